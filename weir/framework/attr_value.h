@@ -1,0 +1,121 @@
+// Attribute values of nodes and functions: AttrValue as a C++ value.
+#ifndef WEIR_FRAMEWORK_ATTR_VALUE_H_
+#define WEIR_FRAMEWORK_ATTR_VALUE_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "weir/tensor/tensor.h"
+
+namespace weir {
+
+class AttrValue;
+struct AttrList;
+struct FunctionAttr;
+
+// Attributes by name, kept sorted; few, so a flat vector.
+class AttrMap {
+ public:
+  using Entry = std::pair<std::string, AttrValue>;
+  AttrMap() = default;
+
+  const AttrValue* Find(std::string_view name) const;  // null if there is none
+  AttrValue* Find(std::string_view name);
+  void Set(std::string_view name, AttrValue value);
+  bool Erase(std::string_view name);
+  size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  bool operator==(const AttrMap& other) const;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+// A function named as an attribute, with the values of its own attributes.
+struct FunctionAttr {
+  std::string name;
+  AttrMap attrs;
+  bool operator==(const FunctionAttr& other) const;
+};
+
+// `$T` inside a function body: to be replaced when the function is instantiated.
+struct AttrPlaceholder {
+  std::string name;
+  bool operator==(const AttrPlaceholder&) const = default;
+};
+
+class AttrValue {
+ public:
+  // The oneof of the wire format, in its order of kinds.
+  using Value = std::variant<std::monostate, std::shared_ptr<const AttrList>, std::string, int64_t, float, bool, DType,
+                             PartialShape, Tensor, AttrPlaceholder, std::shared_ptr<const FunctionAttr>>;
+
+  AttrValue() = default;
+  AttrValue(std::string v) : value_(std::move(v)) {}
+  AttrValue(std::string_view v) : value_(std::string(v)) {}
+  AttrValue(const char* v) : value_(std::string(v)) {}
+  AttrValue(int64_t v) : value_(v) {}
+  AttrValue(int v) : value_(static_cast<int64_t>(v)) {}
+  AttrValue(float v) : value_(v) {}
+  AttrValue(bool v) : value_(v) {}
+  AttrValue(DType v) : value_(v) {}
+  AttrValue(PartialShape v) : value_(std::move(v)) {}
+  AttrValue(const Shape& v) : value_(PartialShape(v)) {}
+  AttrValue(Tensor v) : value_(std::move(v)) {}
+  AttrValue(AttrPlaceholder v) : value_(std::move(v)) {}
+  AttrValue(FunctionAttr v);
+  AttrValue(AttrList v);
+
+  bool has_value() const { return value_.index() != 0; }
+  const Value& value() const { return value_; }
+  // The value as a T, or null: T one of std::string, int64_t, float, bool, DType, PartialShape, Tensor,
+  // AttrPlaceholder, AttrList, FunctionAttr.
+  template <typename T>
+  const T* get_if() const {
+    if constexpr (std::is_same_v<T, AttrList> || std::is_same_v<T, FunctionAttr>) {
+      auto* pointer = std::get_if<std::shared_ptr<const T>>(&value_);
+      return pointer != nullptr ? pointer->get() : nullptr;
+    } else {
+      return std::get_if<T>(&value_);
+    }
+  }
+  // Tensors are equal if type, shape and every byte are.
+  bool operator==(const AttrValue& other) const;
+  std::string ToString() const;
+
+ private:
+  Value value_;
+};
+
+// One of the vectors is filled; an empty list is empty of every kind.
+struct AttrList {
+  std::vector<std::string> s;
+  std::vector<int64_t> i;
+  std::vector<float> f;
+  std::vector<bool> b;
+  std::vector<DType> type;
+  std::vector<PartialShape> shape;
+  std::vector<Tensor> tensor;
+  std::vector<FunctionAttr> func;
+  size_t size() const {
+    return s.size() + i.size() + f.size() + b.size() + type.size() + shape.size() + tensor.size() + func.size();
+  }
+  bool operator==(const AttrList& other) const;
+};
+
+uint64_t Hash(const AttrMap& attrs);
+
+// The attribute `name` as a C++ value, or an error that names it. T: std::string, int64_t, float, bool, DType,
+// PartialShape, Tensor, FunctionAttr, or a std::vector of one of these. An int64_t is also given as int32_t/int.
+template <typename T>
+StatusOr<T> GetAttr(const AttrMap& attrs, std::string_view name);
+
+}  // namespace weir
+
+#endif  // WEIR_FRAMEWORK_ATTR_VALUE_H_

@@ -1,0 +1,84 @@
+// OpSchema: what an operation is, apart from how it is computed. Schemas come from the families' `.ops` tables, or from
+// the same text given by a user at run time (op_table.h).
+#ifndef WEIR_FRAMEWORK_OP_SCHEMA_H_
+#define WEIR_FRAMEWORK_OP_SCHEMA_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/framework/attr_value.h"
+
+namespace weir {
+
+class ShapeContext;
+using ShapeFunction = Status (*)(ShapeContext&);
+
+// An input or output: one tensor; or `number_attr` tensors of one type; or one tensor for each type of `type_list_attr`.
+struct ArgSchema {
+  std::string name;
+  DType type = DType::kInvalid;  // the fixed type, if it is fixed
+  std::string type_attr;         // else the type attribute that gives it
+  std::string number_attr;
+  std::string type_list_attr;
+  bool is_ref = false;
+};
+
+struct AttrSchema {
+  std::string name;
+  std::string type;  // "int", "type", "list(shape)", "func", ...
+  std::optional<AttrValue> default_value;
+  std::optional<AttrList> allowed;  // types or strings
+  std::optional<int64_t> minimum;   // of an int, or of a list's length
+};
+
+enum class Gradient { kAbsent, kNone, kYes };
+
+struct OpSchema {
+  std::string name;
+  std::string family;
+  std::vector<ArgSchema> inputs;
+  std::vector<ArgSchema> outputs;
+  std::vector<AttrSchema> attrs;
+  bool is_stateful = false;
+  bool is_commutative = false;
+  bool is_aggregate = false;
+  bool allows_uninitialized_input = false;
+  bool is_distributed_communication = false;
+  int deprecated_since = 0;  // GraphDef version, 0 if not
+  std::string deprecation_reason;
+  Gradient gradient = Gradient::kAbsent;
+  std::string doc;
+  std::string shape_function_name;      // as the table names it; empty if it names none
+  ShapeFunction shape_function = nullptr;  // resolved by the registry
+
+  const AttrSchema* FindAttr(std::string_view name) const;
+  int FindInput(std::string_view name) const;   // index, or -1
+  int FindOutput(std::string_view name) const;
+};
+
+// The types of all tensors that go in and come out of a node with these attributes, in order. Ref outputs and inputs
+// have ref types. INVALID_ARGUMENT if an attribute is missing or absurd.
+struct ArgTypes {
+  std::vector<DType> inputs;
+  std::vector<DType> outputs;
+};
+StatusOr<ArgTypes> ResolveArgTypes(const OpSchema& schema, const AttrMap& attrs);
+
+// The tensors [begin, end) that belong to argument `index` of `args`.
+struct ArgRange {
+  int begin = 0;
+  int end = 0;
+};
+StatusOr<ArgRange> ResolveArgRange(const std::vector<ArgSchema>& args, const AttrMap& attrs, int index);
+
+// Checks every attribute of a node against the schema (present or default, kind, allowed, minimum; names with a
+// leading '_' are free) and adds the missing defaults. Errors are TensorFlow's, without the node's name.
+Status CheckAttrs(const OpSchema& schema, AttrMap& attrs);
+// One attribute against its schema.
+Status CheckAttr(const AttrSchema& schema, const AttrValue& value);
+
+}  // namespace weir
+
+#endif  // WEIR_FRAMEWORK_OP_SCHEMA_H_
