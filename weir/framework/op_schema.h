@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weir/framework/attr_value.h"
+#include "weir/framework/attribute.h"
 
 namespace weir {
 
@@ -28,7 +28,7 @@ struct ArgSchema {
 struct AttrSchema {
   std::string name;
   std::string type;  // "int", "type", "list(shape)", "func", ...
-  std::optional<AttrValue> default_value;
+  std::optional<Attribute> default_value;
   std::optional<AttrList> allowed;  // types or strings
   std::optional<int64_t> minimum;   // of an int, or of a list's length
 };
@@ -77,7 +77,7 @@ StatusOr<ArgRange> ResolveArgRange(const std::vector<ArgSchema>& args, const Att
 // leading '_' are free) and adds the missing defaults. Errors are TensorFlow's, without the node's name.
 Status CheckAttrs(const OpSchema& schema, AttrMap& attrs);
 // One attribute against its schema.
-Status CheckAttr(const AttrSchema& schema, const AttrValue& value);
+Status CheckAttr(const AttrSchema& schema, const Attribute& value);
 
 }  // namespace weir
 

@@ -1,6 +1,6 @@
-// Attribute values of nodes and functions: AttrValue as a C++ value.
-#ifndef WEIR_FRAMEWORK_ATTR_VALUE_H_
-#define WEIR_FRAMEWORK_ATTR_VALUE_H_
+// Attribute values of nodes and functions: Attribute as a C++ value.
+#ifndef WEIR_FRAMEWORK_ATTRIBUTE_H_
+#define WEIR_FRAMEWORK_ATTRIBUTE_H_
 
 #include <memory>
 #include <string>
@@ -13,19 +13,19 @@
 
 namespace weir {
 
-class AttrValue;
+class Attribute;
 struct AttrList;
 struct FunctionAttr;
 
 // Attributes by name, kept sorted; few, so a flat vector.
 class AttrMap {
  public:
-  using Entry = std::pair<std::string, AttrValue>;
+  using Entry = std::pair<std::string, Attribute>;
   AttrMap() = default;
 
-  const AttrValue* Find(std::string_view name) const;  // null if there is none
-  AttrValue* Find(std::string_view name);
-  void Set(std::string_view name, AttrValue value);
+  const Attribute* Find(std::string_view name) const;  // null if there is none
+  Attribute* Find(std::string_view name);
+  void Set(std::string_view name, Attribute value);
   bool Erase(std::string_view name);
   size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
@@ -50,27 +50,27 @@ struct AttrPlaceholder {
   bool operator==(const AttrPlaceholder&) const = default;
 };
 
-class AttrValue {
+class Attribute {
  public:
   // The oneof of the wire format, in its order of kinds.
   using Value = std::variant<std::monostate, std::shared_ptr<const AttrList>, std::string, int64_t, float, bool, DType,
                              PartialShape, Tensor, AttrPlaceholder, std::shared_ptr<const FunctionAttr>>;
 
-  AttrValue() = default;
-  AttrValue(std::string v) : value_(std::move(v)) {}
-  AttrValue(std::string_view v) : value_(std::string(v)) {}
-  AttrValue(const char* v) : value_(std::string(v)) {}
-  AttrValue(int64_t v) : value_(v) {}
-  AttrValue(int v) : value_(static_cast<int64_t>(v)) {}
-  AttrValue(float v) : value_(v) {}
-  AttrValue(bool v) : value_(v) {}
-  AttrValue(DType v) : value_(v) {}
-  AttrValue(PartialShape v) : value_(std::move(v)) {}
-  AttrValue(const Shape& v) : value_(PartialShape(v)) {}
-  AttrValue(Tensor v) : value_(std::move(v)) {}
-  AttrValue(AttrPlaceholder v) : value_(std::move(v)) {}
-  AttrValue(FunctionAttr v);
-  AttrValue(AttrList v);
+  Attribute() = default;
+  Attribute(std::string v) : value_(std::move(v)) {}
+  Attribute(std::string_view v) : value_(std::string(v)) {}
+  Attribute(const char* v) : value_(std::string(v)) {}
+  Attribute(int64_t v) : value_(v) {}
+  Attribute(int v) : value_(static_cast<int64_t>(v)) {}
+  Attribute(float v) : value_(v) {}
+  Attribute(bool v) : value_(v) {}
+  Attribute(DType v) : value_(v) {}
+  Attribute(PartialShape v) : value_(std::move(v)) {}
+  Attribute(const Shape& v) : value_(PartialShape(v)) {}
+  Attribute(Tensor v) : value_(std::move(v)) {}
+  Attribute(AttrPlaceholder v) : value_(std::move(v)) {}
+  Attribute(FunctionAttr v);
+  Attribute(AttrList v);
 
   bool has_value() const { return value_.index() != 0; }
   const Value& value() const { return value_; }
@@ -86,7 +86,7 @@ class AttrValue {
     }
   }
   // Tensors are equal if type, shape and every byte are.
-  bool operator==(const AttrValue& other) const;
+  bool operator==(const Attribute& other) const;
   std::string ToString() const;
 
  private:
@@ -118,4 +118,4 @@ StatusOr<T> GetAttr(const AttrMap& attrs, std::string_view name);
 
 }  // namespace weir
 
-#endif  // WEIR_FRAMEWORK_ATTR_VALUE_H_
+#endif  // WEIR_FRAMEWORK_ATTRIBUTE_H_

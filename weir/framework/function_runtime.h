@@ -1,0 +1,29 @@
+// FunctionRuntime: how kernels (PartitionedCall, If, While, Map ...) call functions of the graph's library. The runtime room
+// implements it.
+#ifndef WEIR_FRAMEWORK_FUNCTION_RUNTIME_H_
+#define WEIR_FRAMEWORK_FUNCTION_RUNTIME_H_
+
+#include <functional>
+#include <vector>
+
+#include "weir/framework/kernel.h"
+
+namespace weir {
+
+class FunctionRuntime {
+ public:
+  using Handle = uint64_t;
+  using Done = std::function<void(Status, std::vector<Tensor>)>;
+  virtual ~FunctionRuntime() = default;
+
+  // Finds or makes the compiled form of a function with these attributes. NOT_FOUND if the library lacks it.
+  virtual StatusOr<Handle> Instantiate(const FunctionAttr& function) = 0;
+  // Types of the arguments and results of an instance.
+  virtual const ArgTypes& Types(Handle handle) const = 0;
+  // Runs an instance as part of the caller's step: its cancellation, deadline and step resources.
+  virtual void Run(const StepContext& caller, Handle handle, std::vector<Tensor> arguments, Done done) = 0;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_FRAMEWORK_FUNCTION_RUNTIME_H_

@@ -1,0 +1,41 @@
+// Rendezvous: where Send leaves a tensor under a key and Recv picks it up, in either order.
+#ifndef WEIR_FRAMEWORK_RENDEZVOUS_H_
+#define WEIR_FRAMEWORK_RENDEZVOUS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "weir/base/cancellation.h"
+#include "weir/tensor/tensor.h"
+
+namespace weir {
+
+// "src_device;incarnation in hex;dst_device;edge name;frame:iteration"
+struct RendezvousKey {
+  std::string src_device;
+  uint64_t src_incarnation = 0;
+  std::string dst_device;
+  std::string edge_name;
+  uint64_t frame_id = 0;
+  int64_t iteration = 0;
+  std::string ToString() const;
+  static StatusOr<RendezvousKey> Parse(std::string_view text);
+};
+
+// Thread-safe. One value a key at a time is the rule; repeated sends under one key queue up in order.
+class Rendezvous {
+ public:
+  using RecvDone = std::function<void(Status, Tensor value, bool is_dead)>;
+  virtual ~Rendezvous() = default;
+  virtual Status Send(std::string_view key, Tensor value, bool is_dead) = 0;
+  // Never blocks. `cancellation` may be null; when it fires the wait ends with its reason.
+  virtual void RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) = 0;
+  // Ends all waits, present and future, with `status`. REQUIRES: not OK.
+  virtual void StartAbort(const Status& status) = 0;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_FRAMEWORK_RENDEZVOUS_H_
