@@ -17,33 +17,6 @@ class Attribute;
 struct AttrList;
 struct FunctionAttr;
 
-// Attributes by name, kept sorted; few, so a flat vector.
-class AttrMap {
- public:
-  using Entry = std::pair<std::string, Attribute>;
-  AttrMap() = default;
-
-  const Attribute* Find(std::string_view name) const;  // null if there is none
-  Attribute* Find(std::string_view name);
-  void Set(std::string_view name, Attribute value);
-  bool Erase(std::string_view name);
-  size_t size() const { return entries_.size(); }
-  bool empty() const { return entries_.empty(); }
-  auto begin() const { return entries_.begin(); }
-  auto end() const { return entries_.end(); }
-  bool operator==(const AttrMap& other) const;
-
- private:
-  std::vector<Entry> entries_;
-};
-
-// A function named as an attribute, with the values of its own attributes.
-struct FunctionAttr {
-  std::string name;
-  AttrMap attrs;
-  bool operator==(const FunctionAttr& other) const;
-};
-
 // `$T` inside a function body: to be replaced when the function is instantiated.
 struct AttrPlaceholder {
   std::string name;
@@ -91,6 +64,33 @@ class Attribute {
 
  private:
   Value value_;
+};
+
+// Attributes by name, kept sorted; few, so a flat vector.
+class AttrMap {
+ public:
+  using Entry = std::pair<std::string, Attribute>;
+  AttrMap() = default;
+
+  const Attribute* Find(std::string_view name) const;  // null if there is none
+  Attribute* Find(std::string_view name);
+  void Set(std::string_view name, Attribute value);
+  bool Erase(std::string_view name);
+  size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  bool operator==(const AttrMap& other) const;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+// A function named as an attribute, with the values of its own attributes.
+struct FunctionAttr {
+  std::string name;
+  AttrMap attrs;
+  bool operator==(const FunctionAttr& other) const;
 };
 
 // One of the vectors is filled; an empty list is empty of every kind.

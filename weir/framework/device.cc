@@ -1,0 +1,113 @@
+#include "weir/framework/device.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+
+namespace weir {
+namespace {
+
+bool IsTypeName(std::string_view text) {
+  return !text.empty() && absl::ascii_isalpha(text[0]) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
+}
+
+// "7", or "*" for any.
+bool ParseIndex(std::string_view text, int* value) {
+  if (text == "*") {
+    *value = -1;
+    return true;
+  }
+  return absl::SimpleAtoi(ToAbsl(text), value) && *value >= 0;
+}
+
+// One part of a name, without its slash.
+bool ParsePart(std::string_view part, DeviceName* name) {
+  size_t colon = part.find(':');
+  std::string key = absl::AsciiStrToLower(ToAbsl(part.substr(0, colon)));
+  std::string_view value = colon == std::string_view::npos ? std::string_view() : part.substr(colon + 1);
+  if (key == "job" && colon != std::string_view::npos) {
+    if (value == "*") return true;
+    name->job = value;
+    return IsTypeName(value);
+  }
+  if (key == "replica") return ParseIndex(value, &name->replica);
+  if (key == "task") return ParseIndex(value, &name->task);
+  if (key == "device" && colon != std::string_view::npos) {
+    size_t second = value.find(':');
+    std::string_view type = value.substr(0, second);
+    if (type != "*") {
+      if (!IsTypeName(type)) return false;
+      name->type = absl::AsciiStrToUpper(ToAbsl(type));
+    }
+    return second == std::string_view::npos || ParseIndex(value.substr(second + 1), &name->id);
+  }
+  // The old form: "cpu:0", "gpu", "cpu:*".
+  if (!IsTypeName(key)) return false;
+  name->type = absl::AsciiStrToUpper(key);
+  return colon == std::string_view::npos || ParseIndex(value, &name->id);
+}
+
+}  // namespace
+
+StatusOr<DeviceName> DeviceName::Parse(std::string_view text) {
+  DeviceName name;
+  std::string_view rest = text;
+  if (rest == "/") return name;
+  while (!rest.empty()) {
+    if (rest[0] == '/') rest.remove_prefix(1);
+    size_t end = rest.find('/');
+    if (!ParsePart(rest.substr(0, end), &name)) return InvalidArgument("Malformed device specification '", text, "'");
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end);
+  }
+  return name;
+}
+
+std::string DeviceName::ToString() const {
+  std::string out;
+  if (!job.empty()) out += Cat("/job:", job);
+  if (replica >= 0) out += Cat("/replica:", replica);
+  if (task >= 0) out += Cat("/task:", task);
+  if (!type.empty() || id >= 0) {
+    out += Cat("/device:", type.empty() ? std::string("*") : type, ":");
+    out += id >= 0 ? Cat(id) : std::string("*");
+  }
+  return out;
+}
+
+bool DeviceName::Matches(const DeviceName& pattern) const {
+  return (pattern.job.empty() || pattern.job == job) && (pattern.replica < 0 || pattern.replica == replica) &&
+         (pattern.task < 0 || pattern.task == task) && (pattern.type.empty() || pattern.type == type) &&
+         (pattern.id < 0 || pattern.id == id);
+}
+
+DeviceName DeviceName::MergedOver(const DeviceName& base) const {
+  DeviceName out = *this;
+  if (out.job.empty()) out.job = base.job;
+  if (out.replica < 0) out.replica = base.replica;
+  if (out.task < 0) out.task = base.task;
+  if (out.type.empty()) {
+    out.type = base.type;
+    if (out.id < 0) out.id = base.id;
+  } else if (out.id < 0 && out.type == base.type) {
+    out.id = base.id;
+  }
+  return out;
+}
+
+Device* DeviceSet::Find(std::string_view full_name) const {
+  for (const auto& device : devices_) {
+    if (device->name() == full_name) return device.get();
+  }
+  return nullptr;
+}
+
+Device* DeviceSet::host() const {
+  for (const auto& device : devices_) {
+    if (device->is_host()) return device.get();
+  }
+  return nullptr;
+}
+
+}  // namespace weir

@@ -1,0 +1,53 @@
+#include "weir/framework/kernel.h"
+
+namespace weir {
+
+StatusOr<Tensor*> KernelContext::AllocateOutput(int i, const Shape& shape) {
+  WEIR_ASSIGN_OR_RETURN(outputs_[i].tensor, AllocateTemp(output_type(i), shape));
+  return &outputs_[i].tensor;
+}
+
+StatusOr<Tensor> KernelContext::AllocateTemp(DType dtype, const Shape& shape) {
+  return Tensor::Allocate(dtype, shape, step_->device->allocator());
+}
+
+StatusOr<Tensor*> KernelContext::ForwardOrAllocateOutput(std::span<const int> candidates, int output,
+                                                         const Shape& shape) {
+  DType dtype = output_type(output);
+  for (int i : candidates) {
+    Slot& slot = inputs_[i];
+    if (slot.ref || !slot.tensor.unique()) continue;
+    if (slot.tensor.dtype() != dtype || slot.tensor.num_elements() != shape.num_elements()) continue;
+    if (slot.tensor.shape() == shape) {
+      outputs_[output].tensor = std::move(slot.tensor);
+    } else {
+      WEIR_ASSIGN_OR_RETURN(outputs_[output].tensor, slot.tensor.Reshaped(shape));
+      slot.tensor = Tensor();
+    }
+    return &outputs_[output].tensor;
+  }
+  return AllocateOutput(output, shape);
+}
+
+StatusOr<const ResourceHandle*> HandleInput(KernelContext& ctx, int i) {
+  const Tensor& tensor = ctx.input(i);
+  if (tensor.dtype() != DType::kResource || tensor.num_elements() != 1) {
+    return InvalidArgument("Input ", i, " must be a scalar resource handle, got ", Name(tensor.dtype()), " ",
+                           tensor.shape().ToString());
+  }
+  return tensor.data<ResourceHandle>();
+}
+
+StatusOr<std::shared_ptr<Resource>> LookUpResourceAny(KernelContext& ctx, int i, std::string_view type_name) {
+  WEIR_ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleInput(ctx, i));
+  if (handle->resource != nullptr) {
+    if (handle->resource->type_name() != type_name) {
+      return InvalidArgument("Trying to access resource using the wrong type. Expected ", type_name, " got ",
+                             handle->resource->type_name());
+    }
+    return handle->resource;
+  }
+  return ctx.resources().LookUp(handle->container, type_name, handle->name);
+}
+
+}  // namespace weir

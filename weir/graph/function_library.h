@@ -1,0 +1,64 @@
+// FunctionLibrary: the functions that a graph's nodes may call, and their bodies as graphs.
+#ifndef WEIR_GRAPH_FUNCTION_LIBRARY_H_
+#define WEIR_GRAPH_FUNCTION_LIBRARY_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/graph/graph.h"
+
+namespace weir {
+
+class FunctionDef;  // wire format
+class FunctionDefLibrary;
+
+// A function's body with attributes filled in: a graph whose `_Arg` and `_Retval` nodes are its ends.
+struct FunctionBody {
+  explicit FunctionBody(Graph g) : graph(std::move(g)) {}
+  Graph graph;
+  std::vector<NodeId> args;       // by index
+  std::vector<NodeId> rets;       // by index
+  std::vector<NodeId> control_rets;  // nodes that must run although no result needs them
+  ArgTypes types;                 // of args and rets
+  bool is_stateful = false;
+};
+
+// Thread-safe. Functions are only ever added.
+class FunctionLibrary {
+ public:
+  explicit FunctionLibrary(const OpRegistry& ops);
+  ~FunctionLibrary();
+
+  // OK if an equal function has the name already, INVALID_ARGUMENT if a different one has.
+  Status Add(const FunctionDef& function);
+  Status AddLibrary(const FunctionDefLibrary& library);
+  void ToProto(FunctionDefLibrary* library) const;
+
+  // The function as an op, so that a node may call it by its name as op type; null if unknown.
+  const OpSchema* FindSchema(std::string_view name) const;
+  bool Contains(std::string_view name) const { return FindSchema(name) != nullptr; }
+  // The attributes of a function itself (`_noinline`, `_implements`, ...).
+  const AttrMap* FindAttrs(std::string_view name) const;
+  // The function registered as the gradient of `name` (GradientDef), or empty.
+  std::string FindGradient(std::string_view name) const;
+  std::vector<std::string> Names() const;
+
+  // Makes the body. NOT_FOUND if unknown; errors name the function and node. `library` is what the body's graph refers to
+  // (this object's owner). Recursion is not followed here: a body only names what it calls.
+  StatusOr<std::unique_ptr<FunctionBody>> Instantiate(const FunctionAttr& function,
+                                                      std::shared_ptr<FunctionLibrary> library) const;
+
+ private:
+  struct Record;
+  const OpRegistry& ops_;
+  mutable absl::Mutex mu_;
+  StringMap<std::unique_ptr<Record>> functions_ ABSL_GUARDED_BY(mu_);
+  StringMap<std::string> gradients_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_GRAPH_FUNCTION_LIBRARY_H_
