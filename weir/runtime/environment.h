@@ -1,0 +1,33 @@
+// Environment: what all sessions of a process (or of a server) share: known operations, kernels, devices and threads.
+#ifndef WEIR_RUNTIME_ENVIRONMENT_H_
+#define WEIR_RUNTIME_ENVIRONMENT_H_
+
+#include <memory>
+#include <string_view>
+
+#include "weir/base/thread_pool.h"
+#include "weir/framework/device.h"
+#include "weir/framework/kernel_registry.h"
+#include "weir/framework/op_registry.h"
+
+namespace weir {
+
+struct Environment {
+  OpRegistry ops;
+  KernelRegistry kernels;
+  DeviceSet devices;
+  std::string task_name = "/job:localhost/replica:0/task:0";
+
+  // The pools of sessions that do not ask for their own, made at first use and sized by the first asker. `threads` 0: one a core.
+  ThreadPool* InterOpPool(int threads);
+  ThreadPool* IntraOpPool(int threads);
+
+ private:
+  absl::Mutex mu_;
+  std::unique_ptr<ThreadPool> inter_op_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<ThreadPool> intra_op_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_RUNTIME_ENVIRONMENT_H_

@@ -1,0 +1,147 @@
+// Session: a graph that grows, and steps over parts of it.
+//
+// Run(feeds, fetches, targets) executes what the fetches and targets need, with the fed tensors in place of what would
+// have made them. A signature (the names, not the values) is compiled once and cached. Any number of threads may run
+// steps at once; they share variables, queues and every other resource, and each sees the graph as it was when it began.
+#ifndef WEIR_RUNTIME_SESSION_H_
+#define WEIR_RUNTIME_SESSION_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "weir/base/cancellation.h"
+#include "weir/framework/device.h"
+#include "weir/runtime/environment.h"
+#include "weir/runtime/step_report.h"
+#include "weir/tensor/tensor.h"
+
+namespace weir {
+
+class ConfigProto;  // wire format
+class Graph;
+class GraphDef;  // wire format
+
+enum class Toggle { kDefault, kOn, kOff };
+
+// Which graph rewrites a session does; kDefault is on. All off gives the graph exactly as it was written.
+struct RewriteOptions {
+  bool disable_all = false;
+  Toggle inline_functions = Toggle::kDefault;
+  Toggle constant_folding = Toggle::kDefault;
+  Toggle common_subexpressions = Toggle::kDefault;
+  Toggle arithmetic = Toggle::kDefault;
+  Toggle dependencies = Toggle::kDefault;
+  int64_t max_folded_constant_bytes = 10 << 20;
+};
+
+struct SessionOptions {
+  int inter_op_threads = 0;  // 0: the process's shared pool, one thread a core; < 0: steps run in the caller's thread alone
+  int intra_op_threads = 0;
+  bool own_threads = false;  // pools of this session's own
+  std::map<std::string, int> device_count;  // at most so many devices of a type
+  std::vector<std::string> device_filters;
+  bool allow_soft_placement = false;
+  bool log_device_placement = false;
+  bool isolate_state = false;  // resources of this session's own, gone with it
+  bool deterministic = false;
+  absl::Duration operation_timeout = absl::InfiniteDuration();  // default for every step
+  RewriteOptions rewrites;
+  // Sizes beyond which a graph is refused with RESOURCE_EXHAUSTED.
+  int64_t max_graph_nodes = 50'000'000;
+
+  static SessionOptions FromConfig(const ConfigProto& config);
+};
+
+enum class TraceLevel { kNone = 0, kSoftware = 1, kHardware = 2, kFull = 3 };
+
+struct StepOptions {
+  TraceLevel trace = TraceLevel::kNone;
+  absl::Duration timeout = absl::InfiniteDuration();
+  bool partition_graphs = false;           // put them into the report
+  bool in_caller_thread = false;           // inter_op_thread_pool = -1
+  CancellationManager* cancellation = nullptr;  // cancels the step from outside; must outlive it
+};
+
+using Feed = std::pair<std::string, Tensor>;
+
+class Session {
+ public:
+  using RunDone = std::function<void(Status, std::vector<Tensor>)>;
+
+  // Devices and kernels are the environment's.
+  static StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<Environment> environment,
+                                                   SessionOptions options = {});
+  // Closes, and waits for running steps to end.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Adds nodes; on an error none. The bytes are a serialized GraphDef.
+  Status Extend(const GraphDef& def);
+  Status ExtendBytes(std::string_view graph_def);
+  Status Extend(const Graph& graph);
+  // Counts the successful Extends that added something.
+  int64_t graph_version() const;
+
+  // One step. Outputs come in the order of the fetches.
+  Status Run(std::span<const Feed> feeds, std::span<const std::string> fetches, std::span<const std::string> targets,
+             std::vector<Tensor>* outputs);
+  Status Run(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
+             std::span<const std::string> targets, std::vector<Tensor>* outputs, StepReport* report);
+  // The same without holding a thread while the step waits; `done` may be called before this returns. `report` (may be
+  // null) must live until then.
+  void RunAsync(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
+                std::span<const std::string> targets, StepReport* report, RunDone done);
+
+  // A signature made ready: running it skips the look-up by names. `connections` copy fetched tensors onto feeds.
+  using Callable = int64_t;
+  struct CallableSpec {
+    std::vector<std::string> feeds;
+    std::vector<std::string> fetches;
+    std::vector<std::string> targets;
+    std::vector<std::pair<std::string, std::string>> connections;  // from tensor, to tensor
+    StepOptions options;
+  };
+  StatusOr<Callable> MakeCallable(const CallableSpec& spec);
+  // Feeds by position. INVALID_ARGUMENT if the handle is unknown or the number of feeds is wrong.
+  Status RunCallable(Callable callable, std::span<const Tensor> feeds, std::vector<Tensor>* outputs,
+                     StepReport* report = nullptr);
+  void RunCallableAsync(Callable callable, std::span<const Tensor> feeds, CancellationManager* cancellation,
+                        StepReport* report, RunDone done);
+  Status ReleaseCallable(Callable callable);
+
+  // One step in several calls: each feeds some of the announced feeds and fetches some of the announced fetches.
+  StatusOr<std::string> PartialRunSetup(std::span<const std::string> feeds, std::span<const std::string> fetches,
+                                        std::span<const std::string> targets);
+  Status PartialRun(const std::string& handle, std::span<const Feed> feeds, std::span<const std::string> fetches,
+                    std::vector<Tensor>* outputs);
+  void PartialRunAsync(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
+                       std::span<const std::string> fetches, RunDone done);
+
+  // Ends running steps with CANCELLED; every later call fails with it too. Waits for the steps to end.
+  Status Close();
+  // As Close, without waiting.
+  void StartClose(const Status& reason);
+  std::vector<DeviceInfo> ListDevices() const;
+  // Steps running now.
+  int running_steps() const;
+
+ private:
+  class Impl;
+  explicit Session(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;  // steps that run keep it alive
+};
+
+// Empties containers of all devices; none named: all.
+void ResetContainers(Environment& environment, std::span<const std::string> containers);
+
+}  // namespace weir
+
+#endif  // WEIR_RUNTIME_SESSION_H_
