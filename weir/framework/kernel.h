@@ -127,6 +127,7 @@ struct StepContext {
 struct KernelNode {
   std::string name;
   const OpSchema* schema = nullptr;
+  std::vector<DType> input_types;
   std::vector<DType> output_types;
 };
 

@@ -1,0 +1,326 @@
+#include "weir/runtime/execution_plan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_format.h"
+
+namespace weir {
+namespace {
+
+NodeKind KindOf(const OpSchema& schema) {
+  static const auto* const kinds = new StringMap<NodeKind>{
+      {"Const", NodeKind::kConst},
+      {"NoOp", NodeKind::kNoOp},
+      {"ControlTrigger", NodeKind::kNoOp},
+      {"Identity", NodeKind::kIdentity},
+      {"RefIdentity", NodeKind::kIdentity},
+      {"StopGradient", NodeKind::kIdentity},
+      {"PreventGradient", NodeKind::kIdentity},
+      {"PlaceholderWithDefault", NodeKind::kIdentity},
+      {"LoopCond", NodeKind::kIdentity},
+      {"_Arg", NodeKind::kArg},
+      {"_Retval", NodeKind::kRetval},
+      {"Switch", NodeKind::kSwitch},
+      {"RefSwitch", NodeKind::kSwitch},
+      {"Merge", NodeKind::kMerge},
+      {"RefMerge", NodeKind::kMerge},
+      {"Enter", NodeKind::kEnter},
+      {"RefEnter", NodeKind::kEnter},
+      {"Exit", NodeKind::kExit},
+      {"RefExit", NodeKind::kExit},
+      {"NextIteration", NodeKind::kNextIteration},
+      {"RefNextIteration", NodeKind::kNextIteration},
+      {"_Send", NodeKind::kSend},
+      {"Send", NodeKind::kSend},
+      {"_HostSend", NodeKind::kSend},
+      {"_Recv", NodeKind::kRecv},
+      {"Recv", NodeKind::kRecv},
+      {"_HostRecv", NodeKind::kRecv},
+  };
+  auto found = kinds->find(schema.name);
+  return found != kinds->end() ? found->second : NodeKind::kKernel;
+}
+
+// A node as the client sees it in an error.
+std::string Named(const Node& node) { return Cat("{{node ", node.name, "}}"); }
+Status At(const Status& status, const Node& node) {
+  return status.ok() ? status : Annotate(status, "", Cat("\n\t [[", Named(node), "]]"));
+}
+
+class Compiler {
+ public:
+  Compiler(const Graph& graph, KernelCache& kernels, const PlanOptions& options)
+      : graph_(graph), kernels_(kernels), options_(options), plan_(std::make_shared<ExecutionPlan>()) {}
+
+  StatusOr<std::shared_ptr<const ExecutionPlan>> Compile() {
+    plan_->device = options_.device;
+    plan_->late_args = options_.late_args;
+    WEIR_ASSIGN_OR_RETURN(order_, TopologicalOrder(graph_));
+    position_.assign(graph_.num_node_ids(), -1);
+    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int32_t>(i);
+    plan_->nodes.resize(order_.size());
+    plan_->infos.resize(order_.size());
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const Node& node = NodeAt(i);
+      WEIR_RETURN_IF_ERROR(At(Describe(node, static_cast<int32_t>(i)), node));
+    }
+    WEIR_RETURN_IF_ERROR(AssignFrames());
+    FindStatics();
+    NumberSlots();
+    Connect();
+    FindRoots();
+    plan_->costs = std::make_unique<std::atomic<uint32_t>[]>(plan_->nodes.size());
+    for (size_t i = 0; i < plan_->nodes.size(); ++i) {
+      plan_->costs[i] = plan_->nodes[i].may_be_expensive ? std::numeric_limits<uint32_t>::max() / 16 : 0;
+    }
+    return std::shared_ptr<const ExecutionPlan>(plan_);
+  }
+
+ private:
+  const Node& NodeAt(size_t position) const { return *graph_.node(order_[position]); }
+  PlanNode& Planned(NodeId id) { return plan_->nodes[position_[id]]; }
+
+  // What a node is by itself.
+  Status Describe(const Node& node, int32_t position) {
+    PlanNode& planned = plan_->nodes[position];
+    planned.id = position;
+    auto [cached, fresh] = kinds_.try_emplace(node.schema, NodeKind::kKernel);
+    if (fresh) cached->second = KindOf(*node.schema);
+    planned.kind = cached->second;
+    planned.never_dead = node.schema->name == "ControlTrigger";
+    planned.num_inputs = static_cast<int32_t>(node.inputs.size());
+    if (node.num_outputs() > std::numeric_limits<int16_t>::max()) {
+      return InvalidArgument("The node has ", node.num_outputs(), " outputs, more than can be run");
+    }
+    planned.num_outputs = static_cast<uint16_t>(node.num_outputs());
+    plan_->infos[position] = {node.name, node.schema, {}, node.types->outputs};
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (IsRef(graph_.type(node.inputs[i]))) planned.takes_refs = true;
+      if (IsRef(node.input_type(static_cast<int>(i)))) planned.keeps_refs = true;
+    }
+    if (planned.takes_refs) AddRefInputs(node, position);
+    switch (planned.kind) {
+      case NodeKind::kConst:
+        return DescribeConst(node, planned);
+      case NodeKind::kArg:
+        return DescribeEnd(node, &planned, &plan_->arg_types);
+      case NodeKind::kRetval:
+        return DescribeEnd(node, &planned, &plan_->ret_types);
+      case NodeKind::kSend:
+      case NodeKind::kRecv:
+        return DescribeTransfer(node, planned);
+      case NodeKind::kKernel: {
+        WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, kernels_.Get(node, options_.device));
+        planned.kernel = kernel.get();
+        if (kernel->is_async()) planned.kind = NodeKind::kAsyncKernel;
+        planned.may_be_expensive = !kernel->is_async() && kernel->is_expensive();
+        if (plan_->kernels.empty() || plan_->kernels.back() != kernel) plan_->kernels.push_back(std::move(kernel));
+        return OkStatus();
+      }
+      default:
+        return OkStatus();
+    }
+  }
+
+  void AddRefInputs(const Node& node, int32_t position) {
+    if (plan_->input_names.empty()) plan_->input_names.resize(order_.size());
+    plan_->infos[position].input_types = node.types->inputs;  // only these nodes need them
+    for (const Endpoint& input : node.inputs) {
+      const std::string& name = graph_.node(input.node)->name;
+      plan_->input_names[position].push_back(input.index == 0 ? name : Cat(name, ":", input.index));
+    }
+  }
+
+  Status DescribeConst(const Node& node, PlanNode& planned) {
+    WEIR_ASSIGN_OR_RETURN(Tensor value, node.Attr<Tensor>("value"));
+    WEIR_ASSIGN_OR_RETURN(DType dtype, node.Attr<DType>("dtype"));
+    if (value.dtype() != dtype) {
+      return InvalidArgument("Type mismatch between value (", Name(value.dtype()), ") and dtype (", Name(dtype), ")");
+    }
+    planned.aux = static_cast<int32_t>(plan_->constants.size());
+    plan_->constants.push_back(std::move(value));
+    return OkStatus();
+  }
+
+  Status DescribeEnd(const Node& node, PlanNode* planned, std::vector<DType>* types) {
+    WEIR_ASSIGN_OR_RETURN(int64_t index, node.Attr<int64_t>("index"));
+    WEIR_ASSIGN_OR_RETURN(DType dtype, node.Attr<DType>("T"));
+    if (index < 0 || index > graph_.num_node_ids()) return InvalidArgument("Bad index ", index);
+    planned->aux = static_cast<int32_t>(index);
+    if (types->size() <= static_cast<size_t>(index)) types->resize(index + 1, DType::kInvalid);
+    (*types)[index] = dtype;
+    return OkStatus();
+  }
+
+  Status DescribeTransfer(const Node& node, PlanNode& planned) {
+    TransferKey key;
+    WEIR_ASSIGN_OR_RETURN(std::string tensor_name, node.Attr<std::string>("tensor_name"));
+    WEIR_ASSIGN_OR_RETURN(std::string send_device, node.Attr<std::string>("send_device"));
+    WEIR_ASSIGN_OR_RETURN(std::string recv_device, node.Attr<std::string>("recv_device"));
+    WEIR_ASSIGN_OR_RETURN(int64_t incarnation, node.Attr<int64_t>("send_device_incarnation"));
+    key.prefix = Cat(send_device, ";", absl::StrFormat("%016x", static_cast<uint64_t>(incarnation)), ";", recv_device,
+                     ";", tensor_name, ";");
+    key.dtype = planned.kind == NodeKind::kSend ? node.input_type(0) : node.output_type(0);
+    planned.aux = static_cast<int32_t>(plan_->transfers.size());
+    plan_->transfers.push_back(std::move(key));
+    return OkStatus();
+  }
+
+  // The frame that a node's outputs belong to.
+  int32_t OutputFrame(const PlanNode& node) const {
+    if (node.kind == NodeKind::kEnter) return node.aux;
+    if (node.kind == NodeKind::kExit) return plan_->frames[node.frame].parent;
+    return node.frame;
+  }
+
+  Status AssignFrames() {
+    plan_->frames.emplace_back();
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const Node& node = NodeAt(i);
+      PlanNode& planned = plan_->nodes[i];
+      const Node* first = nullptr;
+      auto consider = [&](NodeId producer) -> Status {
+        if (position_[producer] >= static_cast<int32_t>(i)) return OkStatus();  // the back edge of a loop
+        int32_t frame = OutputFrame(Planned(producer));
+        if (first == nullptr) {
+          first = graph_.node(producer);
+          planned.frame = frame;
+        } else if (frame != planned.frame) {
+          return InvalidArgument(Named(node), " has inputs from different frames. The input ", Named(*first),
+                                 " is in frame '", plan_->frames[planned.frame].name, "'. The input ",
+                                 Named(*graph_.node(producer)), " is in frame '", plan_->frames[frame].name, "'.");
+        }
+        return OkStatus();
+      };
+      for (const Endpoint& input : node.inputs) WEIR_RETURN_IF_ERROR(consider(input.node));
+      for (NodeId producer : node.control_inputs) WEIR_RETURN_IF_ERROR(consider(producer));
+      if (planned.kind == NodeKind::kEnter) WEIR_RETURN_IF_ERROR(At(AddEnter(node, planned), node));
+      if ((planned.kind == NodeKind::kExit || planned.kind == NodeKind::kNextIteration) && planned.frame == 0) {
+        return InvalidArgument(Named(node), " (", node.op(), ") is not inside a loop: none of its inputs comes from an Enter");
+      }
+    }
+    return OkStatus();
+  }
+
+  Status AddEnter(const Node& node, PlanNode& planned) {
+    WEIR_ASSIGN_OR_RETURN(std::string name, node.Attr<std::string>("frame_name"));
+    WEIR_ASSIGN_OR_RETURN(int64_t parallel, node.Attr<int64_t>("parallel_iterations"));
+    WEIR_ASSIGN_OR_RETURN(planned.is_constant_enter, node.Attr<bool>("is_constant"));
+    if (parallel < 1) return InvalidArgument("parallel_iterations must be positive, not ", parallel);
+    auto [found, fresh] =
+        frame_ids_.try_emplace({planned.frame, name}, static_cast<int32_t>(plan_->frames.size()));
+    if (fresh) {
+      StaticFrame frame;
+      frame.name = name;
+      frame.parent = planned.frame;
+      frame.child_index = plan_->frames[planned.frame].num_children++;
+      // More in flight than this only costs memory.
+      frame.parallel_iterations = static_cast<int32_t>(std::min<int64_t>(parallel, 1 << 10));
+      plan_->frames.push_back(std::move(frame));
+    }
+    planned.aux = found->second;
+    ++plan_->frames[planned.aux].num_enters;
+    return OkStatus();
+  }
+
+  // Constants and arguments whose consumers can take them before the step begins.
+  void FindStatics() {
+    is_static_.assign(plan_->nodes.size(), false);
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const PlanNode& planned = plan_->nodes[i];
+      bool candidate = planned.kind == NodeKind::kConst || (planned.kind == NodeKind::kArg && !options_.late_args);
+      is_static_[i] = candidate && planned.frame == 0 && NodeAt(i).control_inputs.empty();
+    }
+    // A Merge chooses between its inputs as they come, so it is given them as they come.
+    for (size_t i = 0; i < order_.size(); ++i) {
+      if (plan_->nodes[i].kind != NodeKind::kMerge) continue;
+      for (const Endpoint& input : NodeAt(i).inputs) is_static_[position_[input.node]] = false;
+      for (NodeId input : NodeAt(i).control_inputs) is_static_[position_[input]] = false;
+    }
+  }
+
+  bool IsStatic(NodeId id) const { return is_static_[position_[id]]; }
+
+  void NumberSlots() {
+    for (size_t i = 0; i < order_.size(); ++i) {
+      PlanNode& planned = plan_->nodes[i];
+      StaticFrame& frame = plan_->frames[planned.frame];
+      planned.input_start = frame.num_slots;
+      frame.num_slots += planned.num_inputs;
+      planned.count = static_cast<int32_t>(frame.counts.size());
+      uint64_t pending = 0;
+      const Node& node = NodeAt(i);
+      if (planned.kind != NodeKind::kMerge) {
+        for (const Endpoint& input : node.inputs) pending += !IsStatic(input.node);
+      }
+      for (NodeId input : node.control_inputs) pending += !IsStatic(input);
+      frame.counts.push_back(pending);
+      if (planned.kind == NodeKind::kMerge && planned.frame == 0) plan_->root_merges.push_back(planned.id);
+    }
+  }
+
+  // Fills the edges of every node and the values that are known beforehand.
+  void Connect() {
+    std::vector<std::vector<PlanEdge>> edges(plan_->nodes.size());
+    for (size_t i = 0; i < order_.size(); ++i) {
+      const Node& node = NodeAt(i);
+      PlanNode& planned = plan_->nodes[i];
+      bool sole = planned.kind != NodeKind::kMerge && plan_->frames[planned.frame].counts[planned.count] == 1;
+      for (size_t k = 0; k < node.inputs.size(); ++k) {
+        const Endpoint& input = node.inputs[k];
+        int32_t slot = planned.input_start + static_cast<int32_t>(k);
+        const PlanNode& producer = Planned(input.node);
+        if (!IsStatic(input.node)) {
+          edges[producer.id].push_back({planned.id, slot, static_cast<int16_t>(input.index), false, sole});
+        } else if (producer.kind == NodeKind::kConst) {
+          planned.has_statics = true;
+          plan_->statics.push_back({slot, plan_->constants[producer.aux]});
+        } else {
+          plan_->arg_uses.push_back({producer.aux, slot});
+        }
+      }
+      for (NodeId input : node.control_inputs) {
+        if (!IsStatic(input)) edges[position_[input]].push_back({planned.id, -1, -1, false, sole});
+      }
+    }
+    for (size_t i = 0; i < edges.size(); ++i) {
+      PlanNode& planned = plan_->nodes[i];
+      std::vector<bool> seen(planned.num_outputs, false);
+      for (auto edge = edges[i].rbegin(); edge != edges[i].rend(); ++edge) {
+        if (edge->slot < 0 || seen[edge->output]) continue;
+        seen[edge->output] = true;
+        edge->move = true;
+      }
+      planned.edges_begin = static_cast<int32_t>(plan_->edges.size());
+      plan_->edges.insert(plan_->edges.end(), edges[i].begin(), edges[i].end());
+      planned.edges_end = static_cast<int32_t>(plan_->edges.size());
+    }
+  }
+
+  void FindRoots() {
+    for (const PlanNode& planned : plan_->nodes) {
+      if (is_static_[planned.id] || planned.kind == NodeKind::kMerge || planned.frame != 0) continue;
+      if (plan_->frames[0].counts[planned.count] == 0) plan_->roots.push_back(planned.id);
+    }
+  }
+
+  const Graph& graph_;
+  KernelCache& kernels_;
+  const PlanOptions& options_;
+  std::shared_ptr<ExecutionPlan> plan_;
+  std::vector<NodeId> order_;
+  std::vector<int32_t> position_;  // by node id
+  std::vector<bool> is_static_;    // by position
+  absl::flat_hash_map<const OpSchema*, NodeKind> kinds_;
+  absl::flat_hash_map<std::pair<int32_t, std::string>, int32_t> frame_ids_;
+};
+
+}  // namespace
+
+StatusOr<std::shared_ptr<const ExecutionPlan>> CompilePlan(const Graph& graph, KernelCache& kernels,
+                                                           const PlanOptions& options) {
+  return Compiler(graph, kernels, options).Compile();
+}
+
+}  // namespace weir

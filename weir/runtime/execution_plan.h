@@ -1,0 +1,140 @@
+// ExecutionPlan: a partition compiled for running. Nothing in it changes while steps run, except the cost estimates.
+//
+// Nodes stand in a flat array in a good serial order; what the executor touches for each is one cache line, the rest
+// (names, types) is kept apart. Every input of a node is a slot in an array that each iteration of the node's frame owns;
+// an edge says into which slot a value goes and which pending count it lowers.
+//
+// Values known before the step are not executed at all: a Const without control inputs fills its consumers' slots once and
+// for all (`statics`), and the step's arguments are put into their slots at its start. Such edges lower no count. Edges to a
+// node that waits for nothing else (`sole`) make it ready without touching a count either.
+//
+// Loops: each Enter's frame name gives a static frame, nested like the loops are. Nodes of a frame number their slots and
+// counts from zero, so that an iteration's memory is just as large as its frame needs.
+#ifndef WEIR_RUNTIME_EXECUTION_PLAN_H_
+#define WEIR_RUNTIME_EXECUTION_PLAN_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/framework/kernel.h"
+#include "weir/graph/graph.h"
+#include "weir/runtime/kernel_cache.h"
+
+namespace weir {
+
+enum class NodeKind : uint8_t {
+  kKernel,
+  kAsyncKernel,
+  kConst,     // with control inputs, or inside a loop
+  kNoOp,      // also ControlTrigger
+  kIdentity,  // hands its input on
+  kArg,
+  kRetval,
+  kSwitch,
+  kMerge,
+  kEnter,
+  kExit,
+  kNextIteration,
+  kSend,
+  kRecv,
+};
+
+struct PlanNode {
+  Kernel* kernel = nullptr;
+  NodeKind kind = NodeKind::kKernel;
+  bool may_be_expensive = false;
+  bool never_dead = false;         // ControlTrigger
+  bool takes_refs = false;         // some producer gives a reference
+  bool keeps_refs = false;         // some input is declared as a reference, or the node hands references on
+  bool has_statics = false;        // some input slots are filled for good
+  bool is_constant_enter = false;  // a loop invariant
+  uint16_t num_outputs = 0;
+  int32_t num_inputs = 0;
+  int32_t input_start = 0;  // first slot, in the frame's numbering
+  int32_t count = 0;        // pending count, in the frame's numbering
+  int32_t edges_begin = 0;
+  int32_t edges_end = 0;
+  int32_t frame = 0;  // static frame
+  int32_t id = 0;     // position in the plan
+  int32_t aux = 0;    // kArg, kRetval: index; kEnter: child static frame; kConst: index of its value; kSend, kRecv: key
+};
+
+struct PlanEdge {
+  int32_t node;
+  int32_t slot;    // -1: control edge
+  int16_t output;  // -1: control edge
+  bool move;       // the last use of the output
+  bool sole;       // the consumer waits for this edge only
+};
+
+struct StaticFrame {
+  std::string name;
+  int32_t parent = -1;
+  int32_t child_index = 0;  // among the parent's children
+  int32_t num_children = 0;
+  int32_t num_slots = 0;
+  int32_t num_enters = 0;
+  int32_t parallel_iterations = 1;
+  std::vector<uint64_t> counts;  // initial pending words
+};
+
+// A merge's word counts control edges low, dead data inputs from bit 32, and has flags on top.
+inline constexpr uint64_t kDeadOne = uint64_t{1} << 32;
+inline constexpr uint64_t kMergeClaimed = uint64_t{1} << 61;
+inline constexpr uint64_t kMergeLive = uint64_t{1} << 62;
+inline constexpr uint64_t kMergeFired = uint64_t{1} << 63;
+
+struct TransferKey {  // of a kSend or kRecv
+  std::string prefix;     // up to the edge name, with the last ';'
+  DType dtype = DType::kInvalid;
+  bool client_terminated = false;
+};
+
+struct ExecutionPlan {
+  struct Static {
+    int32_t slot;  // in the root frame
+    Tensor value;
+  };
+  struct ArgUse {
+    int32_t arg;
+    int32_t slot;
+  };
+
+  std::vector<PlanNode> nodes;
+  std::vector<PlanEdge> edges;
+  std::vector<KernelNode> infos;  // by node
+  std::vector<StaticFrame> frames;
+  std::vector<int32_t> roots;
+  std::vector<int32_t> root_merges;  // their counts are reset for every step
+  std::vector<Static> statics;
+  std::vector<ArgUse> arg_uses;
+  std::vector<Tensor> constants;       // of kConst nodes
+  std::vector<TransferKey> transfers;  // of kSend, kRecv nodes
+  std::vector<DType> arg_types;
+  std::vector<DType> ret_types;
+  std::vector<std::shared_ptr<Kernel>> kernels;  // keeps them alive
+  std::vector<std::vector<std::string>> input_names;  // of nodes that take references, else empty; by node
+  mutable std::unique_ptr<std::atomic<uint32_t>[]> costs;  // estimated cycles, by node
+  mutable std::atomic<uint32_t> runs{0};
+  Device* device = nullptr;
+  bool late_args = false;
+
+  bool has_loops() const { return frames.size() > 1; }
+};
+
+struct PlanOptions {
+  Device* device = nullptr;
+  bool late_args = false;  // arguments arrive during the step (partial runs): kArg nodes run and wait
+};
+
+// Compiles a graph whose arguments and results are `_Arg` and `_Retval` nodes. Kernels come from the cache. Errors name the
+// node: no kernel, inputs from different frames, a loop without its condition.
+StatusOr<std::shared_ptr<const ExecutionPlan>> CompilePlan(const Graph& graph, KernelCache& kernels,
+                                                           const PlanOptions& options);
+
+}  // namespace weir
+
+#endif  // WEIR_RUNTIME_EXECUTION_PLAN_H_

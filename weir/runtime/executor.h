@@ -1,0 +1,152 @@
+// The executor: runs an ExecutionPlan once.
+//
+// A PlanRun is the memory of one run: slots, pending counts and the frames of loops. Runs are pooled, because every node
+// that fires puts its own count back, so a finished run is as good as new. A thread that runs nodes keeps a stack of ready
+// ones: what a finished node makes ready is pushed there and run next, except expensive nodes beside other work, which go to
+// the pool. The run ends when no thread and no asynchronous kernel is at work for it any more.
+//
+// Deadness: an output that a Switch did not choose is dead, and so is every node with a dead input; it is not run, it only
+// passes deadness on. A Merge runs at its first live input. See frames.h for loops.
+#ifndef WEIR_RUNTIME_EXECUTOR_H_
+#define WEIR_RUNTIME_EXECUTOR_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/synchronization/mutex.h"
+#include "weir/framework/rendezvous.h"
+#include "weir/runtime/execution_plan.h"
+#include "weir/runtime/frames.h"
+#include "weir/runtime/step_report.h"
+
+namespace weir {
+
+class PlanRunPool;
+
+// Where a traced run reports its nodes. Thread-safe.
+class StatsCollector {
+ public:
+  virtual ~StatsCollector() = default;
+  virtual void Add(const std::string& device, NodeStats stats) = 0;
+};
+
+// Where arguments come from and results go while a run goes on (partial runs). Thread-safe.
+class StepExchange {
+ public:
+  virtual ~StepExchange() = default;
+  // `done` is called when argument `index` has arrived, or with an error.
+  virtual void GetArg(int index, std::function<void(StatusOr<Tensor>)> done) = 0;
+  virtual void PutRet(int index, StatusOr<Tensor> value) = 0;
+};
+
+class PlanRun {
+ public:
+  using Done = std::function<void(Status)>;
+
+  explicit PlanRun(std::shared_ptr<const ExecutionPlan> plan);
+  ~PlanRun();
+  PlanRun(const PlanRun&) = delete;
+  PlanRun& operator=(const PlanRun&) = delete;
+
+  // Everything a run is given. What it points to lives until `done` is called.
+  struct Setup {
+    StepContext context;              // `device` is set to the plan's
+    std::span<const Tensor> args;     // in order; unused with `exchange`
+    StatsCollector* stats = nullptr;
+    StepExchange* exchange = nullptr;
+    bool parallel = true;             // false: everything in the calling thread
+  };
+  // Runs in this thread as far as it gets, then returns; `done` is called once at the end, by whichever thread is last.
+  // Results are then in rets().
+  void Start(const Setup& setup, Done done);
+  // The only other way to use a run: ends it early with `status`, unless it already failed. Any thread.
+  void Abort(const Status& status);
+
+  std::vector<Tensor>& rets() { return rets_; }
+  // Nodes that are waiting in asynchronous kernels now: "'dequeue' (QueueDequeueV2)".
+  std::vector<std::string> PendingNodes() const;
+  // True if the finished run may be used again.
+  bool reusable() const { return reusable_; }
+  const ExecutionPlan& plan() const { return *plan_; }
+
+ private:
+  friend class LoopRun;
+  struct AsyncOp;
+  using Ready = ReadyList;
+
+  void Begin();
+  void Process(Ready& ready);
+  void Offload(Ready& ready, size_t first_new);
+  void EndActivity(int count = 1);
+  bool IsExpensive(const ReadyNode& entry) const;
+  void RunShared();
+
+  void Execute(const ReadyNode& entry, Ready& ready);
+  void ExecuteDead(const ReadyNode& entry, Ready& ready);
+  void ExecuteKernel(const ReadyNode& entry, Ready& ready);
+  void ExecuteAsync(const ReadyNode& entry, Ready& ready);
+  void ExecuteArg(const ReadyNode& entry, Ready& ready);
+  void ExecuteRetval(const ReadyNode& entry, Ready& ready);
+  void ExecuteSwitch(const ReadyNode& entry, Ready& ready);
+  void ExecuteMerge(const ReadyNode& entry, Ready& ready);
+  void ExecuteSend(const ReadyNode& entry, Ready& ready);
+  void ExecuteRecv(const ReadyNode& entry, Ready& ready);
+  void StartAsync(AsyncOp* op);
+  void ReturnAsync(AsyncOp* op, Ready& ready);
+  void CompleteAsync(AsyncOp* op, Status status);
+  void FinishAsync(AsyncOp* op, Ready& ready);
+
+  // Gives references their values, or checks that they have one.
+  Status ResolveRefs(const PlanNode& node, Slot* inputs);
+  Status CheckOutputs(const PlanNode& node, const Slot* outputs) const;
+  void ClearInputs(const PlanNode& node, Slot* inputs);
+  void Fail(const PlanNode& node, const Status& status);
+  void Record(const PlanNode& node, int64_t scheduled_ns, int64_t start_ns, int64_t op_end_ns, const Slot* outputs);
+  // Hands the outputs on and accounts for the node's end.
+  void Finish(const ReadyNode& entry, bool dead, Slot* outputs, Ready& ready);
+
+  const std::shared_ptr<const ExecutionPlan> plan_;
+  StepContext context_;
+  std::span<const Tensor> args_;
+  std::vector<Tensor> rets_;
+  StatsCollector* stats_ = nullptr;
+  StepExchange* exchange_ = nullptr;
+  bool parallel_ = true;
+  bool measure_ = false;
+  bool reusable_ = true;
+  Done done_;
+
+  Iteration root_;
+  LoopRun loops_;
+  std::vector<Tensor> static_by_slot_;  // empty if the plan has none
+  std::atomic<int> active_{0};
+  std::atomic<bool> stopped_{false};
+
+  mutable absl::Mutex mu_;
+  Status status_ ABSL_GUARDED_BY(mu_);
+  std::vector<ReadyNode> shared_ ABSL_GUARDED_BY(mu_);  // offered to the pool
+  std::vector<AsyncOp*> waiting_ ABSL_GUARDED_BY(mu_);
+};
+
+// The runs of one plan that are not in use. Thread-safe.
+class PlanRunPool {
+ public:
+  explicit PlanRunPool(std::shared_ptr<const ExecutionPlan> plan) : plan_(std::move(plan)) {}
+  std::unique_ptr<PlanRun> Acquire();
+  void Release(std::unique_ptr<PlanRun> run);
+  const ExecutionPlan& plan() const { return *plan_; }
+
+ private:
+  const std::shared_ptr<const ExecutionPlan> plan_;
+  absl::Mutex mu_;
+  std::vector<std::unique_ptr<PlanRun>> free_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_RUNTIME_EXECUTOR_H_

@@ -1,0 +1,144 @@
+#include "weir/runtime/executor_async.h"
+
+#include <algorithm>
+
+#include "absl/time/clock.h"
+#include "weir/runtime/cycle_clock.h"
+
+namespace weir {
+
+uint32_t CurrentThreadNumber() {
+  static std::atomic<uint32_t> next{0};
+  thread_local const uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+
+void PlanRun::StartAsync(AsyncOp* op) {
+  if (stats_ != nullptr) op->start_ns = absl::GetCurrentTimeNanos();
+  active_.fetch_add(1, std::memory_order_relaxed);
+  absl::MutexLock lock(&mu_);
+  waiting_.push_back(op);
+}
+
+void PlanRun::ReturnAsync(AsyncOp* op, Ready& ready) {
+  if (op->state.exchange(AsyncOp::kReturned, std::memory_order_acq_rel) != AsyncOp::kCompleted) return;
+  FinishAsync(op, ready);
+  // The calling thread is active itself, so this is not the end.
+  active_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void PlanRun::CompleteAsync(AsyncOp* op, Status status) {
+  op->status = std::move(status);
+  if (op->state.exchange(AsyncOp::kCompleted, std::memory_order_acq_rel) != AsyncOp::kReturned) return;
+  auto finish = [this, op] {
+    Ready ready;
+    FinishAsync(op, ready);
+    Process(ready);
+    EndActivity();
+  };
+  if (parallel_) {
+    context_.runner(finish);
+  } else {
+    finish();
+  }
+}
+
+void PlanRun::FinishAsync(AsyncOp* op, Ready& ready) {
+  {
+    absl::MutexLock lock(&mu_);
+    auto found = std::find(waiting_.begin(), waiting_.end(), op);
+    *found = waiting_.back();
+    waiting_.pop_back();
+  }
+  std::unique_ptr<AsyncOp> owner(op);
+  const PlanNode& node = *op->entry.node;
+  if (stats_ != nullptr) Record(node, op->start_ns, op->start_ns, absl::GetCurrentTimeNanos(), op->outputs.data());
+  Status status = std::move(op->status);
+  if (status.ok() && node.kind == NodeKind::kAsyncKernel) status = CheckOutputs(node, op->outputs.data());
+  if (!status.ok()) return Fail(node, status);
+  op->context.reset();
+  op->inputs.clear();
+  Finish(op->entry, op->dead, op->outputs.data(), ready);
+}
+
+void PlanRun::ExecuteAsync(const ReadyNode& entry, Ready& ready) {
+  const PlanNode& node = *entry.node;
+  Slot* const inputs = entry.iteration->slots.get() + node.input_start;
+  auto* op = new AsyncOp(this, entry);
+  // The kernel keeps its inputs beyond the life of the slots.
+  op->inputs.resize(node.num_inputs);
+  for (int i = 0; i < node.num_inputs; ++i) op->inputs[i] = node.has_statics ? inputs[i] : std::move(inputs[i]);
+  ClearInputs(node, inputs);
+  op->context.emplace(context_, plan_->infos[node.id], std::span<Slot>(op->inputs.data(), op->inputs.size()),
+                      std::span<Slot>(op->outputs.data(), node.num_outputs));
+  if (entry.iteration->frame != nullptr) op->context->set_frame(entry.iteration->frame_id(), entry.iteration->number);
+  StartAsync(op);
+  node.kernel->ComputeAsync(*op->context, Completion([op](Status status) { op->run->CompleteAsync(op, std::move(status)); }));
+  ReturnAsync(op, ready);
+}
+
+namespace {
+
+std::string KeyIn(const TransferKey& key, const Iteration& iteration) {
+  return Cat(key.prefix, iteration.frame_id(), ":", iteration.number);
+}
+
+}  // namespace
+
+void PlanRun::ExecuteSend(const ReadyNode& entry, Ready& ready) {
+  const PlanNode& node = *entry.node;
+  Slot* const inputs = entry.iteration->slots.get() + node.input_start;
+  if (context_.rendezvous == nullptr) return Fail(node, Internal("Op kernel context needs to provide a rendezvous."));
+  std::string key = KeyIn(plan_->transfers[node.aux], *entry.iteration);
+  Tensor value = entry.dead ? Tensor() : inputs[0].tensor;
+  ClearInputs(node, inputs);
+  auto* op = new AsyncOp(this, entry);
+  op->dead = entry.dead;
+  StartAsync(op);
+  if (entry.dead || plan_->device->is_host() || plan_->infos[node.id].schema->name == "_HostSend") {
+    op->run->CompleteAsync(op, context_.rendezvous->Send(key, std::move(value), entry.dead));
+  } else {
+    plan_->device->CopyToHost(value, [op, key](StatusOr<Tensor> host) {
+      Status status = host.status();
+      if (status.ok()) status = op->run->context_.rendezvous->Send(key, *std::move(host), false);
+      op->run->CompleteAsync(op, std::move(status));
+    });
+  }
+  ReturnAsync(op, ready);
+}
+
+void PlanRun::ExecuteRecv(const ReadyNode& entry, Ready& ready) {
+  const PlanNode& node = *entry.node;
+  if (context_.rendezvous == nullptr) return Fail(node, Internal("Op kernel context needs to provide a rendezvous."));
+  std::string key = KeyIn(plan_->transfers[node.aux], *entry.iteration);
+  auto* op = new AsyncOp(this, entry);
+  StartAsync(op);
+  bool to_device = !plan_->device->is_host() && plan_->infos[node.id].schema->name != "_HostRecv";
+  context_.rendezvous->RecvAsync(
+      key, context_.cancellation, [op, to_device](Status status, Tensor value, bool is_dead) {
+        PlanRun* run = op->run;
+        op->dead = is_dead || op->entry.dead;
+        if (!status.ok() || op->dead) return run->CompleteAsync(op, std::move(status));
+        if (!to_device) {
+          op->outputs[0].tensor = std::move(value);
+          return run->CompleteAsync(op, OkStatus());
+        }
+        run->plan_->device->CopyFromHost(value, [op](StatusOr<Tensor> copied) {
+          if (copied.ok()) op->outputs[0].tensor = *std::move(copied);
+          op->run->CompleteAsync(op, copied.status());
+        });
+      });
+  ReturnAsync(op, ready);
+}
+
+std::vector<std::string> PlanRun::PendingNodes() const {
+  std::vector<std::string> out;
+  absl::MutexLock lock(&mu_);
+  for (const AsyncOp* op : waiting_) {
+    const KernelNode& info = plan_->infos[op->entry.node->id];
+    out.push_back(Cat("'", info.name, "' (", info.schema->name, ")"));
+  }
+  return out;
+}
+
+}  // namespace weir

@@ -1,0 +1,255 @@
+#include "weir/runtime/frames.h"
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+uint64_t ChildFrameId(uint64_t parent, int64_t iteration, const std::string& name) {
+  // FNV-1a: the same in every build, since processes compare these ids.
+  uint64_t hash = 0xcbf29ce484222325u;
+  auto mix = [&hash](const void* data, size_t size) {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+  };
+  mix(&parent, sizeof(parent));
+  mix(&iteration, sizeof(iteration));
+  mix(name.data(), name.size());
+  return hash;
+}
+
+}  // namespace
+
+uint64_t Iteration::frame_id() const { return frame == nullptr ? 0 : frame->id; }
+
+void Iteration::Allocate(const StaticFrame& info) {
+  slots = std::make_unique<Slot[]>(info.num_slots);
+  counts = std::make_unique<std::atomic<uint64_t>[]>(info.counts.size());
+  children.assign(info.num_children, nullptr);
+  ResetCounts(info);
+}
+
+void Iteration::ResetCounts(const StaticFrame& info) {
+  for (size_t i = 0; i < info.counts.size(); ++i) counts[i].store(info.counts[i], std::memory_order_relaxed);
+}
+
+int LoopRun::Deliver(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready) {
+  int made_ready = 0;
+  const PlanEdge* const end = plan_.edges.data() + node.edges_end;
+  for (const PlanEdge* edge = plan_.edges.data() + node.edges_begin; edge != end; ++edge) {
+    const PlanNode& consumer = plan_.nodes[edge->node];
+    bool edge_dead = dead || (edge->slot >= 0 && !outputs[edge->output].has_value());
+    if (consumer.kind == NodeKind::kMerge) [[unlikely]] {
+      made_ready +=
+          DeliverToMerge(*edge, consumer, to, edge_dead, node.kind == NodeKind::kEnter, outputs, ready);
+      continue;
+    }
+    if (edge->slot >= 0 && !edge_dead) {
+      Slot& slot = to->slots[edge->slot];
+      if (edge->move) {
+        slot = std::move(outputs[edge->output]);
+      } else {
+        slot = outputs[edge->output];
+      }
+    }
+    if (!edge->sole) {
+      std::atomic<uint64_t>& count = to->counts[consumer.count];
+      uint64_t before = count.fetch_add(edge_dead ? kDeadOne - 1 : ~uint64_t{0}, std::memory_order_acq_rel);
+      if (static_cast<uint32_t>(before) != 1) continue;
+      edge_dead |= (before >> 32) != 0;
+      // Nobody else lowers it in this iteration any more: ready for the next use of this memory.
+      count.store(plan_.frames[consumer.frame].counts[consumer.count], std::memory_order_relaxed);
+    }
+    ready.push_back({&consumer, to, edge_dead});
+    ++made_ready;
+  }
+  return made_ready;
+}
+
+int LoopRun::DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iteration* to, bool dead, bool from_enter,
+                            Slot* outputs, ReadyList& ready) {
+  std::atomic<uint64_t>& word = to->counts[merge.count];
+  uint64_t add = 0;
+  if (edge.slot < 0) {
+    add = ~uint64_t{0};  // one control edge less
+  } else if (dead) {
+    add = kDeadOne * static_cast<uint64_t>(from_enter ? merge.num_inputs : 1);
+  } else {
+    // Only the first live value counts; a second one (a malformed graph) is dropped.
+    if (word.fetch_or(kMergeClaimed, std::memory_order_acq_rel) & kMergeClaimed) return 0;
+    Slot& slot = to->slots[edge.slot];
+    slot = edge.move ? std::move(outputs[edge.output]) : outputs[edge.output];
+    add = kMergeLive;
+  }
+  uint64_t seen = word.load(std::memory_order_acquire);
+  while (true) {
+    uint64_t next = seen + add;
+    // The top three bits are flags; dead inputs are counted below them.
+    uint64_t dead_inputs = (next & (kMergeClaimed - 1)) >> 32;
+    bool live = (next & kMergeLive) != 0;
+    bool all_dead = dead_inputs >= static_cast<uint64_t>(merge.num_inputs);
+    bool fire = static_cast<uint32_t>(next) == 0 && (live || all_dead) && (next & kMergeFired) == 0;
+    if (fire) next |= kMergeFired;
+    if (word.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) {
+      if (!fire) return 0;
+      ready.push_back({&merge, to, !live});
+      return 1;
+    }
+  }
+}
+
+void LoopRun::DeliverCounted(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready) {
+  int made_ready = Deliver(node, to, dead, outputs, ready);
+  if (to->frame != nullptr) to->outstanding.fetch_add(made_ready, std::memory_order_relaxed);
+}
+
+Frame* LoopRun::FindOrMakeFrame(const PlanNode& enter, Iteration* from) {
+  const StaticFrame& info = plan_.frames[enter.aux];
+  Frame*& child = from->children[info.child_index];
+  if (child != nullptr) return child;
+  if (free_frames_.empty()) {
+    all_frames_.push_back(std::make_unique<Frame>());
+    free_frames_.push_back(all_frames_.back().get());
+  }
+  child = free_frames_.back();
+  free_frames_.pop_back();
+  child->info = &info;
+  child->id = ChildFrameId(from->frame_id(), from->number, info.name);
+  child->parent = from;
+  child->pending_enters = info.num_enters;
+  child->iterations_in_flight = 0;
+  child->oldest = 0;
+  child->newest = -1;
+  child->window.assign(info.parallel_iterations + 1, nullptr);
+  ++from->live_children;
+  ++live_frames_;
+  return child;
+}
+
+Iteration* LoopRun::NewIteration(Frame* frame, ReadyList& ready) {
+  int32_t static_index = static_cast<int32_t>(frame->info - plan_.frames.data());
+  if (free_iterations_.empty()) free_iterations_.resize(plan_.frames.size());
+  std::vector<Iteration*>& free = free_iterations_[static_index];
+  Iteration* iteration;
+  if (free.empty()) {
+    all_iterations_.push_back(std::make_unique<Iteration>());
+    iteration = all_iterations_.back().get();
+    iteration->Allocate(*frame->info);
+  } else {
+    iteration = free.back();
+    free.pop_back();
+    iteration->ResetCounts(*frame->info);
+  }
+  ++iteration->serial;
+  iteration->frame = frame;
+  iteration->number = ++frame->newest;
+  iteration->live_children = 0;
+  frame->window[iteration->number % frame->window.size()] = iteration;
+  ++frame->iterations_in_flight;
+  frame->dead_exits.clear();
+  for (Frame::Value& value : frame->invariants) {
+    Slot copy = value.slot;
+    DeliverCounted(*value.node, iteration, value.dead, &copy, ready);
+  }
+  return iteration;
+}
+
+void LoopRun::Enter(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
+  absl::MutexLock lock(&mu_);
+  Frame* frame = FindOrMakeFrame(node, from);
+  if (frame->newest < 0) NewIteration(frame, ready);
+  Iteration* first = frame->oldest == 0 ? frame->window[0] : nullptr;
+  if (node.is_constant_enter) {
+    for (int64_t number = frame->oldest; number <= frame->newest; ++number) {
+      Slot copy = *value;
+      DeliverCounted(node, frame->window[number % frame->window.size()], dead, &copy, ready);
+    }
+    frame->invariants.push_back({&node, std::move(*value), dead});
+  } else if (first != nullptr) {
+    DeliverCounted(node, first, dead, value, ready);
+  }
+  --frame->pending_enters;
+  if (first != nullptr && frame->pending_enters == 0) CompleteIterations(first, ready);
+}
+
+void LoopRun::Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
+  absl::MutexLock lock(&mu_);
+  Frame* frame = from->frame;
+  if (!dead) {
+    DeliverCounted(node, frame->parent, false, value, ready);
+  } else if (from->number == frame->newest) {
+    frame->dead_exits.push_back(&node);
+  }
+}
+
+void LoopRun::NextIteration(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
+  if (dead) return;
+  absl::MutexLock lock(&mu_);
+  Frame* frame = from->frame;
+  Iteration* next = nullptr;
+  if (from->number < frame->newest) {
+    next = frame->window[(from->number + 1) % frame->window.size()];
+  } else if (frame->iterations_in_flight < frame->info->parallel_iterations) {
+    next = NewIteration(frame, ready);
+  } else {
+    frame->deferred.push_back({&node, std::move(*value), false});
+    return;
+  }
+  DeliverCounted(node, next, false, value, ready);
+}
+
+void LoopRun::Account(Iteration* iteration, int change, ReadyList& ready) {
+  if (change == 0) return;
+  uint64_t serial = iteration->serial;
+  if (iteration->outstanding.fetch_add(change, std::memory_order_acq_rel) + change != 0) return;
+  absl::MutexLock lock(&mu_);
+  // Another thread may have completed it in between.
+  if (iteration->serial == serial && iteration->frame != nullptr) CompleteIterations(iteration, ready);
+}
+
+void LoopRun::CompleteIterations(Iteration* iteration, ReadyList& ready) {
+  while (iteration->frame != nullptr) {
+    Frame* frame = iteration->frame;
+    if (iteration->outstanding.load(std::memory_order_acquire) != 0 || iteration->live_children != 0) return;
+    if (iteration->number != frame->oldest || frame->pending_enters > 0) return;
+    frame->window[iteration->number % frame->window.size()] = nullptr;
+    free_iterations_[frame->info - plan_.frames.data()].push_back(iteration);
+    iteration->frame = nullptr;
+    ++iteration->serial;
+    ++frame->oldest;
+    --frame->iterations_in_flight;
+    if (!frame->deferred.empty()) {
+      std::vector<Frame::Value> deferred;
+      deferred.swap(frame->deferred);
+      Iteration* next = NewIteration(frame, ready);
+      for (Frame::Value& value : deferred) DeliverCounted(*value.node, next, value.dead, &value.slot, ready);
+    }
+    if (frame->oldest <= frame->newest) {
+      iteration = frame->window[frame->oldest % frame->window.size()];
+    } else {
+      iteration = CompleteFrame(frame, ready);
+    }
+  }
+}
+
+Iteration* LoopRun::CompleteFrame(Frame* frame, ReadyList& ready) {
+  Iteration* parent = frame->parent;
+  for (const PlanNode* exit : frame->dead_exits) {
+    Slot nothing;
+    DeliverCounted(*exit, parent, true, &nothing, ready);
+  }
+  frame->dead_exits.clear();
+  frame->invariants.clear();
+  parent->children[frame->info->child_index] = nullptr;
+  --parent->live_children;
+  --live_frames_;
+  free_frames_.push_back(frame);
+  return parent;
+}
+
+bool LoopRun::AllDone() const {
+  absl::MutexLock lock(&mu_);
+  return live_frames_ == 0;
+}
+
+}  // namespace weir

@@ -1,0 +1,104 @@
+// Frames and iterations: the memory of loops, and how values move in it.
+//
+// Outside loops there is one iteration, the root's. An Enter makes (or finds) the frame of its loop under the iteration it
+// runs in; the frame has a window of iterations in flight, at most `parallel_iterations`. NextIteration moves a value to the
+// next one, Exit back to the iteration the frame was entered from. An iteration is done when nothing in it is ready or
+// running, no frame inside it is alive, and the one before it is done; then its memory is used for a new one. A frame is
+// done when its last iteration is; only then are exits that stayed dead told to the outside.
+#ifndef WEIR_RUNTIME_FRAMES_H_
+#define WEIR_RUNTIME_FRAMES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/synchronization/mutex.h"
+#include "weir/framework/kernel.h"
+#include "weir/runtime/execution_plan.h"
+
+namespace weir {
+
+struct Frame;
+
+struct Iteration {
+  Frame* frame = nullptr;  // null for the root
+  int64_t number = 0;
+  uint64_t serial = 0;  // changes when the memory is used anew
+  std::unique_ptr<Slot[]> slots;
+  std::unique_ptr<std::atomic<uint64_t>[]> counts;
+  std::atomic<int32_t> outstanding{0};  // ready or running nodes; not counted at the root
+  std::vector<Frame*> children;         // by child index; guarded by LoopRun's lock
+  int32_t live_children = 0;            // guarded by LoopRun's lock
+
+  // Memory for `frame`; counts at their initial values.
+  void Allocate(const StaticFrame& frame);
+  void ResetCounts(const StaticFrame& frame);
+  uint64_t frame_id() const;
+};
+
+struct ReadyNode {
+  const PlanNode* node = nullptr;
+  Iteration* iteration = nullptr;
+  bool dead = false;
+};
+using ReadyList = absl::InlinedVector<ReadyNode, 16>;
+
+struct Frame {
+  const StaticFrame* info = nullptr;
+  uint64_t id = 0;  // the same in every process that runs a part of the loop
+  Iteration* parent = nullptr;
+  int32_t pending_enters = 0;
+  int32_t iterations_in_flight = 0;
+  int64_t oldest = 0;
+  int64_t newest = 0;
+  std::vector<Iteration*> window;  // by number modulo its size
+  struct Value {
+    const PlanNode* node;
+    Slot slot;
+    bool dead;
+  };
+  std::vector<Value> invariants;  // of constant Enters, for iterations to come
+  std::vector<Value> deferred;    // from NextIterations that must wait for a free iteration
+  std::vector<const PlanNode*> dead_exits;  // of the newest iteration
+};
+
+// All frames of one run.
+class LoopRun {
+ public:
+  explicit LoopRun(const ExecutionPlan& plan) : plan_(plan) {}
+
+  // Puts a node's outputs into its consumers' slots within one iteration, and those that thereby become ready on the list.
+  // Returns how many. Lock-free.
+  int Deliver(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready);
+  // What an Enter, Exit or NextIteration does with its value at its end.
+  void Enter(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
+  void Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
+  void NextIteration(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
+  // After a node of a loop ended: `change` = nodes made ready in its iteration, less itself.
+  void Account(Iteration* iteration, int change, ReadyList& ready);
+  // False if some loop never came to its end.
+  bool AllDone() const;
+
+ private:
+  int DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iteration* to, bool dead, bool from_enter, Slot* outputs,
+                     ReadyList& ready);
+  Frame* FindOrMakeFrame(const PlanNode& enter, Iteration* from) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Iteration* NewIteration(Frame* frame, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void DeliverCounted(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready);
+  void CompleteIterations(Iteration* iteration, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Iteration* CompleteFrame(Frame* frame, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const ExecutionPlan& plan_;
+  mutable absl::Mutex mu_;
+  std::vector<std::unique_ptr<Iteration>> all_iterations_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::unique_ptr<Frame>> all_frames_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::vector<Iteration*>> free_iterations_ ABSL_GUARDED_BY(mu_);  // by static frame
+  std::vector<Frame*> free_frames_ ABSL_GUARDED_BY(mu_);
+  int live_frames_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_RUNTIME_FRAMES_H_

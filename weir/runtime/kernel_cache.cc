@@ -1,0 +1,58 @@
+#include "weir/runtime/kernel_cache.h"
+
+namespace weir {
+namespace {
+
+// Kernels of these hold data of their node.
+bool HasTensorAttr(const Node& node) {
+  for (const auto& [name, value] : node.attrs) {
+    if (value.get_if<Tensor>() != nullptr) return true;
+  }
+  return false;
+}
+
+// Placeholder and Assert-like kernels speak of their node by name; they take it from the context, so sharing is safe.
+bool IsShareable(const Node& node) { return !node.schema->is_stateful && !HasTensorAttr(node); }
+
+}  // namespace
+
+StatusOr<std::shared_ptr<Kernel>> KernelCache::Make(const Node& node, Device* device) const {
+  WEIR_ASSIGN_OR_RETURN(const KernelDef* def, registry_.Find(node.op(), device->type(), node.attrs));
+  KernelInit init(node.name, *node.schema, node.attrs, *node.types, device, functions_);
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, def->factory(init));
+  return std::shared_ptr<Kernel>(std::move(kernel));
+}
+
+StatusOr<std::shared_ptr<Kernel>> KernelCache::Get(const Node& node, Device* device) {
+  if (!IsShareable(node)) {
+    if (!node.schema->is_stateful) return Make(node, device);
+    std::string key = Cat(device->name(), ";", node.name, ";", node.op());
+    {
+      absl::MutexLock lock(&mu_);
+      auto found = stateful_.find(key);
+      if (found != stateful_.end()) return found->second;
+    }
+    // Made without the lock: a factory may instantiate functions, which look up kernels in turn.
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, Make(node, device));
+    absl::MutexLock lock(&mu_);
+    return stateful_.emplace(std::move(key), std::move(kernel)).first->second;
+  }
+  std::string key = Cat(device->name(), ";", node.op());
+  {
+    absl::MutexLock lock(&mu_);
+    auto found = stateless_.find(key);
+    if (found != stateless_.end()) {
+      for (const Shared& shared : found->second) {
+        if (shared.attrs == node.attrs) return shared.kernel;
+      }
+    }
+  }
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, Make(node, device));
+  absl::MutexLock lock(&mu_);
+  std::vector<Shared>& all = stateless_[key];
+  // A long list would cost more to search than sharing saves.
+  if (all.size() < 64) all.push_back({node.attrs, kernel});
+  return kernel;
+}
+
+}  // namespace weir

@@ -1,0 +1,131 @@
+#include "weir/runtime/local_rendezvous.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+
+namespace weir {
+
+std::string RendezvousKey::ToString() const {
+  return Cat(src_device, ";", absl::StrFormat("%016x", src_incarnation), ";", dst_device, ";", edge_name, ";", frame_id,
+             ":", iteration);
+}
+
+StatusOr<RendezvousKey> RendezvousKey::Parse(std::string_view text) {
+  std::vector<std::string> parts = absl::StrSplit(ToAbsl(text), ';');
+  RendezvousKey key;
+  std::vector<std::string> frame;
+  if (parts.size() == 5) frame = absl::StrSplit(parts[4], ':');
+  // Two blanks: what TensorFlow's servers say.
+  if (frame.size() != 2 || !absl::SimpleHexAtoi(parts[1], &key.src_incarnation) ||
+      !absl::SimpleAtoi(frame[0], &key.frame_id) || !absl::SimpleAtoi(frame[1], &key.iteration)) {
+    return InvalidArgument("Invalid  rendezvous key: ", text);
+  }
+  key.src_device = parts[0];
+  key.dst_device = parts[2];
+  key.edge_name = parts[3];
+  return key;
+}
+
+LocalRendezvous::~LocalRendezvous() { StartAbort(Cancelled("Rendezvous deleted")); }
+
+Status LocalRendezvous::Send(std::string_view key, Tensor value, bool is_dead) {
+  Waiter waiter;
+  {
+    absl::MutexLock lock(&mu_);
+    if (!aborted_.ok()) return aborted_;
+    Queue& queue = queues_[std::string(key)];
+    if (queue.waiters.empty()) {
+      queue.items.push_back({std::move(value), is_dead});
+      return OkStatus();
+    }
+    waiter = std::move(queue.waiters.front());
+    queue.waiters.pop_front();
+    if (queue.waiters.empty()) queues_.erase(queues_.find(key));
+  }
+  if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
+  waiter.done(OkStatus(), std::move(value), is_dead);
+  return OkStatus();
+}
+
+void LocalRendezvous::RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) {
+  Status failed;
+  Item item;
+  bool found = false;
+  {
+    absl::MutexLock lock(&mu_);
+    if (!aborted_.ok()) {
+      failed = aborted_;
+    } else {
+      auto queue = queues_.find(key);
+      if (queue != queues_.end() && !queue->second.items.empty()) {
+        item = std::move(queue->second.items.front());
+        queue->second.items.pop_front();
+        if (queue->second.items.empty()) queues_.erase(queue);
+        found = true;
+      } else {
+        Waiter waiter;
+        waiter.id = next_id_++;
+        waiter.cancellation = cancellation;
+        if (cancellation != nullptr) {
+          std::string name(key);
+          waiter.token = cancellation->Register([this, name, id = waiter.id, cancellation] {
+            CancelWaiter(name, id, cancellation->reason());
+          });
+          if (waiter.token == CancellationManager::kNoToken) failed = cancellation->reason();
+        }
+        if (failed.ok()) {
+          waiter.done = std::move(done);
+          queues_[std::string(key)].waiters.push_back(std::move(waiter));
+          return;
+        }
+      }
+    }
+  }
+  done(found ? OkStatus() : failed, std::move(item.value), item.is_dead);
+}
+
+void LocalRendezvous::CancelWaiter(const std::string& key, uint64_t id, const Status& reason) {
+  RecvDone done;
+  {
+    absl::MutexLock lock(&mu_);
+    auto queue = queues_.find(key);
+    if (queue == queues_.end()) return;
+    auto& waiters = queue->second.waiters;
+    auto waiter = std::find_if(waiters.begin(), waiters.end(), [id](const Waiter& w) { return w.id == id; });
+    if (waiter == waiters.end()) return;
+    done = std::move(waiter->done);
+    waiters.erase(waiter);
+    if (waiters.empty()) queues_.erase(queue);
+  }
+  done(reason, Tensor(), false);
+}
+
+void LocalRendezvous::StartAbort(const Status& status) {
+  StringMap<Queue> queues;
+  {
+    absl::MutexLock lock(&mu_);
+    if (!aborted_.ok()) return;
+    aborted_ = status;
+    queues.swap(queues_);
+  }
+  for (auto& [key, queue] : queues) {
+    for (Waiter& waiter : queue.waiters) {
+      if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
+      waiter.done(status, Tensor(), false);
+    }
+  }
+}
+
+std::vector<std::string> LocalRendezvous::PendingKeys() const {
+  std::vector<std::string> out;
+  absl::MutexLock lock(&mu_);
+  for (const auto& [key, queue] : queues_) {
+    if (!queue.waiters.empty()) out.push_back(key);
+  }
+  return out;
+}
+
+}  // namespace weir

@@ -1,0 +1,48 @@
+// The rendezvous of one process.
+#ifndef WEIR_RUNTIME_LOCAL_RENDEZVOUS_H_
+#define WEIR_RUNTIME_LOCAL_RENDEZVOUS_H_
+
+#include <deque>
+#include <memory>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/framework/rendezvous.h"
+
+namespace weir {
+
+class LocalRendezvous : public Rendezvous {
+ public:
+  ~LocalRendezvous() override;
+  Status Send(std::string_view key, Tensor value, bool is_dead) override;
+  void RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) override;
+  void StartAbort(const Status& status) override;
+  // The keys that somebody waits for.
+  std::vector<std::string> PendingKeys() const;
+
+ private:
+  struct Waiter {
+    RecvDone done;
+    CancellationManager* cancellation = nullptr;
+    CancellationManager::Token token = CancellationManager::kNoToken;
+    uint64_t id = 0;
+  };
+  struct Item {
+    Tensor value;
+    bool is_dead = false;
+  };
+  // Either values wait for a receiver or receivers for a value.
+  struct Queue {
+    std::deque<Item> items;
+    std::deque<Waiter> waiters;
+  };
+  void CancelWaiter(const std::string& key, uint64_t id, const Status& reason);
+
+  mutable absl::Mutex mu_;
+  Status aborted_ ABSL_GUARDED_BY(mu_);
+  uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 0;
+  StringMap<Queue> queues_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_RUNTIME_LOCAL_RENDEZVOUS_H_
