@@ -84,9 +84,9 @@ std::optional<DType> ParseDType(std::string_view name);
 // The C++ type of each DType, and back. A type without a DType gives a compile error.
 template <typename T>
 struct DTypeOfImpl;
-#define WEIR_DTYPE(type, enumerator) \
-  template <>                        \
-  struct DTypeOfImpl<type> {         \
+#define WEIR_DTYPE(type, enumerator)                  \
+  template <>                                         \
+  struct DTypeOfImpl<type> {                          \
     static constexpr DType value = DType::enumerator; \
   };
 WEIR_DTYPE(float, kFloat)
