@@ -16,7 +16,6 @@ enum Traits : uint8_t {
   kIntegerTrait = 4,
   kUnsignedTrait = 8,
   kQuantizedTrait = 16,
-  kObjectTrait = 32,
 };
 
 struct TypeInfo {
@@ -37,7 +36,7 @@ constexpr std::array<TypeInfo, kMaxDType + 1> kTypes = {{
     {"uint8", "u8", "uint8", 1, kUnsignedInteger},
     {"int16", "i16", "int16", 2, kIntegerTrait},
     {"int8", "i8", "int8", 1, kIntegerTrait},
-    {"string", "str", "string", sizeof(std::string), kObjectTrait},
+    {"string", "str", "string", sizeof(std::string), kNone},
     {"complex64", "c64", "complex64", 8, kComplexTrait},
     {"int64", "i64", "int64", 8, kIntegerTrait},
     {"bool", "bool", "bool", 1, kNone},
@@ -50,8 +49,8 @@ constexpr std::array<TypeInfo, kMaxDType + 1> kTypes = {{
     {"uint16", "u16", "uint16", 2, kUnsignedInteger},
     {"complex128", "c128", "complex128", 16, kComplexTrait},
     {"half", "f16", "float16", 2, kFloatingTrait},
-    {"resource", "res", "resource", sizeof(ResourceHandle), kObjectTrait},
-    {"variant", "var", "variant", sizeof(Variant), kObjectTrait},
+    {"resource", "res", "resource", sizeof(ResourceHandle), kNone},
+    {"variant", "var", "variant", sizeof(Variant), kNone},
     {"uint32", "u32", "uint32", 4, kUnsignedInteger},
     {"uint64", "u64", "uint64", 8, kUnsignedInteger},
     {"float8_e5m2", "f8e5m2", "float8_e5m2", 1, kFloatingTrait},
@@ -65,6 +64,13 @@ constexpr std::array<TypeInfo, kMaxDType + 1> kTypes = {{
     {"uint2", "u2", "uint2", 1, kUnsignedInteger},
     {"float4_e2m1fn", "f4e2m1fn", "float4_e2m1fn", 1, kFloatingTrait},
 }};
+
+constexpr std::array<uint8_t, 256> MakeSizes() {
+  static_assert(sizeof(ResourceHandle) < 256);
+  std::array<uint8_t, 256> out = {};
+  for (int i = 1; i <= kMaxDType; ++i) out[i] = out[i + 100] = static_cast<uint8_t>(kTypes[i].size);
+  return out;
+}
 
 // The names of reference types, made once and kept.
 struct RefNames {
@@ -111,13 +117,13 @@ const StringMap<DType>& ByName() {
 
 }  // namespace
 
+constinit const std::array<uint8_t, 256> dtype_internal::kSizes = MakeSizes();
+
 bool IsValidDType(int number) {
   if (number > 100) number -= 100;
   return number >= 1 && number <= kMaxDType;
 }
 
-size_t SizeOf(DType dtype) { return Info(dtype).size; }
-bool IsPlain(DType dtype) { return dtype != DType::kInvalid && !Has(dtype, kObjectTrait); }
 bool IsFloating(DType dtype) { return Has(dtype, kFloatingTrait); }
 bool IsComplex(DType dtype) { return Has(dtype, kComplexTrait); }
 bool IsInteger(DType dtype) { return Has(dtype, kIntegerTrait); }

@@ -15,6 +15,7 @@ using ObjectTypes = TypeList<std::string, ResourceHandle, Variant>;
 
 // The record of a tensor whose data are not behind it.
 struct OutsideRep : TensorRep {
+  using TensorRep::TensorRep;
   RefPtr<TensorRep> owner;         // kView
   std::function<void()> release;   // kWrapped
   Allocator* allocator = nullptr;  // kDevice
@@ -25,12 +26,9 @@ OutsideRep* NewOutside(TensorRep::Kind kind, DType dtype, const Shape& shape, ch
   void* block = CpuAllocate(sizeof(OutsideRep));
   bool from_system = block == nullptr;
   if (from_system) block = ::operator new(sizeof(OutsideRep), std::align_val_t(kTensorAlignment));
-  auto* rep = new (block) OutsideRep;
+  auto* rep = new (block) OutsideRep(dtype, shape, data);
   rep->kind = kind;
   rep->from_system = from_system;
-  rep->dtype = dtype;
-  rep->shape = shape;
-  rep->data = data;
   return rep;
 }
 
@@ -102,10 +100,7 @@ StatusOr<Tensor> Tensor::Allocate(DType dtype, const Shape& shape, Allocator* al
     void* block = CpuAllocate(kHeader + bytes);
     if (block == nullptr) [[unlikely]]
       return NoMemory(dtype, shape, *allocator);
-    auto* rep = new (block) TensorRep;
-    rep->dtype = dtype;
-    rep->shape = shape;
-    rep->data = static_cast<char*>(block) + kHeader;
+    auto* rep = new (block) TensorRep(dtype, shape, static_cast<char*>(block) + kHeader);
     if (!IsPlain(dtype)) Construct(dtype, rep->data, shape.num_elements());
     return Tensor(RefPtr<TensorRep>::Adopt(rep));
   }
@@ -157,6 +152,13 @@ bool Tensor::SharesBufferWith(const Tensor& other) const {
   return rep_ && other.rep_ && rep_->root() == other.rep_->root();
 }
 
+bool Tensor::in_host_memory() const {
+  if (!rep_) return true;
+  const TensorRep* memory = rep_->root();
+  return memory->kind != TensorRep::Kind::kDevice ||
+         static_cast<const OutsideRep*>(memory)->allocator->is_host_memory();
+}
+
 StatusOr<Tensor> Tensor::Reshaped(const Shape& shape) const& {
   if (!rep_) return FailedPrecondition("Cannot reshape a tensor without a value");
   if (shape.num_elements() != num_elements()) {
@@ -200,16 +202,12 @@ Tensor Tensor::Slice(int64_t begin, int64_t end) const {
 Tensor Tensor::SubTensor(int64_t index) const {
   assert(rank() >= 1 && 0 <= index && index < dim(0));
   size_t row_bytes = num_bytes() / static_cast<size_t>(dim(0));
-  Shape shape = rep_->shape;
-  shape.RemoveDim(0);
-  return View(rep_->dtype, shape, rep_->data + row_bytes * static_cast<size_t>(index));
+  return View(rep_->dtype, rep_->shape.Slice(1, rank()), rep_->data + row_bytes * static_cast<size_t>(index));
 }
 
 StatusOr<Tensor> Tensor::Clone() const {
   if (!rep_) return Tensor();
-  const TensorRep* memory = rep_->root();
-  if (memory->kind == TensorRep::Kind::kDevice &&
-      !static_cast<const OutsideRep*>(memory)->allocator->is_host_memory()) {
+  if (!in_host_memory()) {
     return Unimplemented("Cannot clone a tensor in the memory of a device");
   }
   WEIR_ASSIGN_OR_RETURN(Tensor out, Allocate(rep_->dtype, rep_->shape));

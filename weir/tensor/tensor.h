@@ -40,6 +40,9 @@ struct TensorRep : RefCounted<TensorRep> {
   char* data = nullptr;
   Shape shape;
 
+  TensorRep() = default;
+  TensorRep(DType type, const Shape& shape, char* memory) : dtype(type), data(memory), shape(shape) {}
+
   // Whose memory this is.
   const TensorRep* root() const;
   // REQUIRES: kind is not kInline.
@@ -125,6 +128,8 @@ class Tensor {
     return rep_ && rep_->unique() && (rep_->kind == TensorRep::Kind::kInline || rep_->MemoryIsUnique());
   }
   bool SharesBufferWith(const Tensor& other) const;
+  // False if the data lie in memory of a device that the host cannot read.
+  bool in_host_memory() const;
 
   // The same memory under another shape. INVALID_ARGUMENT if the number of elements differs.
   StatusOr<Tensor> Reshaped(const Shape& shape) const&;
