@@ -22,7 +22,8 @@ class OpRegistry {
   Status Register(OpSchema schema);
   // Parses a table (op_table.h) and registers all its schemas, or none.
   Status RegisterTable(std::string_view text, std::string_view family);
-  // Gives the name that tables use for a shape function its meaning; also resolves schemas registered before.
+  // Gives the name that tables use for a shape function its meaning; also resolves schemas registered
+  // before, so it is to be called before other threads use them.
   void RegisterShapeFunction(std::string_view name, ShapeFunction function);
 
   const OpSchema* Find(std::string_view name) const;  // null if unknown
@@ -31,6 +32,8 @@ class OpRegistry {
   std::vector<const OpSchema*> All() const;  // by name
 
  private:
+  Status RegisterLocked(OpSchema schema) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   mutable absl::Mutex mu_;
   StringMap<std::unique_ptr<OpSchema>> schemas_ ABSL_GUARDED_BY(mu_);
   StringMap<ShapeFunction> shape_functions_ ABSL_GUARDED_BY(mu_);

@@ -58,6 +58,9 @@ struct OpSchema {
   int FindOutput(std::string_view name) const;
 };
 
+// "Op<name=Neg; signature=x:T -> y:T; attr=T:type,allowed=[...]>", as TensorFlow's errors show an op.
+std::string Summarize(const OpSchema& schema);
+
 // The types of all tensors that go in and come out of a node with these attributes, in order. Ref outputs and inputs
 // have ref types. INVALID_ARGUMENT if an attribute is missing or absurd.
 struct ArgTypes {

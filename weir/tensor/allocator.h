@@ -13,9 +13,9 @@ inline constexpr size_t kTensorAlignment = 64;
 
 struct AllocatorStats {
   int64_t bytes_in_use = 0;
-  int64_t peak_bytes_in_use = 0;
-  int64_t num_allocations = 0;  // all calls of Allocate so far
-  int64_t bytes_limit = 0;      // 0: none
+  int64_t peak_bytes_in_use = 0;  // may count blocks that idle in a thread's cache
+  int64_t num_allocations = 0;    // all calls of Allocate so far
+  int64_t bytes_limit = 0;        // 0: none
 };
 
 // Thread-safe. Blocks are aligned to kTensorAlignment.
@@ -35,6 +35,9 @@ class Allocator {
 // The host's allocator: keeps freed blocks by size, small ones per thread, so that a step whose shapes repeat asks the
 // system for nothing.
 Allocator* CpuAllocator();
+// The same, without the virtual call.
+void* CpuAllocate(size_t bytes);
+void CpuDeallocate(void* block, size_t bytes);
 // Bytes that all live blocks of CpuAllocator() may take together; 0: no limit.
 void SetCpuMemoryLimit(int64_t bytes);
 // How many times CpuAllocator() went to the system; for tests and benchmarks.

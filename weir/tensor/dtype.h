@@ -2,6 +2,7 @@
 #ifndef WEIR_TENSOR_DTYPE_H_
 #define WEIR_TENSOR_DTYPE_H_
 
+#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -63,14 +64,25 @@ inline DType RefType(DType dtype) { return IsRef(dtype) ? dtype : static_cast<DT
 bool IsValidDType(int number);
 
 // Bytes of one element in memory (of a string, its object); 0 for kInvalid.
-size_t SizeOf(DType dtype);
+inline size_t SizeOf(DType dtype);
 // True if elements are plain bytes: no constructor, destructor or deep copy.
-bool IsPlain(DType dtype);
+inline bool IsPlain(DType dtype);
 bool IsFloating(DType dtype);  // half, bfloat16, float, double, float8s
 bool IsComplex(DType dtype);
 bool IsInteger(DType dtype);  // signed and unsigned, 2 to 64 bits; not bool, not quantised
 bool IsUnsigned(DType dtype);
 bool IsQuantized(DType dtype);
+
+namespace dtype_internal {
+extern const std::array<uint8_t, 256> kSizes;  // by number, those of ref types too
+}
+inline size_t SizeOf(DType dtype) { return dtype_internal::kSizes[static_cast<uint8_t>(dtype)]; }
+inline bool IsPlain(DType dtype) {
+  constexpr uint64_t kOthers =
+      uint64_t{1} << static_cast<int>(DType::kInvalid) | uint64_t{1} << static_cast<int>(DType::kString) |
+      uint64_t{1} << static_cast<int>(DType::kResource) | uint64_t{1} << static_cast<int>(DType::kVariant);
+  return (kOthers >> (static_cast<int>(BaseType(dtype)) & 63) & 1) == 0;
+}
 
 // TensorFlow's names: "float", "int32", "string", "float_ref", ...
 std::string_view Name(DType dtype);
@@ -84,9 +96,9 @@ std::optional<DType> ParseDType(std::string_view name);
 // The C++ type of each DType, and back. A type without a DType gives a compile error.
 template <typename T>
 struct DTypeOfImpl;
-#define WEIR_DTYPE(type, enumerator) \
-  template <>                        \
-  struct DTypeOfImpl<type> {         \
+#define WEIR_DTYPE(type, enumerator)                  \
+  template <>                                         \
+  struct DTypeOfImpl<type> {                          \
     static constexpr DType value = DType::enumerator; \
   };
 WEIR_DTYPE(float, kFloat)

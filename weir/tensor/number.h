@@ -8,8 +8,37 @@
 
 namespace weir {
 
-uint16_t FloatToHalfBits(float value);
-float HalfBitsToFloat(uint16_t bits);
+// IEEE 754 binary16. Written without calls and with few branches, so that loops over them vectorise.
+inline uint16_t FloatToHalfBits(float value) {
+  constexpr uint32_t kInfinity = 255u << 23;
+  constexpr uint32_t kOverflow = (127u + 16u) << 23;              // 65536, the first power of two past the range
+  constexpr uint32_t kSmallestNormal = 113u << 23;                // 2^-14
+  constexpr uint32_t kAligner = (112u + (23u - 10u) + 1u) << 23;  // adding it leaves a subnormal's bits in the low end
+  uint32_t word = std::bit_cast<uint32_t>(value);
+  uint32_t sign = (word >> 16) & 0x8000u;
+  word &= 0x7fffffffu;
+  uint32_t out;
+  if (word >= kOverflow) {
+    out = word > kInfinity ? 0x7e00u | ((word >> 13) & 0x3ffu) : 0x7c00u;
+  } else if (word < kSmallestNormal) {
+    out = std::bit_cast<uint32_t>(std::bit_cast<float>(word) + std::bit_cast<float>(kAligner)) - kAligner;
+  } else {
+    out = (word - (112u << 23) + 0xfffu + ((word >> 13) & 1u)) >> 13;
+  }
+  return static_cast<uint16_t>(out | sign);
+}
+inline float HalfBitsToFloat(uint16_t bits) {
+  constexpr uint32_t kExponent = 0x7c00u << 13;
+  uint32_t word = (bits & 0x7fffu) << 13;
+  uint32_t exponent = word & kExponent;
+  word += 112u << 23;
+  if (exponent == kExponent) {
+    word += 112u << 23;
+  } else if (exponent == 0) {
+    word = std::bit_cast<uint32_t>(std::bit_cast<float>(word + (1u << 23)) - std::bit_cast<float>(113u << 23));
+  }
+  return std::bit_cast<float>(word | (bits & 0x8000u) << 16);
+}
 
 struct Half {
   uint16_t bits = 0;

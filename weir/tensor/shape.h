@@ -75,8 +75,8 @@ class PartialShape {
   std::span<const int64_t> dims() const { return dims_; }
 
   bool IsFullyDefined() const;
-  std::optional<Shape> ToShape() const;       // nothing unless fully defined
-  int64_t num_elements() const;               // -1 unless fully defined
+  std::optional<Shape> ToShape() const;  // nothing unless fully defined
+  int64_t num_elements() const;          // -1 unless fully defined
   bool IsCompatibleWith(const PartialShape& other) const;
   // What both say; INVALID_ARGUMENT if they contradict each other.
   StatusOr<PartialShape> Merge(const PartialShape& other) const;

@@ -7,6 +7,7 @@
 #ifndef WEIR_TENSOR_TENSOR_H_
 #define WEIR_TENSOR_TENSOR_H_
 
+#include <algorithm>
 #include <cassert>
 #include <functional>
 #include <span>
@@ -23,18 +24,32 @@
 
 namespace weir {
 
-// Private to Tensor: the counted record. Data follows the record in one block, or belongs to `owner`, or to somebody
-// outside (`release` is called at the end).
+// Private to Tensor: the counted record. It fills a cache line; the data of a tensor with memory of its own follow in
+// the same block.
 struct TensorRep : RefCounted<TensorRep> {
+  enum class Kind : uint8_t {
+    kInline,   // data behind the record
+    kView,     // data of another record
+    kWrapped,  // data of somebody outside
+    kDevice,   // data of an allocator whose memory is not the host's
+  };
   DType dtype = DType::kInvalid;
-  Shape shape;
+  Kind kind = Kind::kInline;
+  bool writable = true;      // false for wrapped memory that its owner may still read
+  bool from_system = false;  // the record is not a block of CpuAllocator()
   char* data = nullptr;
-  size_t block_bytes = 0;          // of the whole block, 0 if data is not in it
-  Allocator* allocator = nullptr;  // of data that is not behind the record and not owned by `owner`
-  RefPtr<TensorRep> owner;
-  std::function<void()> release;
+  Shape shape;
+
+  TensorRep() = default;
+  TensorRep(DType type, const Shape& shape, char* memory) : dtype(type), data(memory), shape(shape) {}
+
+  // Whose memory this is.
+  const TensorRep* root() const;
+  // REQUIRES: kind is not kInline.
+  bool MemoryIsUnique() const;
   static void Dispose(TensorRep* rep);
 };
+static_assert(sizeof(TensorRep) <= kTensorAlignment);
 
 class Tensor {
  public:
@@ -46,8 +61,9 @@ class Tensor {
   static StatusOr<Tensor> Allocate(DType dtype, const Shape& shape, Allocator* allocator = CpuAllocator());
   // As above with every byte zero.
   static StatusOr<Tensor> Zeros(DType dtype, const Shape& shape);
-  // Wraps memory that somebody else owns; `release` is called when the last reference goes.
-  static Tensor Wrap(DType dtype, const Shape& shape, void* data, std::function<void()> release);
+  // Wraps memory that somebody else owns; `release` (may be empty) is called when the last reference goes. Only with
+  // `writable` may a sole holder write into it. The memory may be unaligned. REQUIRES: a plain dtype.
+  static Tensor Wrap(DType dtype, const Shape& shape, void* data, std::function<void()> release, bool writable = false);
 
   // Small tensors from values; they die if memory is out. Scalar(1.0f), Vector<int32_t>({1, 2}).
   template <typename T>
@@ -67,7 +83,8 @@ class Tensor {
 
   bool has_value() const { return static_cast<bool>(rep_); }
   DType dtype() const { return rep_ ? rep_->dtype : DType::kInvalid; }
-  const Shape& shape() const;
+  // Of a tensor without a value: the scalar shape.
+  const Shape& shape() const { return rep_ ? rep_->shape : NoShape(); }
   int rank() const { return shape().rank(); }
   int64_t dim(int i) const { return rep_->shape.dim(i); }
   int64_t num_elements() const { return rep_ ? rep_->shape.num_elements() : 0; }
@@ -108,15 +125,19 @@ class Tensor {
 
   // True if nobody else sees this record or its memory, and the memory may be written.
   bool unique() const {
-    return rep_ && rep_->unique() && !rep_->release && (!rep_->owner || (rep_->owner->unique() && !rep_->owner->release));
+    return rep_ && rep_->unique() && (rep_->kind == TensorRep::Kind::kInline || rep_->MemoryIsUnique());
   }
   bool SharesBufferWith(const Tensor& other) const;
+  // False if the data lie in memory of a device that the host cannot read.
+  bool in_host_memory() const;
 
   // The same memory under another shape. INVALID_ARGUMENT if the number of elements differs.
-  StatusOr<Tensor> Reshaped(const Shape& shape) const;
+  StatusOr<Tensor> Reshaped(const Shape& shape) const&;
+  StatusOr<Tensor> Reshaped(const Shape& shape) &&;  // no new record if this holds the only reference
   // The same bytes as another plain type of a shape with as many bytes.
   StatusOr<Tensor> Bitcast(DType dtype, const Shape& shape) const;
-  // Rows [begin, end) of dimension 0, without a copy; may be unaligned. REQUIRES: rank >= 1, 0 <= begin <= end <= dim(0).
+  // Rows [begin, end) of dimension 0, without a copy; may be unaligned. REQUIRES: rank >= 1, 0 <= begin <= end <=
+  // dim(0).
   Tensor Slice(int64_t begin, int64_t end) const;
   // Row `index` of dimension 0, with that dimension removed. REQUIRES: rank >= 1, 0 <= index < dim(0).
   Tensor SubTensor(int64_t index) const;
@@ -130,6 +151,8 @@ class Tensor {
 
  private:
   explicit Tensor(RefPtr<TensorRep> rep) : rep_(std::move(rep)) {}
+  static const Shape& NoShape();
+  Tensor View(DType dtype, const Shape& shape, char* data) const;
   RefPtr<TensorRep> rep_;
 };
 
@@ -142,7 +165,9 @@ Tensor Tensor::FromSpan(std::span<const T> values, const Shape& shape) {
 
 template <typename T>
 Tensor Tensor::Scalar(T value) {
-  return FromSpan<T>(std::span<const T>(&value, 1), Shape());
+  Tensor out = Allocate(kDTypeOf<T>, Shape()).value();
+  *out.data<T>() = std::move(value);
+  return out;
 }
 
 }  // namespace weir

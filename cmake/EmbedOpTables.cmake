@@ -1,0 +1,21 @@
+# cmake -DOUTPUT=file.cc "-DTABLES=a.ops|b.ops" -P EmbedOpTables.cmake
+# Writes a source that defines BuiltinOpTables() of weir/ops/op_tables.h: each table as text, its family the file's name.
+# Text is cut into pieces, since compilers need not take a literal of more than 64 KiB.
+string(REPLACE "|" ";" tables "${TABLES}")
+set(chunk 12000)
+set(source "#include \"weir/ops/op_tables.h\"\n\nnamespace weir {\nnamespace {\n\nconstexpr OpTable kTables[] = {\n")
+foreach(table IN LISTS tables)
+  get_filename_component(family "${table}" NAME_WE)
+  file(READ "${table}" text)
+  string(LENGTH "${text}" length)
+  string(APPEND source "    {\"${family}\",\n")
+  set(position 0)
+  while(position LESS length)
+    string(SUBSTRING "${text}" ${position} ${chunk} piece)
+    string(APPEND source "R\"ops(${piece})ops\"\n")
+    math(EXPR position "${position} + ${chunk}")
+  endwhile()
+  string(APPEND source "},\n")
+endforeach()
+string(APPEND source "};\n\n}  // namespace\n\nstd::span<const OpTable> BuiltinOpTables() { return kTables; }\n\n}  // namespace weir\n")
+file(WRITE "${OUTPUT}" "${source}")
