@@ -134,7 +134,9 @@ StatusOr<Tensor> ReadContent(DType dtype, const Shape& shape, const std::string&
 template <typename T>
 void FillUp(Tensor* out, int64_t known) {
   T* data = out->data<T>();
-  if (known > 0) std::fill(data + known, data + out->num_elements(), data[known - 1]);
+  if (known > 0 && known < out->num_elements()) {
+    std::fill_n(data + known, out->num_elements() - known, T(data[known - 1]));
+  }
 }
 
 StatusOr<Tensor> ReadFields(const TensorProto& proto, DType dtype, const Shape& shape, int depth) {
