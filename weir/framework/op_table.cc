@@ -19,10 +19,11 @@ struct ArgText {
 
 class Parser {
  public:
-  Parser(std::string_view text, std::string_view family) : lexer_(text), family_(family) {}
+  Parser(std::string_view text, std::string_view family) : lexer_(text), family_(family), text_size_(text.size()) {}
 
   StatusOr<std::vector<OpSchema>> Parse() {
     std::vector<OpSchema> schemas;
+    schemas.reserve(text_size_ / 128);
     StringSet names;
     while (lexer_.peek().kind != TokenKind::kEnd) {
       if (lexer_.PeekIsWord("types")) {
@@ -68,6 +69,7 @@ class Parser {
 
   Status ParseOp(OpSchema& schema) {
     schema.family = family_;
+    schema.attrs.reserve(4);
     WEIR_ASSIGN_OR_RETURN(std::string_view name, lexer_.ExpectWord("an op's name"));
     schema.name = name;
     std::vector<ArgText> inputs, outputs;
@@ -352,6 +354,7 @@ class Parser {
   static constexpr int64_t kMostElements = 1024;
   OpTableLexer lexer_;
   std::string_view family_;
+  size_t text_size_;
   StringMap<std::vector<DType>> sets_;
 };
 

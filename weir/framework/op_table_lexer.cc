@@ -1,14 +1,27 @@
 #include "weir/framework/op_table_lexer.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace weir {
 namespace {
 
-bool IsWordStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsWordPart(char c) { return IsWordStart(c) || IsDigit(c); }
-bool IsBlank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+// Tables are read at every start of a program: one look-up a character.
+enum CharClass : uint8_t { kOther = 0, kLetter = 1, kDigit = 2, kBlank = 4 };
+constexpr std::array<uint8_t, 256> kClasses = [] {
+  std::array<uint8_t, 256> out{};
+  for (int c = 'a'; c <= 'z'; ++c) out[c] = out[c - 'a' + 'A'] = kLetter;
+  for (int c = '0'; c <= '9'; ++c) out[c] = kDigit;
+  for (char c : {' ', '\n', '\t', '\r'}) out[c] = kBlank;
+  out['_'] = kLetter;
+  return out;
+}();
+bool Is(char c, int classes) { return (kClasses[static_cast<unsigned char>(c)] & classes) != 0; }
+bool IsWordStart(char c) { return Is(c, kLetter); }
+bool IsDigit(char c) { return Is(c, kDigit); }
+bool IsWordPart(char c) { return Is(c, kLetter | kDigit); }
+bool IsBlank(char c) { return Is(c, kBlank); }
 
 int HexDigit(char c) {
   if (IsDigit(c)) return c - '0';

@@ -97,7 +97,7 @@ TEST(OpTable, FormatsWhatParsesBackToTheSame) {
       "  N: int >= 1 = 2\n"
       "  Ts: list(type) >= 0\n"
       "  mode: string {\"A\" \"\\\"q\\\"\"} = \"A\"\n"
-      "  eps: float = 0.0001\n"
+      "  eps: float = 0.25\n"
       "  s: list(shape) = [[2, ?], ?]\n"
       "  t: tensor = u8 [2] {1 255}\n"
       "  stateful\n"
@@ -148,7 +148,9 @@ TEST(OpTable, EveryPrefixOfATextIsParsedOrRefused) {
       " t: tensor = u8 [2] {1 255}\n stateful shape unknown gradient yes deprecated 3 \"B\\\\\" doc \"M.\"\n";
   for (size_t n = 0; n <= text.size(); ++n) {
     auto result = ParseOpTable(std::string_view(text).substr(0, n));
-    if (!result.ok()) EXPECT_THAT(Message(result.status()), HasSubstr("line "));
+    if (!result.ok()) {
+      EXPECT_THAT(Message(result.status()), HasSubstr("line "));
+    }
   }
   EXPECT_TRUE(ParseOpTable(text).ok());
 }

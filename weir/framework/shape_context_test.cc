@@ -31,7 +31,7 @@ TEST(Shapes, Broadcast) {
   EXPECT_EQ(Infer(shapes::Broadcast, {{2, 1, 3}, {4, 1}}), PartialShape({2, 4, 3}));
   EXPECT_EQ(Infer(shapes::Broadcast, {{-1, 3}, {2, -1}}), PartialShape({2, 3}));
   EXPECT_EQ(Infer(shapes::Broadcast, {{-1, -1}, {1, 0}}), PartialShape({-1, -1}));
-  EXPECT_EQ(Infer(shapes::Broadcast, {{}, {3}}), PartialShape({3}));
+  EXPECT_EQ(Infer(shapes::Broadcast, {Shape(), {3}}), PartialShape({3}));
   EXPECT_EQ(Infer(shapes::Broadcast, {PartialShape::Unknown(), {3}}), PartialShape());
   EXPECT_EQ(Message(BroadcastShapes({2}, {3}).status()), "Dimensions must be equal, but are 2 and 3");
 }
