@@ -19,10 +19,10 @@ class FunctionDefLibrary;
 struct FunctionBody {
   explicit FunctionBody(Graph g) : graph(std::move(g)) {}
   Graph graph;
-  std::vector<NodeId> args;       // by index
-  std::vector<NodeId> rets;       // by index
+  std::vector<NodeId> args;          // by index
+  std::vector<NodeId> rets;          // by index
   std::vector<NodeId> control_rets;  // nodes that must run although no result needs them
-  ArgTypes types;                 // of args and rets
+  ArgTypes types;                    // of args and rets
   bool is_stateful = false;
 };
 
@@ -34,7 +34,14 @@ class FunctionLibrary {
 
   // OK if an equal function has the name already, INVALID_ARGUMENT if a different one has.
   Status Add(const FunctionDef& function);
+  // All of them, or none.
   Status AddLibrary(const FunctionDefLibrary& library);
+  // AddLibrary in two steps, for who must look at the new functions before they are there for everybody. Schemas found
+  // in the staged functions stay valid after Commit.
+  class Staged;
+  StatusOr<std::shared_ptr<Staged>> Stage(const FunctionDefLibrary& library) const;
+  Status Commit(std::shared_ptr<Staged> staged);
+  static const OpSchema* FindSchema(const Staged& staged, std::string_view name);  // null if unknown
   void ToProto(FunctionDefLibrary* library) const;
 
   // The function as an op, so that a node may call it by its name as op type; null if unknown.
@@ -46,8 +53,8 @@ class FunctionLibrary {
   std::string FindGradient(std::string_view name) const;
   std::vector<std::string> Names() const;
 
-  // Makes the body. NOT_FOUND if unknown; errors name the function and node. `library` is what the body's graph refers to
-  // (this object's owner). Recursion is not followed here: a body only names what it calls.
+  // Makes the body. NOT_FOUND if unknown; errors name the function and node. `library` is what the body's graph refers
+  // to (this object's owner). Recursion is not followed here: a body only names what it calls.
   StatusOr<std::unique_ptr<FunctionBody>> Instantiate(const FunctionAttr& function,
                                                       std::shared_ptr<FunctionLibrary> library) const;
 
@@ -57,6 +64,8 @@ class FunctionLibrary {
   mutable absl::Mutex mu_;
   StringMap<std::unique_ptr<Record>> functions_ ABSL_GUARDED_BY(mu_);
   StringMap<std::string> gradients_ ABSL_GUARDED_BY(mu_);
+  // Equal to a function that another thread committed first; nodes may refer to their schemas.
+  std::vector<std::unique_ptr<Record>> duplicates_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace weir

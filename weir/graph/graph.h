@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,7 +40,7 @@ struct Endpoint {
 
 struct Node {
   NodeId id = kNoNode;
-  std::string name;
+  std::string name;                  // of a node in a graph: change it with Graph::Rename only
   const OpSchema* schema = nullptr;  // of the registry, or of the function library for a direct call
   AttrMap attrs;                     // complete: defaults filled in
   std::shared_ptr<const ArgTypes> types;
@@ -92,6 +93,8 @@ class Graph {
     std::string device;
   };
   StatusOr<Node*> AddNode(NodeSpec spec);
+  // The op of the registry or the function of the library that has this name. NOT_FOUND otherwise.
+  StatusOr<const OpSchema*> FindSchema(std::string_view op) const;
   // For importers and passes that know what they do: no check at all except that the name is free.
   StatusOr<Node*> AddUnchecked(Node node);
   // REQUIRES: nothing consumes it any more.
@@ -100,6 +103,11 @@ class Graph {
   std::string UniqueName(std::string_view prefix) const;
   // After a node's op, attributes or inputs were changed by hand: brings `types` up to date.
   Status RefreshTypes(Node* node);
+
+  // Room for so many nodes in all.
+  void Reserve(size_t num_nodes);
+  // One object for equal types of nodes of one op.
+  std::shared_ptr<const ArgTypes> Share(const OpSchema* schema, ArgTypes types);
 
   // All nodes by id; null where one was removed.
   std::span<const std::unique_ptr<Node>> nodes() const { return nodes_; }
@@ -118,7 +126,7 @@ class Graph {
   std::shared_ptr<FunctionLibrary> functions_;
   GraphVersions versions_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  StringMap<NodeId> by_name_;
+  absl::flat_hash_map<std::string_view, NodeId, StringHash, StringEqual> by_name_;  // keys are the nodes' own names
   int num_nodes_ = 0;
   absl::flat_hash_map<const OpSchema*, std::shared_ptr<const ArgTypes>> last_types_;  // equal types are shared
 };
@@ -139,8 +147,8 @@ class Consumers {
   std::vector<Use> uses_;
 };
 
-// Node ids so that inputs come before their consumers, NextIteration -> Merge edges left out. INVALID_ARGUMENT that names
-// the nodes of a cycle otherwise. Among free nodes the lower id comes first.
+// Node ids so that inputs come before their consumers, NextIteration -> Merge edges left out. INVALID_ARGUMENT that
+// names the nodes of a cycle otherwise. Among free nodes the lower id comes first.
 StatusOr<std::vector<NodeId>> TopologicalOrder(const Graph& graph);
 
 // "name:1", "name" (index 0), "^name" (index -1). Nothing if malformed.
@@ -151,18 +159,18 @@ struct TensorId {
 std::optional<TensorId> ParseTensorName(std::string_view text);
 
 // Kinds of nodes that the engine itself must know.
-bool IsSwitch(const Node& node);        // Switch, RefSwitch
-bool IsMerge(const Node& node);         // Merge, RefMerge
-bool IsEnter(const Node& node);         // Enter, RefEnter
-bool IsExit(const Node& node);          // Exit, RefExit
-bool IsNextIteration(const Node& node); // NextIteration, RefNextIteration
+bool IsSwitch(const Node& node);         // Switch, RefSwitch
+bool IsMerge(const Node& node);          // Merge, RefMerge
+bool IsEnter(const Node& node);          // Enter, RefEnter
+bool IsExit(const Node& node);           // Exit, RefExit
+bool IsNextIteration(const Node& node);  // NextIteration, RefNextIteration
 bool IsLoopCond(const Node& node);
 bool IsControlTrigger(const Node& node);
-bool IsSend(const Node& node);          // _Send, Send, _HostSend
+bool IsSend(const Node& node);  // _Send, Send, _HostSend
 bool IsRecv(const Node& node);
-bool IsConstant(const Node& node);      // Const
-bool IsPlaceholder(const Node& node);   // Placeholder, PlaceholderV2, PlaceholderWithDefault
-bool IsControlFlow(const Node& node);   // the first six
+bool IsConstant(const Node& node);     // Const
+bool IsPlaceholder(const Node& node);  // Placeholder, PlaceholderV2, PlaceholderWithDefault
+bool IsControlFlow(const Node& node);  // the first six
 
 }  // namespace weir
 

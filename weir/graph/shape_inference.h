@@ -14,9 +14,9 @@ struct InferredShapes {
   const InferredTensor& of(Endpoint tensor) const { return outputs[tensor.node][tensor.index]; }
 };
 
-// Runs every shape function in topological order, loops to a fixed point, into functions that are called. INVALID_ARGUMENT
-// that names the node where shapes contradict each other. Values of constants are known; small integer computations on
-// shapes (Shape, Pack, StridedSlice, Concat ...) are followed.
+// Runs every shape function in topological order, loops to a fixed point, into functions that are called.
+// INVALID_ARGUMENT that names the node where shapes contradict each other. Values of constants are known; small integer
+// computations on shapes (Shape, Pack, StridedSlice, Concat ...) are followed.
 StatusOr<InferredShapes> InferShapes(const Graph& graph);
 // Checks one node whose inputs are known; what a session does with each node it is given.
 Status InferNode(const Graph& graph, const Node& node, std::vector<InferredTensor> inputs,
