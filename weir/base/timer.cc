@@ -30,14 +30,18 @@ Timer::Id Timer::CallAt(absl::Time when, std::function<void()> callback) {
   return id;
 }
 
-bool Timer::Cancel(Id id) {
+bool Timer::TryCancel(Id id) {
   absl::MutexLock lock(&mu_);
   auto found = times_.find(id);
-  if (found != times_.end()) {
-    queue_.erase(Key(found->second, id));
-    times_.erase(found);
-    return true;
-  }
+  if (found == times_.end()) return false;
+  queue_.erase(Key(found->second, id));
+  times_.erase(found);
+  return true;
+}
+
+bool Timer::Cancel(Id id) {
+  if (TryCancel(id)) return true;
+  absl::MutexLock lock(&mu_);
   while (running_ == id) changed_.Wait(&mu_);
   return false;
 }

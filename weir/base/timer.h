@@ -26,6 +26,8 @@ class Timer {
   Id CallAt(absl::Time when, std::function<void()> callback);
   // After it returns the callback is not running and will not run. False if it ran. REQUIRES: not called from the callback.
   bool Cancel(Id id);
+  // As Cancel, but does not wait for a callback that is running now.
+  bool TryCancel(Id id);
 
  private:
   void Loop();

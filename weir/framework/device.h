@@ -65,6 +65,8 @@ class Device {
   using CopyDone = std::function<void(StatusOr<Tensor>)>;
   virtual void CopyToHost(const Tensor& device_tensor, CopyDone done) = 0;
   virtual void CopyFromHost(const Tensor& host_tensor, CopyDone done) = 0;
+  // The same device with resources of its own, for a session that shares no state; null if the device cannot.
+  virtual std::shared_ptr<Device> WithResources(std::shared_ptr<ResourceManager> resources) { return nullptr; }
   // Waits until all work given to the device so far is done.
   virtual Status Synchronize() { return OkStatus(); }
 

@@ -121,6 +121,7 @@ struct StepContext {
   absl::Time deadline = absl::InfiniteFuture();
   std::string_view session_handle;
   bool deterministic = false;
+  int call_depth = 0;  // of functions around the node
 };
 
 // A node as its kernel knows it while running; owned by the plan.

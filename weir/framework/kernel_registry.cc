@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-bool Allows(const KernelDef::Constraint& constraint, const AttrMap& attrs) {
+bool Allows(const KernelEntry::Constraint& constraint, const AttrMap& attrs) {
   const Attribute* value = attrs.Find(constraint.attr);
   if (value == nullptr) return false;
   auto allowed = [&](DType type) {
@@ -24,7 +24,7 @@ std::string KernelLabel(const AttrMap& attrs) {
   return label != nullptr ? *label : std::string();
 }
 
-bool Fits(const KernelDef& def, const AttrMap& attrs, const std::string& label) {
+bool Fits(const KernelEntry& def, const AttrMap& attrs, const std::string& label) {
   return def.label == label && std::all_of(def.constraints.begin(), def.constraints.end(),
                                            [&](const auto& constraint) { return Allows(constraint, attrs); });
 }
@@ -35,7 +35,7 @@ std::string Describe(const AttrMap& attrs) {
   return out;
 }
 
-std::string Describe(const KernelDef& def) {
+std::string Describe(const KernelEntry& def) {
   std::string out = Cat("  device='", def.device_type, "'");
   for (const auto& constraint : def.constraints) {
     out += Cat("; ", constraint.attr, " in [");
@@ -47,17 +47,17 @@ std::string Describe(const KernelDef& def) {
 
 }  // namespace
 
-void KernelRegistry::Register(KernelDef def) {
+void KernelRegistry::Register(KernelEntry def) {
   absl::MutexLock lock(&mu_);
   auto& kernels = kernels_[def.op];
-  kernels.push_back(std::make_unique<KernelDef>(std::move(def)));
+  kernels.push_back(std::make_unique<KernelEntry>(std::move(def)));
 }
 
-StatusOr<const KernelDef*> KernelRegistry::Find(std::string_view op, std::string_view device_type,
+StatusOr<const KernelEntry*> KernelRegistry::Find(std::string_view op, std::string_view device_type,
                                                 const AttrMap& attrs) const {
   std::string label = KernelLabel(attrs);
   absl::ReaderMutexLock lock(&mu_);
-  const KernelDef* best = nullptr;
+  const KernelEntry* best = nullptr;
   auto found = kernels_.find(op);
   if (found != kernels_.end()) {
     for (const auto& def : found->second) {
@@ -75,9 +75,9 @@ StatusOr<const KernelDef*> KernelRegistry::Find(std::string_view op, std::string
                   known.empty() ? std::string("  <no registered kernels>\n") : known);
 }
 
-std::vector<const KernelDef*> KernelRegistry::All(std::string_view op) const {
+std::vector<const KernelEntry*> KernelRegistry::All(std::string_view op) const {
   absl::ReaderMutexLock lock(&mu_);
-  std::vector<const KernelDef*> out;
+  std::vector<const KernelEntry*> out;
   auto found = kernels_.find(op);
   if (found != kernels_.end()) {
     for (const auto& def : found->second) out.push_back(def.get());
@@ -88,7 +88,7 @@ std::vector<const KernelDef*> KernelRegistry::All(std::string_view op) const {
 std::vector<std::string> KernelRegistry::DeviceTypes(std::string_view op, const AttrMap& attrs) const {
   std::string label = KernelLabel(attrs);
   std::vector<std::string> out;
-  for (const KernelDef* def : All(op)) {
+  for (const KernelEntry* def : All(op)) {
     if (Fits(*def, attrs, label) && std::find(out.begin(), out.end(), def->device_type) == out.end()) {
       out.push_back(def->device_type);
     }

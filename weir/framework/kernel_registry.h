@@ -15,7 +15,7 @@ namespace weir {
 
 using KernelFactory = std::function<StatusOr<std::unique_ptr<Kernel>>(const KernelInit&)>;
 
-struct KernelDef {
+struct KernelEntry {
   std::string op;
   std::string device_type = "CPU";
   // Types that an attribute may have; attributes not named here are free.
@@ -30,7 +30,7 @@ struct KernelDef {
   KernelFactory factory;
 };
 
-// KernelDef in a fluent form:
+// KernelEntry in a fluent form:
 //   registry.Add(KernelBuilder("AddV2").Types("T", NumberTypes{}), MakeKernel<AddKernel>);
 class KernelBuilder {
  public:
@@ -47,10 +47,10 @@ class KernelBuilder {
   KernelBuilder&& HostMemory(std::string_view arg) && { def_.host_memory.emplace_back(arg); return std::move(*this); }
   KernelBuilder&& Label(std::string_view label) && { def_.label = label; return std::move(*this); }
   KernelBuilder&& Priority(int priority) && { def_.priority = priority; return std::move(*this); }
-  KernelDef Build(KernelFactory factory) && { def_.factory = std::move(factory); return std::move(def_); }
+  KernelEntry Build(KernelFactory factory) && { def_.factory = std::move(factory); return std::move(def_); }
 
  private:
-  KernelDef def_;
+  KernelEntry def_;
 };
 
 // For kernels with `static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit&)`, or a constructor that takes nothing.
@@ -66,20 +66,20 @@ StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelInit& init) {
 // Thread-safe.
 class KernelRegistry {
  public:
-  void Register(KernelDef def);
+  void Register(KernelEntry def);
   void Add(KernelBuilder&& builder, KernelFactory factory) { Register(std::move(builder).Build(std::move(factory))); }
 
   // The kernel for a node on a device type: highest priority whose constraints hold. NOT_FOUND if none, with
   // TensorFlow's text ("No OpKernel was registered to support Op 'X' ... with these attrs ...").
-  StatusOr<const KernelDef*> Find(std::string_view op, std::string_view device_type, const AttrMap& attrs) const;
+  StatusOr<const KernelEntry*> Find(std::string_view op, std::string_view device_type, const AttrMap& attrs) const;
   // All kernels of an op.
-  std::vector<const KernelDef*> All(std::string_view op) const;
+  std::vector<const KernelEntry*> All(std::string_view op) const;
   // Device types that have a kernel for a node with these attributes.
   std::vector<std::string> DeviceTypes(std::string_view op, const AttrMap& attrs) const;
 
  private:
   mutable absl::Mutex mu_;
-  StringMap<std::vector<std::unique_ptr<KernelDef>>> kernels_ ABSL_GUARDED_BY(mu_);
+  StringMap<std::vector<std::unique_ptr<KernelEntry>>> kernels_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace weir

@@ -96,8 +96,13 @@ class Compiler {
     planned.num_outputs = static_cast<uint16_t>(node.num_outputs());
     plan_->infos[position] = {node.name, node.schema, {}, node.types->outputs};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (IsRef(graph_.type(node.inputs[i]))) planned.takes_refs = true;
-      if (IsRef(node.input_type(static_cast<int>(i)))) planned.keeps_refs = true;
+      bool gives_ref = IsRef(graph_.type(node.inputs[i]));
+      bool wants_ref = IsRef(node.input_type(static_cast<int>(i)));
+      if (gives_ref) planned.takes_refs = true;
+      if (wants_ref) planned.keeps_refs = true;
+      if (wants_ref && !gives_ref) {
+        return InvalidArgument("Input ", i, " must be a reference, but '", graph_.TensorName(node.inputs[i]), "' is a value");
+      }
     }
     if (planned.takes_refs) AddRefInputs(node, position);
     switch (planned.kind) {

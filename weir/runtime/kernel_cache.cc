@@ -14,10 +14,25 @@ bool HasTensorAttr(const Node& node) {
 // Placeholder and Assert-like kernels speak of their node by name; they take it from the context, so sharing is safe.
 bool IsShareable(const Node& node) { return !node.schema->is_stateful && !HasTensorAttr(node); }
 
+// Equal but for attributes that only the client or the placer reads (`_class`, `_output_shapes`, ...).
+bool SameKernelAttrs(const AttrMap& a, const AttrMap& b) {
+  auto matters = [](const AttrMap::Entry& entry) { return entry.first[0] != '_' || entry.first == "_kernel"; };
+  auto i = a.begin();
+  auto j = b.begin();
+  while (true) {
+    while (i != a.end() && !matters(*i)) ++i;
+    while (j != b.end() && !matters(*j)) ++j;
+    if (i == a.end() || j == b.end()) return i == a.end() && j == b.end();
+    if (i->first != j->first || !(i->second == j->second)) return false;
+    ++i;
+    ++j;
+  }
+}
+
 }  // namespace
 
 StatusOr<std::shared_ptr<Kernel>> KernelCache::Make(const Node& node, Device* device) const {
-  WEIR_ASSIGN_OR_RETURN(const KernelDef* def, registry_.Find(node.op(), device->type(), node.attrs));
+  WEIR_ASSIGN_OR_RETURN(const KernelEntry* def, registry_.Find(node.op(), device->type(), node.attrs));
   KernelInit init(node.name, *node.schema, node.attrs, *node.types, device, functions_);
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, def->factory(init));
   return std::shared_ptr<Kernel>(std::move(kernel));
@@ -43,7 +58,7 @@ StatusOr<std::shared_ptr<Kernel>> KernelCache::Get(const Node& node, Device* dev
     auto found = stateless_.find(key);
     if (found != stateless_.end()) {
       for (const Shared& shared : found->second) {
-        if (shared.attrs == node.attrs) return shared.kernel;
+        if (SameKernelAttrs(shared.attrs, node.attrs)) return shared.kernel;
       }
     }
   }

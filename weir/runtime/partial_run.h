@@ -1,0 +1,62 @@
+// Private to the session: a step whose feeds come and whose fetches go in several calls.
+#ifndef WEIR_RUNTIME_PARTIAL_RUN_H_
+#define WEIR_RUNTIME_PARTIAL_RUN_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/passes/prune.h"
+#include "weir/runtime/executor.h"
+#include "weir/runtime/session.h"
+
+namespace weir {
+
+// Thread-safe.
+class PartialRunState : public StepExchange {
+ public:
+  // `needs[i]`: the feeds that fetch i depends on.
+  PartialRunState(StepSignature signature, std::vector<DType> feed_types, std::vector<std::vector<int>> needs);
+
+  void GetArg(int index, std::function<void(StatusOr<Tensor>)> done) override;
+  void PutRet(int index, StatusOr<Tensor> value) override;
+
+  // One call: gives the feeds, answers when the fetches are there. INVALID_ARGUMENT if a name was not announced, comes a second
+  // time, or a fetch needs what has not been fed.
+  void Call(std::span<const Feed> feeds, std::span<const std::string> fetches, Session::RunDone done);
+  // The step ended: whoever still waits is told.
+  void StepEnded(const Status& status);
+  // True once every feed came and every fetch was asked for.
+  bool complete() const;
+  CancellationManager* cancellation() { return &cancellation_; }
+
+ private:
+  struct Request {
+    std::vector<int> fetches;
+    Session::RunDone done;
+  };
+  using Answers = std::vector<std::function<void()>>;
+  Status Check(std::span<const Feed> feeds, std::span<const std::string> fetches, std::vector<int>* feed_indices,
+               std::vector<int>* fetch_indices) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CollectAnswers(Answers* answers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool IsComplete() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const StepSignature signature_;
+  const std::vector<DType> feed_types_;
+  const std::vector<std::vector<int>> needs_;
+  CancellationManager cancellation_;
+  mutable absl::Mutex mu_;
+  std::vector<std::optional<Tensor>> args_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::function<void(StatusOr<Tensor>)>> arg_waiters_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::optional<StatusOr<Tensor>>> rets_ ABSL_GUARDED_BY(mu_);
+  std::vector<bool> fetched_ ABSL_GUARDED_BY(mu_);
+  std::vector<Request> requests_ ABSL_GUARDED_BY(mu_);
+  std::optional<Status> ended_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_RUNTIME_PARTIAL_RUN_H_

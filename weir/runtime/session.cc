@@ -1,0 +1,168 @@
+#include "weir/runtime/session.h"
+
+#include "weir/graph/import.h"
+#include "weir/runtime/session_impl.h"
+
+namespace weir {
+namespace {
+
+// A caller that waits for a step.
+struct Waiter {
+  absl::Mutex mu;
+  bool done = false;
+  Status status;
+  std::vector<Tensor> outputs;
+
+  void Finish(Status s, std::vector<Tensor> out) {
+    absl::MutexLock lock(&mu);
+    status = std::move(s);
+    outputs = std::move(out);
+    done = true;
+  }
+  Status Await(std::vector<Tensor>* out) {
+    absl::MutexLock lock(&mu);
+    mu.Await(absl::Condition(&done));
+    if (status.ok() && out != nullptr) *out = std::move(outputs);
+    return std::move(status);
+  }
+};
+
+// What the caller asked for, from what the step computed.
+std::vector<Tensor> Arrange(std::vector<Tensor> computed, const std::vector<int>& positions) {
+  std::vector<Tensor> out;
+  out.reserve(positions.size());
+  for (int position : positions) out.push_back(computed[position]);
+  return out;
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Session::~Session() {
+  if (impl_ != nullptr) Close().IgnoreError();
+}
+
+StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<Environment> environment, SessionOptions options) {
+  auto impl = std::make_shared<Impl>(std::move(environment), std::move(options));
+  WEIR_RETURN_IF_ERROR(impl->Init());
+  return std::unique_ptr<Session>(new Session(std::move(impl)));
+}
+
+Status Session::Extend(const GraphDef& def) { return impl_->Extend(def); }
+Status Session::Extend(const Graph& graph) { return impl_->Extend(graph); }
+int64_t Session::graph_version() const { return impl_->graph_version(); }
+
+Status Session::Run(std::span<const Feed> feeds, std::span<const std::string> fetches,
+                    std::span<const std::string> targets, std::vector<Tensor>* outputs) {
+  return Run(StepOptions(), feeds, fetches, targets, outputs, nullptr);
+}
+
+Status Session::Run(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
+                    std::span<const std::string> targets, std::vector<Tensor>* outputs, StepReport* report) {
+  WEIR_ASSIGN_OR_RETURN(const Impl::Signature* signature, impl_->FindSignature(feeds, fetches, targets));
+  Step::Config config = impl_->MakeConfig(options, report);
+  WEIR_ASSIGN_OR_RETURN(config.feeds, impl_->OrderFeeds(*signature, feeds));
+  Waiter waiter;
+  impl_->StartStep(signature->compiled, std::move(config), /*detach=*/false,
+                   [&waiter](Status status, std::vector<Tensor> out) { waiter.Finish(std::move(status), std::move(out)); });
+  WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
+  if (outputs != nullptr && !signature->plain_order) *outputs = Arrange(std::move(*outputs), signature->fetch_positions);
+  return OkStatus();
+}
+
+void Session::RunAsync(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
+                       std::span<const std::string> targets, StepReport* report, RunDone done) {
+  auto signature = impl_->FindSignature(feeds, fetches, targets);
+  if (!signature.ok()) return done(signature.status(), {});
+  Step::Config config = impl_->MakeConfig(options, report);
+  auto ordered = impl_->OrderFeeds(**signature, feeds);
+  if (!ordered.ok()) return done(ordered.status(), {});
+  config.feeds = *std::move(ordered);
+  // The signature belongs to the session, which must outlive the step.
+  impl_->StartStep((*signature)->compiled, std::move(config), /*detach=*/true,
+                   [impl = impl_, signature = *signature, done = std::move(done)](Status status, std::vector<Tensor> out) {
+                     if (status.ok() && !signature->plain_order) out = Arrange(std::move(out), signature->fetch_positions);
+                     done(std::move(status), std::move(out));
+                   });
+}
+
+StatusOr<Session::Callable> Session::MakeCallable(const CallableSpec& spec) { return impl_->MakeCallable(spec); }
+
+Status Session::RunCallable(Callable callable, std::span<const Tensor> feeds, std::vector<Tensor>* outputs,
+                            StepReport* report) {
+  WEIR_ASSIGN_OR_RETURN(auto entry, impl_->FindCallable(callable, feeds));
+  Step::Config config = impl_->MakeConfig(entry->options, report);
+  config.feeds.assign(feeds.begin(), feeds.end());
+  Waiter waiter;
+  impl_->StartStep(entry->compiled, std::move(config), /*detach=*/false,
+                   [&waiter](Status status, std::vector<Tensor> out) { waiter.Finish(std::move(status), std::move(out)); });
+  WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
+  if (outputs != nullptr) *outputs = Arrange(std::move(*outputs), entry->fetch_positions);
+  return OkStatus();
+}
+
+void Session::RunCallableAsync(Callable callable, std::span<const Tensor> feeds, CancellationManager* cancellation,
+                               StepReport* report, RunDone done) {
+  auto entry = impl_->FindCallable(callable, feeds);
+  if (!entry.ok()) return done(entry.status(), {});
+  StepOptions options = (*entry)->options;
+  options.cancellation = cancellation;
+  Step::Config config = impl_->MakeConfig(options, report);
+  config.feeds.assign(feeds.begin(), feeds.end());
+  impl_->StartStep((*entry)->compiled, std::move(config), /*detach=*/true,
+                   [impl = impl_, entry = *entry, done = std::move(done)](Status status, std::vector<Tensor> out) {
+                     if (status.ok()) out = Arrange(std::move(out), entry->fetch_positions);
+                     done(std::move(status), std::move(out));
+                   });
+}
+
+Status Session::ReleaseCallable(Callable callable) { return impl_->ReleaseCallable(callable); }
+
+StatusOr<std::string> Session::PartialRunSetup(std::span<const std::string> feeds, std::span<const std::string> fetches,
+                                               std::span<const std::string> targets) {
+  StepSignature signature;
+  signature.feeds.assign(feeds.begin(), feeds.end());
+  signature.fetches.assign(fetches.begin(), fetches.end());
+  signature.targets.assign(targets.begin(), targets.end());
+  return impl_->PartialRunSetup(signature);
+}
+
+Status Session::PartialRun(const std::string& handle, std::span<const Feed> feeds, std::span<const std::string> fetches,
+                           std::vector<Tensor>* outputs) {
+  Waiter waiter;
+  impl_->PartialRun(handle, StepOptions(), feeds, fetches, [&waiter](Status status, std::vector<Tensor> out) {
+    waiter.Finish(std::move(status), std::move(out));
+  });
+  return waiter.Await(outputs);
+}
+
+void Session::PartialRunAsync(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
+                              std::span<const std::string> fetches, RunDone done) {
+  impl_->PartialRun(handle, options, feeds, fetches, std::move(done));
+}
+
+void Session::StartClose(const Status& reason) { impl_->Close(reason); }
+
+Status Session::Close() {
+  impl_->Close(Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
+  impl_->steps().AwaitEmpty();
+  return OkStatus();
+}
+
+std::vector<DeviceInfo> Session::ListDevices() const {
+  std::vector<DeviceInfo> out;
+  for (const auto& device : impl_->devices().devices()) out.push_back(device->info());
+  return out;
+}
+
+int Session::running_steps() const { return impl_->steps().size(); }
+
+void ResetContainers(Environment& environment, std::span<const std::string> containers) {
+  for (const auto& device : environment.devices.devices()) {
+    if (containers.empty()) device->resources().ClearAll();
+    for (const std::string& container : containers) device->resources().ClearContainer(container);
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,255 @@
+#include "weir/runtime/session_impl.h"
+
+#include <algorithm>
+
+#include "weir/graph/import.h"
+#include "weir/proto/graph.pb.h"
+#include "weir/runtime/partial_run.h"
+
+namespace weir {
+namespace {
+
+std::atomic<int64_t> next_step_id{1};
+
+void AppendKey(std::string_view part, std::string& key) {
+  key.append(part);
+  key.push_back('\n');
+}
+
+std::string KeyOf(const StepSignature& signature) {
+  std::string key;
+  for (const std::string& name : signature.feeds) AppendKey(name, key);
+  key.push_back('\t');
+  for (const std::string& name : signature.fetches) AppendKey(name, key);
+  key.push_back('\t');
+  for (const std::string& name : signature.targets) AppendKey(name, key);
+  return key;
+}
+
+void SortUnique(std::vector<std::string>& names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+}
+
+int PositionOf(const std::vector<std::string>& sorted, const std::string& name) {
+  return static_cast<int>(std::lower_bound(sorted.begin(), sorted.end(), name) - sorted.begin());
+}
+
+bool IsPlainOrder(const std::vector<int>& positions, size_t size) {
+  if (positions.size() != size) return false;
+  for (size_t i = 0; i < size; ++i) {
+    if (positions[i] != static_cast<int>(i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Session::Impl::Impl(std::shared_ptr<Environment> environment, SessionOptions options)
+    : environment_(std::move(environment)), options_(std::move(options)), graph_(environment_->ops) {}
+
+Session::Impl::~Impl() = default;
+
+Status Session::Impl::Init() {
+  std::shared_ptr<ResourceManager> own_resources;
+  if (options_.isolate_state) own_resources = std::make_shared<ResourceManager>();
+  std::map<std::string, int> taken;
+  for (const auto& device : environment_->devices.devices()) {
+    auto limit = options_.device_count.find(device->type());
+    if (limit != options_.device_count.end() && taken[device->type()] >= limit->second && !device->is_host()) continue;
+    ++taken[device->type()];
+    std::shared_ptr<Device> chosen = device;
+    if (own_resources != nullptr) {
+      chosen = device->WithResources(own_resources);
+      if (chosen == nullptr) return Unimplemented("Device ", device->name(), " cannot isolate a session's state");
+    }
+    devices_.Add(std::move(chosen));
+  }
+  if (devices_.host() == nullptr) return FailedPrecondition("A session needs a host device, but none is registered");
+  if (options_.own_threads) {
+    own_inter_op_ = std::make_unique<ThreadPool>("weir-inter", std::max(0, options_.inter_op_threads));
+    own_intra_op_ = std::make_unique<ThreadPool>("weir-intra", std::max(0, options_.intra_op_threads));
+    inter_op_ = own_inter_op_.get();
+    intra_op_ = own_intra_op_.get();
+  } else {
+    inter_op_ = environment_->InterOpPool(std::max(0, options_.inter_op_threads));
+    intra_op_ = environment_->IntraOpPool(std::max(0, options_.intra_op_threads));
+  }
+  absl::MutexLock lock(&graph_mu_);
+  functions_ = std::make_unique<LocalFunctionRuntime>(graph_.functions(), environment_->kernels, devices_.host(),
+                                                      [this](Graph* body) { return RewriteGraph(body); });
+  kernels_ = std::make_unique<KernelCache>(environment_->kernels, functions_.get());
+  return OkStatus();
+}
+
+Status Session::Impl::Extend(const GraphDef& def) {
+  WEIR_RETURN_IF_ERROR(steps_.closed());
+  absl::MutexLock lock(&graph_mu_);
+  if (graph_.num_nodes() + def.node_size() > options_.max_graph_nodes) {
+    return ResourceExhausted("The graph would have ", graph_.num_nodes() + def.node_size(),
+                             " nodes; at most ", options_.max_graph_nodes, " are allowed");
+  }
+  WEIR_RETURN_IF_ERROR(ImportGraphDef(def, &graph_));
+  if (def.node_size() > 0 || def.library().function_size() > 0) ++version_;
+  return OkStatus();
+}
+
+Status Session::Impl::Extend(const Graph& graph) {
+  GraphDef def;
+  WEIR_RETURN_IF_ERROR(ExportGraphDef(graph, &def));
+  return Extend(def);
+}
+
+Status Session::ExtendBytes(std::string_view graph_def) {
+  GraphDef def;
+  if (!def.ParseFromArray(graph_def.data(), static_cast<int>(graph_def.size()))) {
+    return InvalidArgument("Not a serialized GraphDef");
+  }
+  return impl_->Extend(def);
+}
+
+int64_t Session::Impl::graph_version() const {
+  absl::MutexLock lock(&graph_mu_);
+  return version_;
+}
+
+StatusOr<const Session::Impl::Signature*> Session::Impl::FindSignature(std::span<const Feed> feeds,
+                                                                       std::span<const std::string> fetches,
+                                                                       std::span<const std::string> targets) {
+  thread_local std::string key;
+  key.clear();
+  for (const Feed& feed : feeds) AppendKey(feed.first, key);
+  key.push_back('\t');
+  for (const std::string& name : fetches) AppendKey(name, key);
+  key.push_back('\t');
+  for (const std::string& name : targets) AppendKey(name, key);
+  {
+    absl::ReaderMutexLock lock(&signatures_mu_);
+    auto found = signatures_.find(key);
+    if (found != signatures_.end()) return found->second.get();
+  }
+  WEIR_RETURN_IF_ERROR(steps_.closed());
+  std::string written_key = key;  // compiling may use this thread's buffer again
+  StepSignature written;
+  for (const Feed& feed : feeds) written.feeds.push_back(feed.first);
+  written.fetches.assign(fetches.begin(), fetches.end());
+  written.targets.assign(targets.begin(), targets.end());
+  StepSignature canonical = written;
+  std::sort(canonical.feeds.begin(), canonical.feeds.end());
+  SortUnique(canonical.fetches);
+  SortUnique(canonical.targets);
+  std::string canonical_key = KeyOf(canonical);
+
+  auto signature = std::make_unique<Signature>();
+  {
+    absl::ReaderMutexLock lock(&signatures_mu_);
+    auto found = compiled_.find(canonical_key);
+    if (found != compiled_.end()) signature->compiled = found->second;
+  }
+  if (signature->compiled == nullptr) {
+    WEIR_ASSIGN_OR_RETURN(signature->compiled, Compile(canonical, {}, /*late_args=*/false));
+  }
+  for (const std::string& name : written.feeds) signature->feed_positions.push_back(PositionOf(canonical.feeds, name));
+  for (const std::string& name : written.fetches) {
+    signature->fetch_positions.push_back(PositionOf(canonical.fetches, name));
+  }
+  signature->plain_order = IsPlainOrder(signature->feed_positions, canonical.feeds.size()) &&
+                           IsPlainOrder(signature->fetch_positions, canonical.fetches.size());
+  absl::MutexLock lock(&signatures_mu_);
+  compiled_.try_emplace(canonical_key, signature->compiled);
+  return signatures_.try_emplace(std::move(written_key), std::move(signature)).first->second.get();
+}
+
+StatusOr<std::vector<Tensor>> Session::Impl::OrderFeeds(const Signature& signature, std::span<const Feed> feeds) const {
+  std::vector<Tensor> out(feeds.size());
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    int position = signature.feed_positions[i];
+    DType expected = signature.compiled->feed_types[position];
+    if (feeds[i].second.dtype() != expected) {
+      return InvalidArgument("Tensor fed for '", feeds[i].first, "' has type ", Name(feeds[i].second.dtype()),
+                             ", but must be ", Name(expected));
+    }
+    out[position] = feeds[i].second;
+  }
+  return out;
+}
+
+Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* report) {
+  Step::Config config;
+  config.context.step_id = next_step_id.fetch_add(1, std::memory_order_relaxed);
+  config.context.intra_op = intra_op_;
+  config.context.runner = [pool = inter_op_](std::function<void()> closure) { pool->Schedule(std::move(closure)); };
+  config.context.functions = functions_.get();
+  config.context.deterministic = options_.deterministic;
+  config.timeout = std::min(options.timeout, options_.operation_timeout);
+  config.cancellation = options.cancellation;
+  config.trace = report != nullptr ? options.trace : TraceLevel::kNone;
+  config.report = report;
+  config.report_partition_graphs = options.partition_graphs || config.trace != TraceLevel::kNone;
+  config.parallel = options_.inter_op_threads >= 0 && !options.in_caller_thread;
+  config.table = &steps_;
+  return config;
+}
+
+void Session::Impl::StartStep(const std::shared_ptr<CompiledStep>& compiled, Step::Config config, bool detach,
+                              Step::Done done) {
+  if (!detach) return Step::Start(compiled->Acquire(), std::move(config), std::move(done));
+  struct Detached {
+    std::shared_ptr<CompiledStep> compiled;
+    Step::Config config;
+    Step::Done done;
+  };
+  auto detached = std::make_shared<Detached>(Detached{compiled, std::move(config), std::move(done)});
+  inter_op_->Schedule([detached] {
+    auto keep = detached->compiled;
+    Step::Start(keep->Acquire(), std::move(detached->config),
+                [keep, done = std::move(detached->done)](Status status, std::vector<Tensor> out) {
+                  done(std::move(status), std::move(out));
+                });
+  });
+}
+
+void Session::Impl::Close(const Status& reason) { steps_.Close(reason, Cancelled("Session has been closed.")); }
+
+StatusOr<Session::Callable> Session::Impl::MakeCallable(const CallableSpec& spec) {
+  WEIR_RETURN_IF_ERROR(steps_.closed());
+  auto entry = std::make_shared<CallableEntry>();
+  StepSignature signature{spec.feeds, spec.fetches, spec.targets};
+  SortUnique(signature.fetches);
+  WEIR_ASSIGN_OR_RETURN(entry->compiled, Compile(signature, spec.connections, /*late_args=*/false));
+  entry->options = spec.options;
+  entry->options.cancellation = nullptr;
+  entry->num_feeds = spec.feeds.size();
+  for (const std::string& name : spec.fetches) entry->fetch_positions.push_back(PositionOf(signature.fetches, name));
+  absl::MutexLock lock(&callables_mu_);
+  callables_.emplace(next_callable_, std::move(entry));
+  return next_callable_++;
+}
+
+StatusOr<std::shared_ptr<const Session::Impl::CallableEntry>> Session::Impl::FindCallable(
+    Callable callable, std::span<const Tensor> feeds) const {
+  std::shared_ptr<const CallableEntry> entry;
+  {
+    absl::ReaderMutexLock lock(&callables_mu_);
+    auto found = callables_.find(callable);
+    if (found == callables_.end()) return InvalidArgument("No such callable handle: ", callable);
+    entry = found->second;
+  }
+  if (feeds.size() != entry->num_feeds) {
+    return InvalidArgument("Expected ", entry->num_feeds, " feed tensors, but got ", feeds.size());
+  }
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    if (feeds[i].dtype() == entry->compiled->feed_types[i]) continue;
+    return InvalidArgument("Tensor fed for '", entry->compiled->feed_names[i], "' has type ", Name(feeds[i].dtype()),
+                           ", but must be ", Name(entry->compiled->feed_types[i]));
+  }
+  return entry;
+}
+
+Status Session::Impl::ReleaseCallable(Callable callable) {
+  absl::MutexLock lock(&callables_mu_);
+  if (callables_.erase(callable) == 0) return InvalidArgument("No such callable handle: ", callable);
+  return OkStatus();
+}
+
+}  // namespace weir

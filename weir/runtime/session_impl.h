@@ -1,0 +1,114 @@
+// Private to the session.
+#ifndef WEIR_RUNTIME_SESSION_IMPL_H_
+#define WEIR_RUNTIME_SESSION_IMPL_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/graph/function_library.h"
+#include "weir/graph/graph.h"
+#include "weir/passes/prune.h"
+#include "weir/runtime/function_runtime.h"
+#include "weir/runtime/session.h"
+#include "weir/runtime/step.h"
+
+namespace weir {
+
+class PartialRunState;
+
+class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
+ public:
+  // A signature as a caller wrote it: its names in any order, a fetch perhaps twice.
+  struct Signature {
+    std::shared_ptr<CompiledStep> compiled;
+    std::vector<int> feed_positions;   // position of feed i in the compiled step
+    std::vector<int> fetch_positions;
+    bool plain_order = true;           // both are 0, 1, 2 ...
+  };
+
+  Impl(std::shared_ptr<Environment> environment, SessionOptions options);
+  ~Impl();
+  Status Init();
+
+  Status Extend(const GraphDef& def);
+  Status Extend(const Graph& graph);
+  int64_t graph_version() const;
+
+  StatusOr<const Signature*> FindSignature(std::span<const Feed> feeds, std::span<const std::string> fetches,
+                                           std::span<const std::string> targets);
+  // Feeds in the step's order, their types checked.
+  StatusOr<std::vector<Tensor>> OrderFeeds(const Signature& signature, std::span<const Feed> feeds) const;
+  StatusOr<std::shared_ptr<CompiledStep>> Compile(const StepSignature& signature,
+                                                  const std::vector<std::pair<std::string, std::string>>& connections,
+                                                  bool late_args);
+  Step::Config MakeConfig(const StepOptions& options, StepReport* report);
+  // Starts a step; with `detach` in a thread of the pool.
+  void StartStep(const std::shared_ptr<CompiledStep>& compiled, Step::Config config, bool detach, Step::Done done);
+
+  struct CallableEntry {
+    std::shared_ptr<CompiledStep> compiled;
+    StepOptions options;
+    size_t num_feeds = 0;
+    std::vector<int> fetch_positions;
+  };
+  StatusOr<Callable> MakeCallable(const CallableSpec& spec);
+  StatusOr<std::shared_ptr<const CallableEntry>> FindCallable(Callable callable, std::span<const Tensor> feeds) const;
+  Status ReleaseCallable(Callable callable);
+
+  StatusOr<std::string> PartialRunSetup(const StepSignature& signature);
+  void PartialRun(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
+                  std::span<const std::string> fetches, RunDone done);
+  void DropPartialRun(const std::string& handle);
+
+  void Close(const Status& reason);
+  StepTable& steps() { return steps_; }
+  const DeviceSet& devices() const { return devices_; }
+  const SessionOptions& options() const { return options_; }
+
+ private:
+  Status RewriteGraph(Graph* graph);
+  using Connections = std::vector<std::pair<std::string, std::string>>;
+  // The part of the graph that a signature needs, with the connections made.
+  StatusOr<Graph> PrepareGraph(const StepSignature& signature, const Connections& connections) const;
+  struct Partition {
+    Device* device;
+    Graph graph;
+  };
+  StatusOr<std::vector<Partition>> PartitionOverDevices(Graph graph);
+  StatusOr<std::shared_ptr<CompiledStep>> CompileGraph(Graph graph, const StepSignature& signature,
+                                                       const Connections& connections, bool late_args);
+
+  const std::shared_ptr<Environment> environment_;
+  const SessionOptions options_;
+  DeviceSet devices_;
+  std::unique_ptr<ThreadPool> own_inter_op_;
+  std::unique_ptr<ThreadPool> own_intra_op_;
+  ThreadPool* inter_op_ = nullptr;
+  ThreadPool* intra_op_ = nullptr;
+  std::unique_ptr<LocalFunctionRuntime> functions_;
+  std::unique_ptr<KernelCache> kernels_;
+  StepTable steps_;
+
+  mutable absl::Mutex graph_mu_;
+  Graph graph_ ABSL_GUARDED_BY(graph_mu_);
+  int64_t version_ ABSL_GUARDED_BY(graph_mu_) = 0;
+
+  absl::Mutex signatures_mu_;
+  StringMap<std::unique_ptr<Signature>> signatures_ ABSL_GUARDED_BY(signatures_mu_);
+  StringMap<std::shared_ptr<CompiledStep>> compiled_ ABSL_GUARDED_BY(signatures_mu_);
+
+  mutable absl::Mutex callables_mu_;
+  Callable next_callable_ ABSL_GUARDED_BY(callables_mu_) = 0;
+  absl::flat_hash_map<Callable, std::shared_ptr<const CallableEntry>> callables_ ABSL_GUARDED_BY(callables_mu_);
+
+  absl::Mutex partial_mu_;
+  int64_t next_partial_ ABSL_GUARDED_BY(partial_mu_) = 0;
+  StringMap<std::shared_ptr<PartialRunState>> partial_runs_ ABSL_GUARDED_BY(partial_mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_RUNTIME_SESSION_IMPL_H_

@@ -1,0 +1,239 @@
+#include "weir/runtime/step.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+
+namespace weir {
+
+CompiledStep::~CompiledStep() = default;
+
+std::unique_ptr<Step> CompiledStep::Acquire() {
+  {
+    absl::MutexLock lock(&mu_);
+    if (!free_.empty()) {
+      std::unique_ptr<Step> step = std::move(free_.back());
+      free_.pop_back();
+      return step;
+    }
+  }
+  return std::make_unique<Step>(this);
+}
+
+void CompiledStep::Release(std::unique_ptr<Step> step) {
+  absl::MutexLock lock(&mu_);
+  free_.push_back(std::move(step));
+}
+
+void StepStatsCollector::Add(const std::string& device, NodeStats stats) {
+  absl::MutexLock lock(&mu_);
+  auto found = std::find_if(devices_.begin(), devices_.end(), [&](const DeviceStats& d) { return d.device == device; });
+  if (found == devices_.end()) {
+    devices_.push_back({device, {}, {}});
+    found = devices_.end() - 1;
+  }
+  found->thread_names.try_emplace(stats.thread_id, Cat("thread ", stats.thread_id));
+  found->nodes.push_back(std::move(stats));
+}
+
+void StepStatsCollector::MoveTo(StepReport* report) {
+  absl::MutexLock lock(&mu_);
+  for (DeviceStats& device : devices_) report->devices.push_back(std::move(device));
+  devices_.clear();
+}
+
+Step::Step(CompiledStep* compiled) : compiled_(compiled) {
+  for (const auto& plan : compiled_->plans) runs_.push_back(std::make_unique<PlanRun>(plan));
+}
+Step::~Step() = default;
+
+void Step::Start(std::unique_ptr<Step> owned, Config config, Done done) {
+  Step* step = owned.release();  // comes back in Finish
+  step->config_ = std::move(config);
+  step->done_ = std::move(done);
+  step->Run();
+}
+
+void Step::Run() {
+  // A manager that nobody else holds and that never fired is as good as new.
+  if (cancellation_ == nullptr || cancellation_.use_count() > 1 || cancellation_->cancelled()) {
+    cancellation_ = std::make_shared<CancellationManager>();
+  }
+  Status admitted = config_.table->Add(this);
+  if (!admitted.ok()) {
+    {
+      absl::MutexLock lock(&mu_);
+      status_ = admitted;
+    }
+    return Finish();
+  }
+  if (config_.cancellation != nullptr) {
+    outer_token_ = config_.cancellation->Register(
+        [own = cancellation_, outer = config_.cancellation] { own->StartCancel(outer->reason()); });
+    if (outer_token_ == CancellationManager::kNoToken) cancellation_->StartCancel(config_.cancellation->reason());
+  }
+  config_.context.deadline = absl::InfiniteFuture();
+  if (config_.timeout < absl::InfiniteDuration()) ExpireAt(absl::Now() + config_.timeout);
+  if (runs_.size() > 1 && rendezvous_ == nullptr) rendezvous_ = std::make_unique<LocalRendezvous>();
+  if (config_.trace != TraceLevel::kNone) stats_ = std::make_unique<StepStatsCollector>();
+
+  PlanRun::Setup setup;
+  setup.context = std::move(config_.context);
+  setup.context.cancellation = cancellation_.get();
+  setup.context.step_resources = &step_resources_;
+  setup.context.rendezvous = rendezvous_.get();
+  setup.args = config_.feeds;
+  setup.stats = stats_.get();
+  setup.exchange = config_.exchange;
+  setup.parallel = config_.parallel;
+  remaining_.store(static_cast<int>(runs_.size()), std::memory_order_relaxed);
+  // All but the last in the pool: each may keep a thread busy. The last one may end the step and this object with it.
+  size_t last = runs_.size() - 1;
+  auto shared = last > 0 ? std::make_shared<PlanRun::Setup>(setup) : nullptr;
+  for (size_t i = 0; i < last; ++i) {
+    setup.context.runner([this, i, shared] {
+      runs_[i]->Start(*shared, [this](Status status) { OnRunDone(status); });
+    });
+  }
+  runs_[last]->Start(setup, [this](Status status) { OnRunDone(status); });
+}
+
+void Step::ExpireAt(absl::Time deadline) {
+  config_.context.deadline = deadline;
+  timer_ = Timer::Global().CallAt(deadline, [this, table = config_.table, id = id(), timeout = config_.timeout] {
+    table->Expire(this, id, timeout);
+  });
+}
+
+void Step::OnRunDone(const Status& status) {
+  if (!status.ok()) {
+    {
+      absl::MutexLock lock(&mu_);
+      // What the abort of another partition caused is not the reason.
+      if (status_.ok() || (status_.code() == absl::StatusCode::kCancelled &&
+                           status.code() != absl::StatusCode::kCancelled)) {
+        status_ = status;
+      }
+    }
+    if (rendezvous_ != nullptr) rendezvous_->StartAbort(status);
+    cancellation_->StartCancel(status);
+  }
+  if (remaining_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  config_.table->Remove(this);
+  Finish();
+}
+
+void Step::Finish() {
+  if (outer_token_ != CancellationManager::kNoToken) config_.cancellation->TryDeregister(outer_token_);
+  outer_token_ = CancellationManager::kNoToken;
+  if (timer_ != 0) Timer::Global().TryCancel(timer_);
+  timer_ = 0;
+  Status status;
+  {
+    absl::MutexLock lock(&mu_);
+    status = std::exchange(status_, OkStatus());
+  }
+  std::vector<Tensor> outputs;
+  if (status.ok() && config_.exchange == nullptr) {
+    if (runs_.size() == 1) {
+      outputs = std::move(runs_[0]->rets());
+    } else {
+      outputs.resize(compiled_->num_fetches);
+      for (size_t i = 0; i < runs_.size(); ++i) {
+        for (int ret : compiled_->plan_rets[i]) outputs[ret] = std::move(runs_[i]->rets()[ret]);
+      }
+    }
+  }
+  step_resources_.ClearAll();
+  if (config_.report != nullptr) {
+    if (stats_ != nullptr) stats_->MoveTo(config_.report);
+    if (config_.report_partition_graphs) config_.report->partition_graphs = compiled_->export_partitions();
+  }
+  stats_ = nullptr;
+  rendezvous_ = nullptr;
+  config_.feeds.clear();
+  bool reusable = std::all_of(runs_.begin(), runs_.end(), [](const auto& run) { return run->reusable(); });
+  Done done = std::move(done_);
+  done_ = nullptr;
+  std::unique_ptr<Step> self(this);
+  if (reusable) {
+    compiled_->Release(std::move(self));
+  } else {
+    self.reset();
+  }
+  done(std::move(status), std::move(outputs));
+}
+
+std::string Step::DescribePending() const {
+  std::vector<std::string> nodes;
+  for (const auto& run : runs_) {
+    for (std::string& node : run->PendingNodes()) nodes.push_back(std::move(node));
+  }
+  if (nodes.empty()) return "still computing";
+  size_t total = nodes.size();
+  if (total > 8) nodes.resize(8);
+  std::string out = Cat("waiting for ", absl::StrJoin(nodes, ", "));
+  if (total > 8) out += Cat(" and ", total - 8, " more");
+  return out;
+}
+
+Status StepTable::Add(Step* step) {
+  absl::MutexLock lock(&mu_);
+  if (!closed_.ok()) return closed_;
+  step->previous_ = nullptr;
+  step->next_ = first_;
+  if (first_ != nullptr) first_->previous_ = step;
+  first_ = step;
+  ++size_;
+  return OkStatus();
+}
+
+void StepTable::Remove(Step* step) {
+  absl::MutexLock lock(&mu_);
+  (step->previous_ != nullptr ? step->previous_->next_ : first_) = step->next_;
+  if (step->next_ != nullptr) step->next_->previous_ = step->previous_;
+  --size_;
+}
+
+void StepTable::Expire(Step* step, int64_t id, absl::Duration timeout) {
+  std::shared_ptr<CancellationManager> cancellation;
+  std::string pending;
+  {
+    absl::MutexLock lock(&mu_);
+    Step* found = first_;
+    while (found != nullptr && found != step) found = found->next_;
+    if (found == nullptr || found->id() != id) return;
+    cancellation = found->cancellation();
+    pending = found->DescribePending();
+  }
+  cancellation->StartCancel(DeadlineExceeded("Timed out: step ", id, " did not end within ",
+                                             absl::FormatDuration(timeout), ", ", pending));
+}
+
+void StepTable::Close(const Status& reason, const Status& refusal) {
+  std::vector<std::shared_ptr<CancellationManager>> running;
+  {
+    absl::MutexLock lock(&mu_);
+    if (closed_.ok()) closed_ = refusal;
+    for (Step* step = first_; step != nullptr; step = step->next_) running.push_back(step->cancellation());
+  }
+  for (const auto& cancellation : running) cancellation->StartCancel(reason);
+}
+
+void StepTable::AwaitEmpty() {
+  absl::MutexLock lock(&mu_);
+  mu_.Await(absl::Condition(+[](int* size) { return *size == 0; }, &size_));
+}
+
+int StepTable::size() const {
+  absl::MutexLock lock(&mu_);
+  return size_;
+}
+
+Status StepTable::closed() const {
+  absl::MutexLock lock(&mu_);
+  return closed_;
+}
+
+}  // namespace weir

@@ -1,0 +1,127 @@
+// Private to the session: a compiled signature and one step over it.
+#ifndef WEIR_RUNTIME_STEP_H_
+#define WEIR_RUNTIME_STEP_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/base/timer.h"
+#include "weir/runtime/executor.h"
+#include "weir/runtime/local_rendezvous.h"
+#include "weir/runtime/session.h"
+
+namespace weir {
+
+class Step;
+class StepTable;
+
+// A signature compiled into one plan for each device that takes part.
+struct CompiledStep {
+  std::vector<std::shared_ptr<const ExecutionPlan>> plans;
+  std::vector<std::vector<int>> plan_rets;  // for each plan: which fetches it computes (its ret types are sparse)
+  std::vector<DType> feed_types;
+  std::vector<std::string> feed_names;
+  size_t num_fetches = 0;
+  // The graphs that the plans were made of, serialized; made anew when asked for, since few ask.
+  std::function<std::vector<std::string>()> export_partitions;
+
+  ~CompiledStep();
+  // A step's memory, used or new.
+  std::unique_ptr<Step> Acquire();
+  void Release(std::unique_ptr<Step> step);
+
+ private:
+  absl::Mutex mu_;
+  std::vector<std::unique_ptr<Step>> free_ ABSL_GUARDED_BY(mu_);
+};
+
+// Collects the stats of all nodes of a step, by device.
+class StepStatsCollector : public StatsCollector {
+ public:
+  void Add(const std::string& device, NodeStats stats) override;
+  void MoveTo(StepReport* report);
+
+ private:
+  absl::Mutex mu_;
+  std::vector<DeviceStats> devices_ ABSL_GUARDED_BY(mu_);
+};
+
+// One step from its beginning to its end. Owned by itself while it runs.
+class Step {
+ public:
+  using Done = std::function<void(Status, std::vector<Tensor>)>;
+  explicit Step(CompiledStep* compiled);
+  ~Step();
+
+  struct Config {
+    StepContext context;  // without cancellation, step resources, rendezvous: the step's own
+    std::vector<Tensor> feeds;
+    absl::Duration timeout = absl::InfiniteDuration();
+    CancellationManager* cancellation = nullptr;
+    TraceLevel trace = TraceLevel::kNone;
+    bool report_partition_graphs = false;
+    StepReport* report = nullptr;
+    StepExchange* exchange = nullptr;
+    bool parallel = true;
+    StepTable* table = nullptr;
+  };
+  // Runs in this thread as far as it gets. Calls `done` once, after the step gave its memory back.
+  static void Start(std::unique_ptr<Step> step, Config config, Done done);
+
+  // What it waits for, for people.
+  std::string DescribePending() const;
+  const std::shared_ptr<CancellationManager>& cancellation() const { return cancellation_; }
+  int64_t id() const { return config_.context.step_id; }
+
+ private:
+  friend class StepTable;
+  void Run();
+  void OnRunDone(const Status& status);
+  void Finish();
+  void ExpireAt(absl::Time deadline);
+
+  CompiledStep* const compiled_;
+  std::vector<std::unique_ptr<PlanRun>> runs_;
+  Config config_;
+  Done done_;
+  std::shared_ptr<CancellationManager> cancellation_;
+  CancellationManager::Token outer_token_ = CancellationManager::kNoToken;
+  ResourceManager step_resources_;
+  std::unique_ptr<LocalRendezvous> rendezvous_;
+  std::unique_ptr<StepStatsCollector> stats_;
+  Timer::Id timer_ = 0;
+  std::atomic<int> remaining_{0};
+  absl::Mutex mu_;
+  Status status_ ABSL_GUARDED_BY(mu_);
+  // Links of the table.
+  Step* previous_ = nullptr;
+  Step* next_ = nullptr;
+};
+
+// The steps of a session that run now. Thread-safe.
+class StepTable {
+ public:
+  // FAILED_PRECONDITION or CANCELLED if closed.
+  Status Add(Step* step);
+  void Remove(Step* step);
+  // Cancels the step with that id, naming what it waited for; nothing if it has ended.
+  void Expire(Step* step, int64_t id, absl::Duration timeout);
+  // Cancels all with `reason` and answers later ones with `refusal`.
+  void Close(const Status& reason, const Status& refusal);
+  void AwaitEmpty();
+  int size() const;
+  Status closed() const;
+
+ private:
+  mutable absl::Mutex mu_;
+  Step* first_ ABSL_GUARDED_BY(mu_) = nullptr;
+  int size_ ABSL_GUARDED_BY(mu_) = 0;
+  Status closed_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_RUNTIME_STEP_H_

@@ -1,0 +1,97 @@
+#include "weir/runtime/step_report.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+#include "weir/base/strings.h"
+#include "weir/proto/config.pb.h"
+#include "weir/tensor/tensor_proto.h"
+
+namespace weir {
+namespace {
+
+void Describe(const NodeStats& stats, NodeExecStats* out) {
+  out->set_node_name(stats.node);
+  out->set_timeline_label(stats.label);
+  out->set_scheduled_nanos(stats.scheduled_ns);
+  out->set_scheduled_micros(stats.scheduled_ns / 1000);
+  out->set_all_start_nanos(stats.start_ns);
+  out->set_all_start_micros(stats.start_ns / 1000);
+  out->set_op_start_rel_nanos(stats.op_start_rel_ns);
+  out->set_op_start_rel_micros(stats.op_start_rel_ns / 1000);
+  out->set_op_end_rel_nanos(stats.op_end_rel_ns);
+  out->set_op_end_rel_micros(stats.op_end_rel_ns / 1000);
+  out->set_all_end_rel_nanos(stats.all_end_rel_ns);
+  out->set_all_end_rel_micros(stats.all_end_rel_ns / 1000);
+  out->set_thread_id(stats.thread_id);
+  for (const TensorStats& tensor : stats.outputs) {
+    NodeOutput* output = out->add_output();
+    output->set_slot(tensor.slot);
+    TensorDescription* description = output->mutable_tensor_description();
+    description->set_dtype(static_cast<DataType>(tensor.dtype));
+    ToProto(tensor.shape, description->mutable_shape());
+    AllocationDescription* allocation = description->mutable_allocation_description();
+    allocation->set_requested_bytes(tensor.requested_bytes);
+    allocation->set_allocated_bytes(tensor.allocated_bytes);
+    allocation->set_allocator_name("cpu");
+    allocation->set_ptr(tensor.address);
+  }
+}
+
+// JSON wants its own escapes.
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (unsigned char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += static_cast<char>(c);
+    } else if (c < 0x20) {
+      out += absl::StrFormat("\\u%04x", c);
+    } else {
+      out += static_cast<char>(c);
+    }
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+void StepReport::ToProto(RunMetadata* metadata) const {
+  for (const DeviceStats& device : devices) {
+    DeviceStepStats* out = metadata->mutable_step_stats()->add_dev_stats();
+    out->set_device(device.device);
+    for (const NodeStats& node : device.nodes) Describe(node, out->add_node_stats());
+    for (const auto& [id, name] : device.thread_names) (*out->mutable_thread_names())[id] = name;
+  }
+  for (const std::string& graph : partition_graphs) metadata->add_partition_graphs()->ParseFromString(graph);
+  if (!cost_graph.empty()) metadata->mutable_cost_graph()->ParseFromString(cost_graph);
+}
+
+std::string StepReport::ToChromeTrace() const {
+  std::string out = "{\"traceEvents\":[\n";
+  bool first = true;
+  auto add = [&](const std::string& event) {
+    out += Cat(first ? "" : ",\n", event);
+    first = false;
+  };
+  int64_t origin = INT64_MAX;
+  for (const DeviceStats& device : devices) {
+    for (const NodeStats& node : device.nodes) origin = std::min(origin, node.start_ns);
+  }
+  for (size_t pid = 0; pid < devices.size(); ++pid) {
+    add(Cat("{\"ph\":\"M\",\"pid\":", pid, ",\"name\":\"process_name\",\"args\":{\"name\":", Quoted(devices[pid].device), "}}"));
+    for (const auto& [thread, name] : devices[pid].thread_names) {
+      add(Cat("{\"ph\":\"M\",\"pid\":", pid, ",\"tid\":", thread, ",\"name\":\"thread_name\",\"args\":{\"name\":", Quoted(name), "}}"));
+    }
+    for (const NodeStats& node : devices[pid].nodes) {
+      std::string op = node.label.substr(std::min(node.label.size(), node.label.find(" = ") + 3));
+      add(absl::StrFormat("{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":%s,\"args\":{\"node\":%s}}", pid,
+                          node.thread_id, (node.start_ns - origin) / 1e3, node.op_end_rel_ns / 1e3,
+                          Quoted(op.substr(0, op.find('('))), Quoted(node.node)));
+    }
+  }
+  return out + "\n]}\n";
+}
+
+}  // namespace weir
