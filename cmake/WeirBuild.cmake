@@ -30,11 +30,11 @@ target_compile_options(weir_options INTERFACE -Wall -Wextra -Wno-unused-paramete
                                               -Wno-missing-field-initializers)
 target_include_directories(weir_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
-# weir_room(NAME [FOLDER path] [DEPENDS rooms and libraries...]): the static library weir_NAME of all sources of a
-# folder (weir/NAME unless told), and its test program weir_NAME_test of all *_test.cc.
+# weir_room(NAME [FOLDER path] [DEPENDS rooms and libraries...] [TEST_DEPENDS more for its tests...]): the static library
+# weir_NAME of all sources of a folder (weir/NAME unless told), and its test program weir_NAME_test of all *_test.cc.
 define_property(GLOBAL PROPERTY WEIR_ROOMS BRIEF_DOCS "rooms" FULL_DOCS "all room libraries")
 function(weir_room name)
-  cmake_parse_arguments(ROOM "" "FOLDER" "DEPENDS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "FOLDER" "DEPENDS;SOURCES;TEST_DEPENDS" ${ARGN})
   if(NOT ROOM_FOLDER)
     set(ROOM_FOLDER ${name})
   endif()
@@ -52,7 +52,7 @@ function(weir_room name)
   endif()
   set_property(GLOBAL APPEND PROPERTY WEIR_ROOMS weir_${name})
   if(WEIR_TESTS AND tests)
-    weir_test(weir_${name}_test SOURCES ${tests} DEPENDS weir_${name})
+    weir_test(weir_${name}_test SOURCES ${tests} DEPENDS weir_${name} ${ROOM_TEST_DEPENDS})
   endif()
 endfunction()
 
