@@ -28,7 +28,7 @@ ResourceHandle MakeResourceHandle(const Device& device, const ResourceKey& key, 
 
 Tensor HandleTensor(ResourceHandle handle) { return Tensor::Scalar<ResourceHandle>(std::move(handle)); }
 
-StatusOr<std::shared_ptr<Resource>> LookUpByHandle(KernelContext& ctx, int i, std::string_view type_name) {
+StatusOr<std::shared_ptr<Resource>> FindByHandle(KernelContext& ctx, int i, std::string_view type_name) {
   Tensor handle;
   if (ctx.is_ref_input(i)) {
     RefCell& cell = ctx.ref_input(i);
@@ -62,8 +62,9 @@ ResourceNodeKernel::~ResourceNodeKernel() {
 Status ResourceNodeKernel::Compute(KernelContext& ctx) {
   absl::MutexLock lock(&mu_);
   if (!is_made_) {
-    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Resource> resource,
-                          resources_->LookUpOrCreateAny(key_.container, type_name_, key_.name, [&] { return Create(ctx); }));
+    WEIR_ASSIGN_OR_RETURN(
+        std::shared_ptr<Resource> resource,
+        resources_->LookUpOrCreateAny(key_.container, type_name_, key_.name, [&] { return Create(ctx); }));
     WEIR_RETURN_IF_ERROR(Verify(*resource));
     if (is_ref_) {
       handle_.ref = MakeRef<RefCell>();

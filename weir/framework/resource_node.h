@@ -27,10 +27,10 @@ ResourceHandle MakeResourceHandle(const Device& device, const ResourceKey& key, 
 Tensor HandleTensor(ResourceHandle handle);
 
 // The resource behind input `i`, whichever kind of handle it is.
-StatusOr<std::shared_ptr<Resource>> LookUpByHandle(KernelContext& ctx, int i, std::string_view type_name);
+StatusOr<std::shared_ptr<Resource>> FindByHandle(KernelContext& ctx, int i, std::string_view type_name);
 template <typename T>
-StatusOr<std::shared_ptr<T>> LookUpByHandle(KernelContext& ctx, int i) {
-  auto found = LookUpByHandle(ctx, i, T::kTypeName);
+StatusOr<std::shared_ptr<T>> FindByHandle(KernelContext& ctx, int i) {
+  auto found = FindByHandle(ctx, i, T::kTypeName);
   if (!found.ok()) return found.status();
   return std::static_pointer_cast<T>(*std::move(found));
 }

@@ -7,7 +7,7 @@
 
 #include "weir/tensor/dtype.h"
 
-namespace weir {
+namespace weir::state {
 
 template <typename T>
 inline constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
@@ -26,17 +26,13 @@ T Calculate(T a, T b, Body body) {
   }
 }
 
-struct AssignOp {
-  template <typename T>
-  static T Apply(const T&, const T& update) {
-    return update;
-  }
-};
 struct AddOp {
   template <typename T>
   static T Apply(T a, T b) {
-    if constexpr (std::is_same_v<T, bool>) return a || b;
-    else return Calculate(a, b, [](auto x, auto y) { return x + y; });
+    if constexpr (std::is_same_v<T, bool>)
+      return a || b;
+    else
+      return Calculate(a, b, [](auto x, auto y) { return x + y; });
   }
 };
 struct SubOp {
@@ -69,18 +65,22 @@ struct DivOp {
 struct MinOp {
   template <typename T>
   static T Apply(T a, T b) {
-    if constexpr (kIsSmallFloat<T>) return static_cast<float>(b) < static_cast<float>(a) ? b : a;
-    else return b < a ? b : a;
+    if constexpr (kIsSmallFloat<T>)
+      return static_cast<float>(b) < static_cast<float>(a) ? b : a;
+    else
+      return b < a ? b : a;
   }
 };
 struct MaxOp {
   template <typename T>
   static T Apply(T a, T b) {
-    if constexpr (kIsSmallFloat<T>) return static_cast<float>(a) < static_cast<float>(b) ? b : a;
-    else return a < b ? b : a;
+    if constexpr (kIsSmallFloat<T>)
+      return static_cast<float>(a) < static_cast<float>(b) ? b : a;
+    else
+      return a < b ? b : a;
   }
 };
 
-}  // namespace weir
+}  // namespace weir::state
 
 #endif  // WEIR_OPS_STATE_ARITHMETIC_H_

@@ -79,7 +79,7 @@ class AssignUpdateKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor& value = ctx.input(1);
-    return UpdateVariable(ctx, value.dtype(), [&](Tensor& tensor) -> Status {
+    return state::UpdateVariable(ctx, value.dtype(), [&](Tensor& tensor) -> Status {
       if (tensor.shape() != value.shape()) return InvalidArgument("Parameters and update must be the same size");
       UpdateElements<Op>(ctx, tensor, value, tensor);
       return OkStatus();
@@ -119,12 +119,12 @@ class AssignUpdateVariableKernel : public Kernel {
 
 void RegisterAssignKernels(KernelRegistry& registry) {
   registry.Add(KernelBuilder("Assign"), MakeKernel<AssignKernel>);
-  registry.Add(KernelBuilder("AssignAdd").Types("T", NumberTypes{}), MakeKernel<AssignUpdateKernel<AddOp>>);
-  registry.Add(KernelBuilder("AssignSub").Types("T", NumberTypes{}), MakeKernel<AssignUpdateKernel<SubOp>>);
+  registry.Add(KernelBuilder("AssignAdd").Types("T", NumberTypes{}), MakeKernel<AssignUpdateKernel<state::AddOp>>);
+  registry.Add(KernelBuilder("AssignSub").Types("T", NumberTypes{}), MakeKernel<AssignUpdateKernel<state::SubOp>>);
   registry.Add(KernelBuilder("AssignAddVariableOp").Types("dtype", NumberTypes{}),
-               MakeKernel<AssignUpdateVariableKernel<AddOp>>);
+               MakeKernel<AssignUpdateVariableKernel<state::AddOp>>);
   registry.Add(KernelBuilder("AssignSubVariableOp").Types("dtype", NumberTypes{}),
-               MakeKernel<AssignUpdateVariableKernel<SubOp>>);
+               MakeKernel<AssignUpdateVariableKernel<state::SubOp>>);
 }
 
 }  // namespace weir

@@ -1,6 +1,6 @@
 #include "weir/ops/state/indices.h"
 
-namespace weir {
+namespace weir::state {
 
 std::string PositionText(const Shape& shape, int64_t flat) {
   if (shape.rank() == 0) return "";
@@ -74,4 +74,4 @@ std::string RowText(const Tensor& indices, int64_t row, int depth, std::string_v
   return out + "]";
 }
 
-}  // namespace weir
+}  // namespace weir::state

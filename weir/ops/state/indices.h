@@ -8,7 +8,7 @@
 
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace weir::state {
 
 // "[1,2]": where element `flat` of a tensor of this shape is; "" for a scalar.
 std::string PositionText(const Shape& shape, int64_t flat);
@@ -33,6 +33,6 @@ StatusOr<SliceIndices> ResolveSlices(const Tensor& indices, const Shape& shape, 
 // "[1, 3]": row `row` of `indices`.
 std::string RowText(const Tensor& indices, int64_t row, int depth, std::string_view separator);
 
-}  // namespace weir
+}  // namespace weir::state
 
 #endif  // WEIR_OPS_STATE_INDICES_H_

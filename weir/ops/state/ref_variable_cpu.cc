@@ -56,10 +56,11 @@ class VariableKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     absl::MutexLock lock(&mu_);
     if (!cell_) {
-      WEIR_ASSIGN_OR_RETURN(auto variable, ctx.resources().LookUpOrCreate<RefVariable>(
-                                               key_.container, key_.name, [&]() -> StatusOr<std::shared_ptr<RefVariable>> {
-                                                 return std::make_shared<RefVariable>(MakeCell(node_name_, dtype_, shape_));
-                                               }));
+      WEIR_ASSIGN_OR_RETURN(auto variable,
+                            ctx.resources().LookUpOrCreate<RefVariable>(
+                                key_.container, key_.name, [&]() -> StatusOr<std::shared_ptr<RefVariable>> {
+                                  return std::make_shared<RefVariable>(MakeCell(node_name_, dtype_, shape_));
+                                }));
       if (variable->cell()->dtype != dtype_) {
         return InvalidArgument("Variable ", key_.name, " is of type ", Name(variable->cell()->dtype), ", not ",
                                Name(dtype_));
@@ -137,8 +138,7 @@ class DestroyTemporaryVariableKernel : public Kernel {
       value = cell.tensor;
     }
     WEIR_ASSIGN_OR_RETURN(std::string name, TemporaryName(ctx, name_));
-    WEIR_RETURN_IF_ERROR(
-        ctx.step().step_resources->Delete("", TemporaryVariableResource::kTypeName, name));
+    WEIR_RETURN_IF_ERROR(ctx.step().step_resources->Delete("", TemporaryVariableResource::kTypeName, name));
     ctx.set_output(0, std::move(value));
     return OkStatus();
   }

@@ -7,16 +7,16 @@
 namespace weir {
 namespace {
 
-Status CheckShapes(bool is_ref, ScatterOp op, const Shape& params, const Shape& indices, const Shape& updates) {
+Status CheckShapes(bool is_ref, state::ScatterOp op, const Shape& params, const Shape& indices, const Shape& updates) {
   if (is_ref && params.rank() < 1) return InvalidArgument("params must be at least 1-D, got shape ", params.ToString());
   if (updates.rank() == 0) {
     if (params.rank() < 1) return InvalidArgument("params must be at least 1-D, got shape ", params.ToString());
     return OkStatus();
   }
-  if (!is_ref && op == ScatterOp::kUpdate &&
+  if (!is_ref && op == state::ScatterOp::kUpdate &&
       (updates.rank() < indices.rank() || updates.Slice(0, indices.rank()) != indices)) {
-    return InvalidArgument("The shape of indices (", indices.ToString(),
-                           ") must be a prefix of the shape of updates (", updates.ToString(), ")");
+    return InvalidArgument("The shape of indices (", indices.ToString(), ") must be a prefix of the shape of updates (",
+                           updates.ToString(), ")");
   }
   bool fits = params.rank() >= 1;
   if (fits) {
@@ -29,40 +29,41 @@ Status CheckShapes(bool is_ref, ScatterOp op, const Shape& params, const Shape& 
                          ", params.shape ", params.ToString());
 }
 
-template <ScatterOp kOp>
+template <state::ScatterOp kOp>
 class ScatterKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor& indices = ctx.input(1);
     const Tensor& updates = ctx.input(2);
     bool is_ref = ctx.is_ref_input(0);
-    return UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
+    return state::UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
       WEIR_RETURN_IF_ERROR(CheckShapes(is_ref, kOp, params.shape(), indices.shape(), updates.shape()));
       if (indices.num_elements() == 0) return OkStatus();
-      WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, RowIndices(indices, params.dim(0)));
+      WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, state::RowIndices(indices, params.dim(0)));
       int64_t row_size = params.shape().Slice(1, params.rank()).num_elements();
-      return ScatterRows(kOp, rows, row_size, updates, updates.rank() == 0, params);
+      return state::ScatterRows(kOp, rows, row_size, updates, updates.rank() == 0, params);
     });
   }
 };
 
-template <ScatterOp kOp>
+template <state::ScatterOp kOp>
 void Register(KernelRegistry& registry, std::string_view name) {
-  registry.Add(KernelBuilder(Cat("Scatter", name)).Types("T", ScatterTypes(kOp)), MakeKernel<ScatterKernel<kOp>>);
-  registry.Add(KernelBuilder(Cat("ResourceScatter", name)).Types("dtype", ScatterTypes(kOp)),
+  registry.Add(KernelBuilder(Cat("Scatter", name)).Types("T", state::ScatterTypes(kOp)),
+               MakeKernel<ScatterKernel<kOp>>);
+  registry.Add(KernelBuilder(Cat("ResourceScatter", name)).Types("dtype", state::ScatterTypes(kOp)),
                MakeKernel<ScatterKernel<kOp>>);
 }
 
 }  // namespace
 
 void RegisterScatterKernels(KernelRegistry& registry) {
-  Register<ScatterOp::kUpdate>(registry, "Update");
-  Register<ScatterOp::kAdd>(registry, "Add");
-  Register<ScatterOp::kSub>(registry, "Sub");
-  Register<ScatterOp::kMul>(registry, "Mul");
-  Register<ScatterOp::kDiv>(registry, "Div");
-  Register<ScatterOp::kMin>(registry, "Min");
-  Register<ScatterOp::kMax>(registry, "Max");
+  Register<state::ScatterOp::kUpdate>(registry, "Update");
+  Register<state::ScatterOp::kAdd>(registry, "Add");
+  Register<state::ScatterOp::kSub>(registry, "Sub");
+  Register<state::ScatterOp::kMul>(registry, "Mul");
+  Register<state::ScatterOp::kDiv>(registry, "Div");
+  Register<state::ScatterOp::kMin>(registry, "Min");
+  Register<state::ScatterOp::kMax>(registry, "Max");
 }
 
 }  // namespace weir

@@ -35,7 +35,7 @@ Status CheckShapes(const Shape& params, const Shape& indices, const Shape& updat
   return OkStatus();
 }
 
-template <ScatterOp kOp>
+template <state::ScatterOp kOp>
 class ScatterNdKernel : public Kernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
@@ -53,16 +53,17 @@ class ScatterNdKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& indices = ctx.input(1);
     const Tensor& updates = ctx.input(2);
-    return UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
+    return state::UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
       WEIR_RETURN_IF_ERROR(CheckShapes(params.shape(), indices.shape(), updates.shape()));
       if (indices.num_elements() == 0) return OkStatus();
-      WEIR_ASSIGN_OR_RETURN(SliceIndices slices, ResolveSlices(indices, params.shape(), /*vector_is_column=*/true));
+      WEIR_ASSIGN_OR_RETURN(state::SliceIndices slices,
+                            state::ResolveSlices(indices, params.shape(), /*vector_is_column=*/true));
       if (slices.first_bad >= 0 && !ignore_bad_indices_) {
-        return InvalidArgument("indices", PositionText(slices.outer, slices.first_bad), " = ",
-                               RowText(indices, slices.first_bad, slices.depth, ", "), " does not index into shape ",
-                               params.shape().ToString());
+        return InvalidArgument("indices", state::PositionText(slices.outer, slices.first_bad), " = ",
+                               state::RowText(indices, slices.first_bad, slices.depth, ", "),
+                               " does not index into shape ", params.shape().ToString());
       }
-      return ScatterRows(kOp, slices.rows, slices.slice_size, updates, /*is_scalar=*/false, params);
+      return state::ScatterRows(kOp, slices.rows, slices.slice_size, updates, /*is_scalar=*/false, params);
     });
   }
 
@@ -70,10 +71,10 @@ class ScatterNdKernel : public Kernel {
   bool ignore_bad_indices_ = false;
 };
 
-template <ScatterOp kOp>
+template <state::ScatterOp kOp>
 void Register(KernelRegistry& registry, std::string_view name) {
-  std::vector<DType> types = ScatterTypes(kOp);
-  if (kOp == ScatterOp::kAdd) types.push_back(DType::kBool);
+  std::vector<DType> types = state::ScatterTypes(kOp);
+  if (kOp == state::ScatterOp::kAdd) types.push_back(DType::kBool);
   registry.Add(KernelBuilder(Cat("ScatterNd", name)).Types("T", types), MakeKernel<ScatterNdKernel<kOp>>);
   registry.Add(KernelBuilder(Cat("ResourceScatterNd", name)).Types("T", types), MakeKernel<ScatterNdKernel<kOp>>);
 }
@@ -81,11 +82,11 @@ void Register(KernelRegistry& registry, std::string_view name) {
 }  // namespace
 
 void RegisterScatterNdKernels(KernelRegistry& registry) {
-  Register<ScatterOp::kUpdate>(registry, "Update");
-  Register<ScatterOp::kAdd>(registry, "Add");
-  Register<ScatterOp::kSub>(registry, "Sub");
-  Register<ScatterOp::kMin>(registry, "Min");
-  Register<ScatterOp::kMax>(registry, "Max");
+  Register<state::ScatterOp::kUpdate>(registry, "Update");
+  Register<state::ScatterOp::kAdd>(registry, "Add");
+  Register<state::ScatterOp::kSub>(registry, "Sub");
+  Register<state::ScatterOp::kMin>(registry, "Min");
+  Register<state::ScatterOp::kMax>(registry, "Max");
 }
 
 }  // namespace weir

@@ -5,7 +5,7 @@
 #include "weir/ops/state/arithmetic.h"
 #include "weir/tensor/copy_elements.h"
 
-namespace weir {
+namespace weir::state {
 namespace {
 
 template <typename... Ts>
@@ -97,4 +97,4 @@ Status ScatterRows(ScatterOp op, std::span<const int64_t> rows, int64_t row_size
   return OkStatus();
 }
 
-}  // namespace weir
+}  // namespace weir::state

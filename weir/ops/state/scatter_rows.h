@@ -7,7 +7,7 @@
 
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace weir::state {
 
 enum class ScatterOp { kUpdate, kAdd, kSub, kMul, kDiv, kMin, kMax };
 
@@ -22,6 +22,6 @@ std::vector<DType> ScatterTypes(ScatterOp op);
 Status ScatterRows(ScatterOp op, std::span<const int64_t> rows, int64_t row_size, const Tensor& updates, bool is_scalar,
                    Tensor& params);
 
-}  // namespace weir
+}  // namespace weir::state
 
 #endif  // WEIR_OPS_STATE_SCATTER_ROWS_H_

@@ -2,7 +2,7 @@
 
 #include "weir/framework/variable.h"
 
-namespace weir {
+namespace weir::state {
 namespace {
 
 Status UpdateRef(KernelContext& ctx, DType dtype, absl::FunctionRef<Status(Tensor& tensor)> body) {
@@ -41,4 +41,4 @@ Status UpdateVariable(KernelContext& ctx, DType dtype, absl::FunctionRef<Status(
   return body(variable->tensor);
 }
 
-}  // namespace weir
+}  // namespace weir::state

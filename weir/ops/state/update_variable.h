@@ -5,7 +5,7 @@
 #include "absl/functional/function_ref.h"
 #include "weir/framework/kernel.h"
 
-namespace weir {
+namespace weir::state {
 
 // FAILED_PRECONDITION: "Attempting to use uninitialized value <name>".
 Status UninitializedRef(const RefCell& cell);
@@ -15,6 +15,6 @@ Status UninitializedRef(const RefCell& cell);
 // it. A ref input is forwarded to output 0 (where the node has a ref output).
 Status UpdateVariable(KernelContext& ctx, DType dtype, absl::FunctionRef<Status(Tensor& tensor)> body);
 
-}  // namespace weir
+}  // namespace weir::state
 
 #endif  // WEIR_OPS_STATE_UPDATE_VARIABLE_H_

@@ -70,9 +70,11 @@ class AssignVariableKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleInput(ctx, 0));
     if (handle->resource != nullptr) return LookUpResource<Variable>(ctx, 0);
     if (handle->type_name != Variable::kTypeName) {
-      return InvalidArgument("Trying to access a handle's resource using the wrong type. The handle points to a resource "
-                             "(name '", handle->name, "') of type '", handle->type_name,
-                             "' but you are trying to access the resource as type '", Variable::kTypeName, "'");
+      return InvalidArgument(
+          "Trying to access a handle's resource using the wrong type. The handle points to a resource "
+          "(name '",
+          handle->name, "') of type '", handle->type_name, "' but you are trying to access the resource as type '",
+          Variable::kTypeName, "'");
     }
     return ctx.resources().LookUpOrCreate<Variable>(
         handle->container, handle->name,

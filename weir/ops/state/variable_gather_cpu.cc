@@ -22,7 +22,8 @@ StatusOr<Tensor> Snapshot(KernelContext& ctx, DType dtype) {
 }
 
 // Copies slice rows[i] of `from` to place i of `to`; a negative row leaves the place zero.
-void CopySlices(KernelContext& ctx, const Tensor& from, const std::vector<int64_t>& rows, int64_t slice_size, Tensor& to) {
+void CopySlices(KernelContext& ctx, const Tensor& from, const std::vector<int64_t>& rows, int64_t slice_size,
+                Tensor& to) {
   double cost = 5.0 + static_cast<double>(slice_size) * static_cast<double>(SizeOf(from.dtype())) * 0.1;
   ctx.ParallelFor(static_cast<int64_t>(rows.size()), cost, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -53,12 +54,12 @@ class ResourceGatherKernel : public Kernel {
     }
     int batch = static_cast<int>(batch_dims);
     if (params.shape().Slice(0, batch) != indices.shape().Slice(0, batch)) {
-      return InvalidArgument("params.shape[:batch_dims]: ", params.shape().Slice(0, batch).ToString(),
-                             " should be equal to indices.shape[:batch_dims]: ",
-                             indices.shape().Slice(0, batch).ToString());
+      return InvalidArgument(
+          "params.shape[:batch_dims]: ", params.shape().Slice(0, batch).ToString(),
+          " should be equal to indices.shape[:batch_dims]: ", indices.shape().Slice(0, batch).ToString());
     }
     int64_t limit = params.dim(batch);
-    WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, RowIndices(indices, limit));
+    WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, state::RowIndices(indices, limit));
     WEIR_ASSIGN_OR_RETURN(Shape shape, indices.shape().Concat(params.shape().Slice(batch + 1, params.rank())));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
@@ -83,10 +84,11 @@ class ResourceGatherNdKernel : public Kernel {
       return InvalidArgument("index innermost dimension length must be <= params rank; saw: ",
                              indices.dim(indices.rank() - 1), " vs. ", params.rank());
     }
-    WEIR_ASSIGN_OR_RETURN(SliceIndices slices, ResolveSlices(indices, params.shape(), /*vector_is_column=*/false));
+    WEIR_ASSIGN_OR_RETURN(state::SliceIndices slices,
+                          state::ResolveSlices(indices, params.shape(), /*vector_is_column=*/false));
     if (slices.first_bad >= 0) {
-      return InvalidArgument("indices", PositionText(slices.outer, slices.first_bad), " = ",
-                             RowText(indices, slices.first_bad, slices.depth, ", "),
+      return InvalidArgument("indices", state::PositionText(slices.outer, slices.first_bad), " = ",
+                             state::RowText(indices, slices.first_bad, slices.depth, ", "),
                              " does not index into param shape ", params.shape().ToString(),
                              ", node name: ", ctx.node_name());
     }
