@@ -82,6 +82,8 @@ struct RefCell : RefCounted<RefCell> {
   absl::Mutex mu;
   Tensor tensor ABSL_GUARDED_BY(mu);  // no value before initialisation
   DType dtype = DType::kInvalid;
+  std::string name;    // of the node that made it; for messages
+  PartialShape shape;  // what the node declares
 };
 
 }  // namespace weir

@@ -1,0 +1,69 @@
+// ScatterUpdate and its like: whole rows of dimension 0.
+#include "weir/ops/state/indices.h"
+#include "weir/ops/state/register.h"
+#include "weir/ops/state/scatter_rows.h"
+#include "weir/ops/state/update_variable.h"
+
+namespace weir {
+namespace {
+
+Status CheckShapes(bool is_ref, state::ScatterOp op, const Shape& params, const Shape& indices, const Shape& updates) {
+  if (is_ref && params.rank() < 1) return InvalidArgument("params must be at least 1-D, got shape ", params.ToString());
+  if (updates.rank() == 0) {
+    if (params.rank() < 1) return InvalidArgument("params must be at least 1-D, got shape ", params.ToString());
+    return OkStatus();
+  }
+  if (!is_ref && op == state::ScatterOp::kUpdate &&
+      (updates.rank() < indices.rank() || updates.Slice(0, indices.rank()) != indices)) {
+    return InvalidArgument("The shape of indices (", indices.ToString(), ") must be a prefix of the shape of updates (",
+                           updates.ToString(), ")");
+  }
+  bool fits = params.rank() >= 1;
+  if (fits) {
+    auto expected = indices.Concat(params.Slice(1, params.rank()));
+    fits = expected.ok() && *expected == updates;
+  }
+  if (fits) return OkStatus();
+  return InvalidArgument("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got ",
+                         "updates.shape ", updates.ToString(), ", indices.shape ", indices.ToString(),
+                         ", params.shape ", params.ToString());
+}
+
+template <state::ScatterOp kOp>
+class ScatterKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& indices = ctx.input(1);
+    const Tensor& updates = ctx.input(2);
+    bool is_ref = ctx.is_ref_input(0);
+    return state::UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
+      WEIR_RETURN_IF_ERROR(CheckShapes(is_ref, kOp, params.shape(), indices.shape(), updates.shape()));
+      if (indices.num_elements() == 0) return OkStatus();
+      WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, state::RowIndices(indices, params.dim(0)));
+      int64_t row_size = params.shape().Slice(1, params.rank()).num_elements();
+      return state::ScatterRows(kOp, rows, row_size, updates, updates.rank() == 0, params);
+    });
+  }
+};
+
+template <state::ScatterOp kOp>
+void Register(KernelRegistry& registry, std::string_view name) {
+  registry.Add(KernelBuilder(Cat("Scatter", name)).Types("T", state::ScatterTypes(kOp)),
+               MakeKernel<ScatterKernel<kOp>>);
+  registry.Add(KernelBuilder(Cat("ResourceScatter", name)).Types("dtype", state::ScatterTypes(kOp)),
+               MakeKernel<ScatterKernel<kOp>>);
+}
+
+}  // namespace
+
+void RegisterScatterKernels(KernelRegistry& registry) {
+  Register<state::ScatterOp::kUpdate>(registry, "Update");
+  Register<state::ScatterOp::kAdd>(registry, "Add");
+  Register<state::ScatterOp::kSub>(registry, "Sub");
+  Register<state::ScatterOp::kMul>(registry, "Mul");
+  Register<state::ScatterOp::kDiv>(registry, "Div");
+  Register<state::ScatterOp::kMin>(registry, "Min");
+  Register<state::ScatterOp::kMax>(registry, "Max");
+}
+
+}  // namespace weir

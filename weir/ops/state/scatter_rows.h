@@ -1,0 +1,27 @@
+// The inner loop of every scatter: rows of a tensor updated in place.
+#ifndef WEIR_OPS_STATE_SCATTER_ROWS_H_
+#define WEIR_OPS_STATE_SCATTER_ROWS_H_
+
+#include <cstdint>
+#include <span>
+
+#include "weir/tensor/tensor.h"
+
+namespace weir::state {
+
+enum class ScatterOp { kUpdate, kAdd, kSub, kMul, kDiv, kMin, kMax };
+
+// Types that an op takes.
+std::vector<DType> ScatterTypes(ScatterOp op);
+
+// For each i in order: row rows[i] of `params` (rows of `row_size` elements) gets op(row, row i of `updates`); where
+// `updates` is one element, that element for all. Negative rows are skipped. INVALID_ARGUMENT if an integer would be
+// divided by 0; nothing is written then.
+// REQUIRES: rows fit `params`, and `updates` has its type and rows.size() * row_size elements (or one, if
+// `is_scalar`).
+Status ScatterRows(ScatterOp op, std::span<const int64_t> rows, int64_t row_size, const Tensor& updates, bool is_scalar,
+                   Tensor& params);
+
+}  // namespace weir::state
+
+#endif  // WEIR_OPS_STATE_SCATTER_ROWS_H_

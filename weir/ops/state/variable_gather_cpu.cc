@@ -1,0 +1,113 @@
+// Gathers from a snapshot of a resource variable, without reading the rest of it.
+#include "weir/framework/variable.h"
+#include "weir/ops/state/indices.h"
+#include "weir/ops/state/register.h"
+#include "weir/tensor/copy_elements.h"
+
+namespace weir {
+namespace {
+
+StatusOr<Tensor> Snapshot(KernelContext& ctx, DType dtype) {
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Variable> variable, LookUpResource<Variable>(ctx, 0));
+  Tensor value = variable->Read();
+  if (!value.has_value()) {
+    const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();
+    return UninitializedVariable(handle.container, handle.name);
+  }
+  if (value.dtype() != dtype) {
+    return InvalidArgument("Trying to read variable with wrong dtype. Expected ", Name(dtype), " got ",
+                           Name(value.dtype()));
+  }
+  return value;
+}
+
+// Copies slice rows[i] of `from` to place i of `to`; a negative row leaves the place zero.
+void CopySlices(KernelContext& ctx, const Tensor& from, const std::vector<int64_t>& rows, int64_t slice_size,
+                Tensor& to) {
+  double cost = 5.0 + static_cast<double>(slice_size) * static_cast<double>(SizeOf(from.dtype())) * 0.1;
+  ctx.ParallelFor(static_cast<int64_t>(rows.size()), cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      CopyElements(from, rows[static_cast<size_t>(i)] * slice_size, to, i * slice_size, slice_size);
+    }
+  });
+}
+
+class ResourceGatherKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<ResourceGatherKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->batch_dims_, init.Attr<int64_t>("batch_dims"));
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& indices = ctx.input(1);
+    WEIR_ASSIGN_OR_RETURN(Tensor params, Snapshot(ctx, ctx.output_type(0)));
+    if (params.rank() < 1) return InvalidArgument("params must be at least 1 dimensional");
+    int64_t batch_dims = batch_dims_ < 0 ? batch_dims_ + indices.rank() : batch_dims_;
+    if (batch_dims < 0 || batch_dims > indices.rank()) {
+      return InvalidArgument("batch_dims (", batch_dims_, ") must be less than or equal to rank(indices) (",
+                             indices.rank(), ").");
+    }
+    if (batch_dims >= params.rank()) {
+      return InvalidArgument("batch_dims (", batch_dims_, ") must be less than rank(params) (", params.rank(), ").");
+    }
+    int batch = static_cast<int>(batch_dims);
+    if (params.shape().Slice(0, batch) != indices.shape().Slice(0, batch)) {
+      return InvalidArgument(
+          "params.shape[:batch_dims]: ", params.shape().Slice(0, batch).ToString(),
+          " should be equal to indices.shape[:batch_dims]: ", indices.shape().Slice(0, batch).ToString());
+    }
+    int64_t limit = params.dim(batch);
+    WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, state::RowIndices(indices, limit));
+    WEIR_ASSIGN_OR_RETURN(Shape shape, indices.shape().Concat(params.shape().Slice(batch + 1, params.rank())));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (shape.num_elements() == 0) return OkStatus();
+    int64_t per_batch = static_cast<int64_t>(rows.size()) / params.shape().Slice(0, batch).num_elements();
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] += static_cast<int64_t>(i) / per_batch * limit;
+    CopySlices(ctx, params, rows, params.shape().Slice(batch + 1, params.rank()).num_elements(), *out);
+    return OkStatus();
+  }
+
+ private:
+  int64_t batch_dims_ = 0;
+};
+
+class ResourceGatherNdKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& indices = ctx.input(1);
+    WEIR_ASSIGN_OR_RETURN(Tensor params, Snapshot(ctx, ctx.output_type(0)));
+    if (params.rank() < 1) return InvalidArgument("params must be at least a vector");
+    if (indices.rank() < 1) return InvalidArgument("indices must be at least a vector");
+    if (indices.dim(indices.rank() - 1) > params.rank()) {
+      return InvalidArgument("index innermost dimension length must be <= params rank; saw: ",
+                             indices.dim(indices.rank() - 1), " vs. ", params.rank());
+    }
+    WEIR_ASSIGN_OR_RETURN(state::SliceIndices slices,
+                          state::ResolveSlices(indices, params.shape(), /*vector_is_column=*/false));
+    if (slices.first_bad >= 0) {
+      return InvalidArgument("indices", state::PositionText(slices.outer, slices.first_bad), " = ",
+                             state::RowText(indices, slices.first_bad, slices.depth, ", "),
+                             " does not index into param shape ", params.shape().ToString(),
+                             ", node name: ", ctx.node_name());
+    }
+    WEIR_ASSIGN_OR_RETURN(Shape shape, slices.outer.Concat(params.shape().Slice(slices.depth, params.rank())));
+    if (shape.num_elements() > 0 && params.num_elements() == 0) {
+      return InvalidArgument("Requested more than 0 entries, but params is empty.  Params shape: ",
+                             params.shape().ToString());
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (shape.num_elements() > 0) CopySlices(ctx, params, slices.rows, slices.slice_size, *out);
+    return OkStatus();
+  }
+};
+
+}  // namespace
+
+void RegisterVariableGatherKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("ResourceGather"), MakeKernel<ResourceGatherKernel>);
+  registry.Add(KernelBuilder("ResourceGatherNd"), MakeKernel<ResourceGatherNdKernel>);
+}
+
+}  // namespace weir
