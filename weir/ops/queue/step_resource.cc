@@ -1,0 +1,45 @@
+#include "weir/ops/queue/step_resource.h"
+
+#include "weir/ops/queue/handle.h"
+
+namespace weir {
+
+Status SetStepHandle(KernelContext& ctx, const std::string& name, std::string_view container,
+                     std::shared_ptr<Resource> resource) {
+  DType declared = ctx.node().output_types[0];
+  if (IsRef(declared)) {
+    ctx.set_output_ref(0, MakeRefHandle(std::string(container), name));
+  } else if (declared == DType::kString) {
+    ctx.set_output(0, Tensor::Vector<std::string>({std::string(container), name}));
+  } else {
+    ResourceHandle handle;
+    handle.device = ctx.device().name();
+    handle.container = Cat("__per_step_", ctx.step().step_id);
+    handle.name = Cat(container, name);
+    handle.type_name = resource->type_name();
+    handle.resource = std::move(resource);
+    ctx.set_output(0, Tensor::Scalar(std::move(handle)));
+  }
+  return OkStatus();
+}
+
+Status PutStepResource(KernelContext& ctx, const std::string& name, std::string_view container,
+                       std::shared_ptr<Resource> resource) {
+  if (ctx.step().step_resources == nullptr) return Internal("Step has no place for ", container, name);
+  WEIR_RETURN_IF_ERROR(ctx.step().step_resources->Create("", Cat(container, name), resource));
+  return SetStepHandle(ctx, name, container, std::move(resource));
+}
+
+StatusOr<std::shared_ptr<Resource>> FindStepResource(KernelContext& ctx, int i, std::string_view container,
+                                                     std::string_view type_name) {
+  if (ctx.step().step_resources == nullptr) return Internal("Step has no place for ", container);
+  if (!ctx.is_ref_input(i) && ctx.input(i).dtype() == DType::kResource) {
+    WEIR_ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleInput(ctx, i));
+    if (handle->resource != nullptr) return LookUpResourceAny(ctx, i, type_name);
+    return ctx.step().step_resources->LookUp("", type_name, handle->name);
+  }
+  WEIR_ASSIGN_OR_RETURN(auto place, RefHandleInput(ctx, i));
+  return ctx.step().step_resources->LookUp("", type_name, Cat(place.first, place.second));
+}
+
+}  // namespace weir
