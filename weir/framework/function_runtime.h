@@ -16,6 +16,7 @@ class FunctionRuntime {
   using Done = std::function<void(Status, std::vector<Tensor>)>;
   virtual ~FunctionRuntime() = default;
 
+  virtual bool Contains(std::string_view function) const = 0;
   // Finds or makes the compiled form of a function with these attributes. NOT_FOUND if the library lacks it.
   virtual StatusOr<Handle> Instantiate(const FunctionAttr& function) = 0;
   // Types of the arguments and results of an instance.

@@ -25,6 +25,7 @@ class LocalFunctionRuntime : public FunctionRuntime {
                        Prepare prepare);
   ~LocalFunctionRuntime() override;
 
+  bool Contains(std::string_view function) const override { return library_->Contains(function); }
   StatusOr<Handle> Instantiate(const FunctionAttr& function) override;
   const ArgTypes& Types(Handle handle) const override;
   void Run(const StepContext& caller, Handle handle, std::vector<Tensor> arguments, Done done) override;

@@ -1,5 +1,7 @@
 #include "weir/runtime/kernel_cache.h"
 
+#include "weir/framework/call_kernel.h"
+
 namespace weir {
 namespace {
 
@@ -32,7 +34,11 @@ bool SameKernelAttrs(const AttrMap& a, const AttrMap& b) {
 }  // namespace
 
 StatusOr<std::shared_ptr<Kernel>> KernelCache::Make(const Node& node, Device* device) const {
-  WEIR_ASSIGN_OR_RETURN(const KernelEntry* def, registry_.Find(node.op(), device->type(), node.attrs));
+  StatusOr<const KernelEntry*> found = registry_.Find(node.op(), device->type(), node.attrs);
+  if (!found.ok() && functions_ != nullptr && functions_->Contains(node.op())) {
+    return std::shared_ptr<Kernel>(std::make_shared<CallKernel>(FunctionAttr{node.op(), node.attrs}));
+  }
+  WEIR_ASSIGN_OR_RETURN(const KernelEntry* def, std::move(found));
   KernelInit init(node.name, *node.schema, node.attrs, *node.types, device, functions_);
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, def->factory(init));
   return std::shared_ptr<Kernel>(std::move(kernel));

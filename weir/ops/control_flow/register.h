@@ -1,0 +1,16 @@
+#ifndef WEIR_OPS_CONTROL_FLOW_REGISTER_H_
+#define WEIR_OPS_CONTROL_FLOW_REGISTER_H_
+
+namespace weir {
+
+class KernelRegistry;
+
+void RegisterControlFlowKernels(KernelRegistry& registry);
+
+// Its parts.
+void RegisterFunctionalKernels(KernelRegistry& registry);
+void RegisterLoggingKernels(KernelRegistry& registry);
+
+}  // namespace weir
+
+#endif  // WEIR_OPS_CONTROL_FLOW_REGISTER_H_
