@@ -79,6 +79,8 @@ class Graph {
   const OpRegistry& ops() const { return *ops_; }
   // Never null.
   const std::shared_ptr<FunctionLibrary>& functions() const { return functions_; }
+  // REQUIRES: no node calls a function that `functions` lacks.
+  void set_functions(std::shared_ptr<FunctionLibrary> functions) { functions_ = std::move(functions); }
   GraphVersions& versions() { return versions_; }
   const GraphVersions& versions() const { return versions_; }
 

@@ -51,6 +51,7 @@ StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<Environment> 
 
 Status Session::Extend(const GraphDef& def) { return impl_->Extend(def); }
 Status Session::Extend(const Graph& graph) { return impl_->Extend(graph); }
+Status Session::Extend(Graph&& graph) { return impl_->Extend(std::move(graph)); }
 int64_t Session::graph_version() const { return impl_->graph_version(); }
 
 Status Session::Run(std::span<const Feed> feeds, std::span<const std::string> fetches,

@@ -87,6 +87,7 @@ class Session {
   Status Extend(const GraphDef& def);
   Status ExtendBytes(std::string_view graph_def);
   Status Extend(const Graph& graph);
+  Status Extend(Graph&& graph);  // takes the nodes over where the session has none yet
   // Counts the successful Extends that added something.
   int64_t graph_version() const;
 

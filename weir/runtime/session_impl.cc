@@ -100,6 +100,24 @@ Status Session::Impl::Extend(const Graph& graph) {
   return Extend(def);
 }
 
+Status Session::Impl::Extend(Graph&& graph) {
+  WEIR_RETURN_IF_ERROR(steps_.closed());
+  {
+    absl::MutexLock lock(&graph_mu_);
+    // Functions belong to the library that this session's runtime knows.
+    bool plain = graph.functions()->Names().empty() && &graph.ops() == &graph_.ops();
+    if (plain && graph_.num_nodes() == 0 && graph.num_nodes() <= options_.max_graph_nodes) {
+      WEIR_RETURN_IF_ERROR(TopologicalOrder(graph).status());
+      std::shared_ptr<FunctionLibrary> functions = graph_.functions();
+      graph_ = std::move(graph);
+      graph_.set_functions(std::move(functions));
+      ++version_;
+      return OkStatus();
+    }
+  }
+  return Extend(static_cast<const Graph&>(graph));
+}
+
 Status Session::ExtendBytes(std::string_view graph_def) {
   GraphDef def;
   if (!def.ParseFromArray(graph_def.data(), static_cast<int>(graph_def.size()))) {

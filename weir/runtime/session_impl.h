@@ -35,6 +35,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
 
   Status Extend(const GraphDef& def);
   Status Extend(const Graph& graph);
+  Status Extend(Graph&& graph);
   int64_t graph_version() const;
 
   StatusOr<const Signature*> FindSignature(std::span<const Feed> feeds, std::span<const std::string> fetches,
