@@ -56,12 +56,13 @@ ResourceNodeKernel::~ResourceNodeKernel() {
   if (!key_.is_private) return;
   absl::MutexLock lock(&mu_);
   // Already gone if its container was cleared.
-  if (is_made_) resources_->Delete(key_.container, type_name_, key_.name).IgnoreError();
+  if (handle_.has_value()) resources_->Delete(key_.container, type_name_, key_.name).IgnoreError();
 }
 
 Status ResourceNodeKernel::Compute(KernelContext& ctx) {
   absl::MutexLock lock(&mu_);
-  if (!is_made_) {
+  auto found = resources_->LookUp(key_.container, type_name_, key_.name);
+  if (!found.ok() || *found != resource_.lock()) {
     WEIR_ASSIGN_OR_RETURN(
         std::shared_ptr<Resource> resource,
         resources_->LookUpOrCreateAny(key_.container, type_name_, key_.name, [&] { return Create(ctx); }));
@@ -74,7 +75,7 @@ Status ResourceNodeKernel::Compute(KernelContext& ctx) {
     } else {
       handle_.tensor = HandleTensor(MakeResourceHandle(ctx.device(), key_, type_name_));
     }
-    is_made_ = true;
+    resource_ = resource;
   }
   ctx.output_slot(0) = handle_;
   return OkStatus();

@@ -35,7 +35,8 @@ StatusOr<std::shared_ptr<T>> FindByHandle(KernelContext& ctx, int i) {
   return std::static_pointer_cast<T>(*std::move(found));
 }
 
-// A node whose only output is the handle of its resource. The first run finds or makes the resource.
+// A node whose only output is the handle of its resource. The first run finds or makes the resource; so does the first
+// after the container was cleared.
 class ResourceNodeKernel : public Kernel {
  public:
   ~ResourceNodeKernel() override;
@@ -57,7 +58,7 @@ class ResourceNodeKernel : public Kernel {
   const bool is_ref_;
   const std::shared_ptr<ResourceManager> resources_;
   absl::Mutex mu_;
-  bool is_made_ ABSL_GUARDED_BY(mu_) = false;
+  std::weak_ptr<Resource> resource_ ABSL_GUARDED_BY(mu_);  // as last found or made
   Slot handle_ ABSL_GUARDED_BY(mu_);
 };
 
