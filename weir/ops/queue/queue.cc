@@ -141,8 +141,8 @@ void Queue::Dequeue(CancellationManager& cancellation, Done done) {
 
 void Queue::DequeueMany(int64_t count, bool allow_small_batch, CancellationManager& cancellation, Done done) {
   if (spec_.shapes.empty()) {
-    return done(InvalidArgument(spec_.kind,
-                                "'s DequeueMany and DequeueUpTo require the components to have specified shapes."));
+    return done(
+        InvalidArgument(spec_.kind, "'s DequeueMany and DequeueUpTo require the components to have specified shapes."));
   }
   if (count == 0) return done(EmptyBatch());
   Start({.kind = Kind::kDequeueMany,

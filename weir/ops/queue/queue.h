@@ -21,7 +21,7 @@ namespace weir {
 
 // What a node says about its queue; nodes that share a queue must agree.
 struct QueueSpec {
-  std::string kind;  // "FIFOQueue"
+  std::string kind;       // "FIFOQueue"
   int64_t capacity = -1;  // < 0: no limit
   std::vector<DType> types;
   std::vector<PartialShape> shapes;  // empty: shapes are free, and there are no batches
@@ -114,8 +114,8 @@ class Queue : public Resource, public std::enable_shared_from_this<Queue> {
   Attempts dequeues_ ABSL_GUARDED_BY(mu_);
 };
 
-// Makes a spec from a node's attributes complete: the priority's component, no capacity as a number. INVALID_ARGUMENT if
-// it is wrong for its kind.
+// Makes a spec from a node's attributes complete: the priority's component, no capacity as a number. INVALID_ARGUMENT
+// if it is wrong for its kind.
 Status NormalizeQueueSpec(QueueSpec& spec);
 // REQUIRES: `spec` is normalized.
 StatusOr<std::shared_ptr<Queue>> MakeQueue(std::string name, QueueSpec spec);

@@ -1,5 +1,5 @@
 #include "weir/framework/kernel_registry.h"
-#include "weir/ops/queue/handle.h"
+#include "weir/framework/resource_node.h"
 #include "weir/ops/queue/queue.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/queue/tuple.h"
@@ -9,7 +9,8 @@ namespace {
 
 using QueuePtr = std::shared_ptr<Queue>;
 
-std::string SignatureText(std::string_view handle, const std::vector<DType>& inputs, const std::vector<DType>& outputs) {
+std::string SignatureText(std::string_view handle, const std::vector<DType>& inputs,
+                          const std::vector<DType>& outputs) {
   return Cat(handle, inputs.empty() ? "" : ", ", TypesText(inputs), "->", TypesText(outputs));
 }
 
@@ -17,7 +18,7 @@ std::string SignatureText(std::string_view handle, const std::vector<DType>& inp
 class QueueAccessKernel : public AsyncKernel {
  public:
   void ComputeAsync(KernelContext& ctx, Completion done) final {
-    auto queue = LookUpByHandle<Queue>(ctx, 0);
+    auto queue = FindByHandle<Queue>(ctx, 0);
     if (!queue.ok()) return done(queue.status());
     Access(ctx, *queue, [&ctx, queue = *queue, done = std::move(done)](StatusOr<Queue::Tuple> tuple) mutable {
       if (!tuple.ok()) return done(tuple.status());
@@ -95,8 +96,8 @@ class DequeueKernel : public QueueAccessKernel {
       }
       const char* op = kMode == DequeueMode::kMany ? "DequeueManyOp" : "DequeueUpToOp";
       if (ctx.input(1).num_elements() != 1) {
-        return done(InvalidArgument(op, " needs a scalar number of elements, got shape ",
-                                    ctx.input(1).shape().ToString()));
+        return done(
+            InvalidArgument(op, " needs a scalar number of elements, got shape ", ctx.input(1).shape().ToString()));
       }
       int32_t count = ctx.input(1).scalar<int32_t>();
       if (count < 0) return done(InvalidArgument(op, " requested ", count, " < 0 elements"));
@@ -129,7 +130,7 @@ class QueueCloseKernel : public QueueAccessKernel {
 class QueueSizeKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_ASSIGN_OR_RETURN(QueuePtr queue, LookUpByHandle<Queue>(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(QueuePtr queue, FindByHandle<Queue>(ctx, 0));
     ctx.set_output(0, Tensor::Scalar(static_cast<int32_t>(queue->size())));
     return OkStatus();
   }
@@ -139,7 +140,7 @@ class QueueSizeKernel : public Kernel {
 class QueueIsClosedKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_ASSIGN_OR_RETURN(QueuePtr queue, LookUpByHandle<Queue>(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(QueuePtr queue, FindByHandle<Queue>(ctx, 0));
     ctx.set_output(0, Tensor::Scalar(queue->is_closed()));
     return OkStatus();
   }

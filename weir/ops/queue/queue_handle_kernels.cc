@@ -1,17 +1,16 @@
 #include "weir/framework/kernel_registry.h"
-#include "weir/ops/queue/handle.h"
+#include "weir/framework/resource_node.h"
 #include "weir/ops/queue/queue.h"
 #include "weir/ops/queue/register.h"
+#include "weir/ops/queue/step_resource.h"
 
 namespace weir {
 namespace {
 
-class QueueHandleKernel : public ResourceHandleKernel {
+class QueueHandleKernel : public ResourceNodeKernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
-    auto kernel = std::make_unique<QueueHandleKernel>();
-    WEIR_RETURN_IF_ERROR(kernel->Init(init, Queue::kTypeName));
-    QueueSpec& spec = kernel->spec_;
+    QueueSpec spec;
     std::string_view op = init.schema().name;
     if (op.ends_with("V2")) op.remove_suffix(2);
     spec.kind = op;
@@ -24,20 +23,21 @@ class QueueHandleKernel : public ResourceHandleKernel {
       WEIR_ASSIGN_OR_RETURN(spec.seed2, init.Attr<int64_t>("seed2"));
     }
     WEIR_RETURN_IF_ERROR(NormalizeQueueSpec(spec));
-    return kernel;
+    WEIR_ASSIGN_OR_RETURN(ResourceKey key, NodeResourceKey(init, /*use_node_name=*/false));
+    return std::make_unique<QueueHandleKernel>(init, std::move(key), std::move(spec));
   }
+  QueueHandleKernel(const KernelInit& init, ResourceKey key, QueueSpec spec)
+      : ResourceNodeKernel(init, std::move(key), Queue::kTypeName), spec_(std::move(spec)) {}
 
  protected:
-  StatusOr<std::shared_ptr<Resource>> Create(const std::string& name) override {
-    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Queue> queue, MakeQueue(name, spec_));
+  StatusOr<std::shared_ptr<Resource>> Create(KernelContext&) override {
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Queue> queue, MakeQueue(key().name, spec_));
     return queue;
   }
-  Status Verify(const Resource& resource) override {
-    return static_cast<const Queue&>(resource).CheckSameSpec(spec_);
-  }
+  Status Verify(const Resource& resource) override { return static_cast<const Queue&>(resource).CheckSameSpec(spec_); }
 
  private:
-  QueueSpec spec_;
+  const QueueSpec spec_;
 };
 
 // The string pair for a queue's resource handle.

@@ -56,9 +56,7 @@ class RandomShuffleQueue : public FifoQueue {
   void GiveBackLocked(std::vector<Tuple> elements) override {
     for (auto it = elements.rbegin(); it != elements.rend(); ++it) elements_.push_back(std::move(*it));
   }
-  int64_t AvailableLocked(bool closed) const override {
-    return SizeLocked() - (closed ? 0 : spec().min_after_dequeue);
-  }
+  int64_t AvailableLocked(bool closed) const override { return SizeLocked() - (closed ? 0 : spec().min_after_dequeue); }
 
  private:
   PhiloxStream random_;

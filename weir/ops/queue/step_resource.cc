@@ -1,8 +1,34 @@
 #include "weir/ops/queue/step_resource.h"
 
-#include "weir/ops/queue/handle.h"
+#include <utility>
 
 namespace weir {
+namespace {
+
+// The [container, name] in input `i`, behind a ref or not.
+StatusOr<std::pair<std::string, std::string>> StringHandleInput(KernelContext& ctx, int i) {
+  Tensor pair = ctx.input(i);
+  if (ctx.is_ref_input(i)) {
+    RefCell& cell = ctx.ref_input(i);
+    absl::ReaderMutexLock lock(&cell.mu);
+    pair = cell.tensor;
+  }
+  if (pair.dtype() != DType::kString || pair.num_elements() != 2) {
+    return InvalidArgument("Resource handle must have two elements, but had shape: ", pair.shape().ToString());
+  }
+  const std::string* text = pair.data<std::string>();
+  return std::make_pair(text[0], text[1]);
+}
+
+}  // namespace
+
+RefPtr<RefCell> MakeRefHandle(std::string container, std::string name) {
+  RefPtr<RefCell> cell = MakeRef<RefCell>();
+  absl::MutexLock lock(&cell->mu);
+  cell->dtype = DType::kString;
+  cell->tensor = Tensor::Vector<std::string>({std::move(container), std::move(name)});
+  return cell;
+}
 
 Status SetStepHandle(KernelContext& ctx, const std::string& name, std::string_view container,
                      std::shared_ptr<Resource> resource) {
@@ -38,7 +64,7 @@ StatusOr<std::shared_ptr<Resource>> FindStepResource(KernelContext& ctx, int i, 
     if (handle->resource != nullptr) return LookUpResourceAny(ctx, i, type_name);
     return ctx.step().step_resources->LookUp("", type_name, handle->name);
   }
-  WEIR_ASSIGN_OR_RETURN(auto place, RefHandleInput(ctx, i));
+  WEIR_ASSIGN_OR_RETURN(auto place, StringHandleInput(ctx, i));
   return ctx.step().step_resources->LookUp("", type_name, Cat(place.first, place.second));
 }
 

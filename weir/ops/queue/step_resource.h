@@ -10,6 +10,9 @@
 
 namespace weir {
 
+// A ref cell that holds the string pair [container, name].
+RefPtr<RefCell> MakeRefHandle(std::string container, std::string name);
+
 // Keeps `resource` in the step under (container, name) and sets output 0 to its handle: a resource, a ref or a plain
 // string pair, as the op declares.
 Status PutStepResource(KernelContext& ctx, const std::string& name, std::string_view container,

@@ -62,8 +62,8 @@ Status TensorArray::WriteLocked(int64_t index, const Tensor& value) {
   }
   if (index >= size) {
     if (index >= kMaxSize) {
-      return ResourceExhausted("TensorArray ", name_, ": Tried to write to index ", index,
-                               " but an array has at most ", kMaxSize, " elements");
+      return ResourceExhausted("TensorArray ", name_, ": Tried to write to index ", index, " but an array has at most ",
+                               kMaxSize, " elements");
     }
     elements_.resize(static_cast<size_t>(index) + 1);
   }
@@ -93,8 +93,8 @@ Status TensorArray::WriteLocked(int64_t index, const Tensor& value) {
 Status TensorArray::AggregateLocked(Element& element, int64_t index, const Tensor& value) {
   if (value.shape() != element.shape) {
     return InvalidArgument("TensorArray ", name_, ": Could not aggregate to TensorArray index ", index,
-                           " because the existing shape is ", element.shape.ToString(),
-                           " but the new input shape is ", value.shape().ToString(), ".");
+                           " because the existing shape is ", element.shape.ToString(), " but the new input shape is ",
+                           value.shape().ToString(), ".");
   }
   if (!element.value.has_value()) {  // only its shape was there: zeros
     element.value = value;

@@ -1,7 +1,7 @@
 // TensorArray: an array of tensors that lives for one step, written at most once and (unless told) read once an index.
 //
-// The gradient array of one adds up what is written to an index; an index that its source wrote and nobody wrote to here
-// reads as zeros of the source's shape.
+// The gradient array of one adds up what is written to an index; an index that its source wrote and nobody wrote to
+// here reads as zeros of the source's shape.
 #ifndef WEIR_OPS_QUEUE_TENSOR_ARRAY_H_
 #define WEIR_OPS_QUEUE_TENSOR_ARRAY_H_
 
