@@ -128,14 +128,17 @@ struct StepContext {
 struct KernelNode {
   std::string name;
   const OpSchema* schema = nullptr;
-  std::vector<DType> input_types;
-  std::vector<DType> output_types;
+  std::shared_ptr<const ArgTypes> types;  // shared by nodes with equal types
 };
 
 class KernelContext {
  public:
   KernelContext(const StepContext& step, const KernelNode& node, std::span<Slot> inputs, std::span<Slot> outputs)
-      : step_(&step), node_(&node), inputs_(inputs), outputs_(outputs) {}
+      : KernelContext(step, node, *node.types, inputs, outputs) {}
+  // `types` are the node's; given apart so that a step need not touch the node's own memory.
+  KernelContext(const StepContext& step, const KernelNode& node, const ArgTypes& types, std::span<Slot> inputs,
+                std::span<Slot> outputs)
+      : step_(&step), node_(&node), types_(&types), inputs_(inputs), outputs_(outputs) {}
 
   const StepContext& step() const { return *step_; }
   const std::string& node_name() const { return node_->name; }
@@ -170,7 +173,7 @@ class KernelContext {
   Slot& output_slot(int i) { return outputs_[i]; }
   Slot& input_slot(int i) { return inputs_[i]; }
 
-  DType output_type(int i) const { return BaseType(node_->output_types[i]); }
+  DType output_type(int i) const { return BaseType(types_->outputs[i]); }
   // Memory for output `i` of its declared type; the pointer stays valid while the kernel runs.
   StatusOr<Tensor*> AllocateOutput(int i, const Shape& shape);
   StatusOr<Tensor> AllocateTemp(DType dtype, const Shape& shape);
@@ -189,6 +192,7 @@ class KernelContext {
  private:
   const StepContext* step_;
   const KernelNode* node_;
+  const ArgTypes* types_;
   std::span<Slot> inputs_;
   std::span<Slot> outputs_;
   uint64_t frame_id_ = 0;

@@ -94,7 +94,8 @@ class Compiler {
       return InvalidArgument("The node has ", node.num_outputs(), " outputs, more than can be run");
     }
     planned.num_outputs = static_cast<uint16_t>(node.num_outputs());
-    plan_->infos[position] = {node.name, node.schema, {}, node.types->outputs};
+    plan_->infos[position] = {node.name, node.schema, node.types};
+    planned.types = node.types.get();
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       bool gives_ref = IsRef(graph_.type(node.inputs[i]));
       bool wants_ref = IsRef(node.input_type(static_cast<int>(i)));
@@ -130,7 +131,6 @@ class Compiler {
 
   void AddRefInputs(const Node& node, int32_t position) {
     if (plan_->input_names.empty()) plan_->input_names.resize(order_.size());
-    plan_->infos[position].input_types = node.types->inputs;  // only these nodes need them
     for (const Endpoint& input : node.inputs) {
       const std::string& name = graph_.node(input.node)->name;
       plan_->input_names[position].push_back(input.index == 0 ? name : Cat(name, ":", input.index));

@@ -44,6 +44,7 @@ enum class NodeKind : uint8_t {
 
 struct PlanNode {
   Kernel* kernel = nullptr;
+  const ArgTypes* types = nullptr;  // owned by the node's info
   NodeKind kind = NodeKind::kKernel;
   bool may_be_expensive = false;
   bool never_dead = false;         // ControlTrigger

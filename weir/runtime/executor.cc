@@ -77,8 +77,7 @@ void PlanRun::Process(Ready& ready) {
       Abort(context_.cancellation->reason());
       return;
     }
-    ReadyNode entry = ready.back();
-    ready.pop_back();
+    ReadyNode entry = ready.pop_back();
     size_t before = ready.size();
     Execute(entry, ready);
     if (ready.size() > 1 && ready.size() > before) Offload(ready, before);
@@ -98,14 +97,14 @@ void PlanRun::Offload(Ready& ready, size_t first_new) {
   for (size_t i = first_new; i < ready.size(); ++i) {
     bool last_work = keep == 0 && i + 1 == ready.size();
     if (IsExpensive(ready[i]) && !last_work) {
-      absl::MutexLock lock(&mu_);
+      FastMutexLock lock(&mu_);
       shared_.push_back(ready[i]);
       ++offered;
     } else {
       ready[keep++] = ready[i];
     }
   }
-  ready.resize(keep);
+  ready.Truncate(keep);
   if (offered == 0) return;
   active_.fetch_add(offered, std::memory_order_relaxed);
   for (int i = 0; i < offered; ++i) context_.runner([this] { RunShared(); });
@@ -114,7 +113,7 @@ void PlanRun::Offload(Ready& ready, size_t first_new) {
 void PlanRun::RunShared() {
   Ready ready;
   {
-    absl::MutexLock lock(&mu_);
+    FastMutexLock lock(&mu_);
     ready.push_back(shared_.back());
     shared_.pop_back();
   }
@@ -125,11 +124,11 @@ void PlanRun::RunShared() {
 void PlanRun::EndActivity(int count) {
   if (active_.fetch_sub(count, std::memory_order_acq_rel) != count) return;
   Status status;
-  {
-    absl::MutexLock lock(&mu_);
+  reusable_ = !stopped_.load(std::memory_order_relaxed);
+  if (!reusable_) {
+    FastMutexLock lock(&mu_);
     status = std::move(status_);
     status_ = OkStatus();
-    reusable_ = !stopped_.load(std::memory_order_relaxed);
   }
   if (plan_->has_loops() && !loops_.AllDone()) reusable_ = false;
   if (status.ok() && exchange_ == nullptr) {
@@ -147,7 +146,7 @@ void PlanRun::EndActivity(int count) {
 
 void PlanRun::Abort(const Status& status) {
   {
-    absl::MutexLock lock(&mu_);
+    FastMutexLock lock(&mu_);
     if (stopped_.load(std::memory_order_relaxed)) return;
     status_ = status;
     stopped_.store(true, std::memory_order_release);
@@ -229,11 +228,9 @@ void PlanRun::Finish(const ReadyNode& entry, bool dead, Slot* outputs, Ready& re
       loops_.Enter(node, iteration, dead, outputs, ready);
       break;
     case NodeKind::kExit:
-      loops_.Exit(node, iteration, dead, outputs, ready);
-      break;
+      return loops_.Exit(node, iteration, dead, outputs, ready);
     case NodeKind::kNextIteration:
-      loops_.NextIteration(node, iteration, dead, outputs, ready);
-      break;
+      return loops_.NextIteration(node, iteration, dead, outputs, ready);
     default:
       made_ready = loops_.Deliver(node, iteration, dead, outputs, ready);
   }
@@ -265,7 +262,7 @@ void PlanRun::ExecuteKernel(const ReadyNode& entry, Ready& ready) {
     many.resize(node.num_outputs);
     outputs = many.data();
   }
-  KernelContext context(context_, plan_->infos[node.id], {inputs, static_cast<size_t>(node.num_inputs)},
+  KernelContext context(context_, plan_->infos[node.id], *node.types, {inputs, static_cast<size_t>(node.num_inputs)},
                         {outputs, node.num_outputs});
   if (entry.iteration->frame != nullptr) context.set_frame(entry.iteration->frame_id(), entry.iteration->number);
   Status status;
@@ -291,7 +288,7 @@ void PlanRun::ExecuteKernel(const ReadyNode& entry, Ready& ready) {
 }
 
 Status PlanRun::CheckOutputs(const PlanNode& node, const Slot* outputs) const {
-  const std::vector<DType>& types = plan_->infos[node.id].output_types;
+  const std::vector<DType>& types = node.types->outputs;
   for (int i = 0; i < node.num_outputs; ++i) {
     const Slot& output = outputs[i];
     if (output.tensor.dtype() == types[i]) [[likely]] continue;
@@ -306,7 +303,7 @@ Status PlanRun::CheckOutputs(const PlanNode& node, const Slot* outputs) const {
 
 Status PlanRun::ResolveRefs(const PlanNode& node, Slot* inputs) {
   const KernelNode& info = plan_->infos[node.id];
-  const std::vector<DType>& types = info.input_types;
+  const std::vector<DType>& types = node.types->inputs;
   for (int i = 0; i < node.num_inputs; ++i) {
     if (!inputs[i].ref) continue;
     absl::MutexLock lock(&inputs[i].ref->mu);
@@ -406,7 +403,7 @@ void PlanRun::Record(const PlanNode& node, int64_t scheduled_ns, int64_t start_n
 
 std::unique_ptr<PlanRun> PlanRunPool::Acquire() {
   {
-    absl::MutexLock lock(&mu_);
+    FastMutexLock lock(&mu_);
     if (!free_.empty()) {
       std::unique_ptr<PlanRun> run = std::move(free_.back());
       free_.pop_back();
@@ -418,7 +415,7 @@ std::unique_ptr<PlanRun> PlanRunPool::Acquire() {
 
 void PlanRunPool::Release(std::unique_ptr<PlanRun> run) {
   if (!run->reusable()) return;
-  absl::MutexLock lock(&mu_);
+  FastMutexLock lock(&mu_);
   free_.push_back(std::move(run));
 }
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "absl/synchronization/mutex.h"
+#include "weir/base/mutex.h"
 #include "weir/framework/rendezvous.h"
 #include "weir/runtime/execution_plan.h"
 #include "weir/runtime/frames.h"
@@ -127,7 +127,7 @@ class PlanRun {
   std::atomic<int> active_{0};
   std::atomic<bool> stopped_{false};
 
-  mutable absl::Mutex mu_;
+  mutable FastMutex mu_;
   Status status_ ABSL_GUARDED_BY(mu_);
   std::vector<ReadyNode> shared_ ABSL_GUARDED_BY(mu_);  // offered to the pool
   std::vector<AsyncOp*> waiting_ ABSL_GUARDED_BY(mu_);
@@ -143,7 +143,7 @@ class PlanRunPool {
 
  private:
   const std::shared_ptr<const ExecutionPlan> plan_;
-  absl::Mutex mu_;
+  FastMutex mu_;
   std::vector<std::unique_ptr<PlanRun>> free_ ABSL_GUARDED_BY(mu_);
 };
 

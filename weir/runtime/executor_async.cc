@@ -16,7 +16,7 @@ uint32_t CurrentThreadNumber() {
 void PlanRun::StartAsync(AsyncOp* op) {
   if (stats_ != nullptr) op->start_ns = absl::GetCurrentTimeNanos();
   active_.fetch_add(1, std::memory_order_relaxed);
-  absl::MutexLock lock(&mu_);
+  FastMutexLock lock(&mu_);
   waiting_.push_back(op);
 }
 
@@ -45,7 +45,7 @@ void PlanRun::CompleteAsync(AsyncOp* op, Status status) {
 
 void PlanRun::FinishAsync(AsyncOp* op, Ready& ready) {
   {
-    absl::MutexLock lock(&mu_);
+    FastMutexLock lock(&mu_);
     auto found = std::find(waiting_.begin(), waiting_.end(), op);
     *found = waiting_.back();
     waiting_.pop_back();
@@ -133,7 +133,7 @@ void PlanRun::ExecuteRecv(const ReadyNode& entry, Ready& ready) {
 
 std::vector<std::string> PlanRun::PendingNodes() const {
   std::vector<std::string> out;
-  absl::MutexLock lock(&mu_);
+  FastMutexLock lock(&mu_);
   for (const AsyncOp* op : waiting_) {
     const KernelNode& info = plan_->infos[op->entry.node->id];
     out.push_back(Cat("'", info.name, "' (", info.schema->name, ")"));

@@ -20,6 +20,14 @@ uint64_t ChildFrameId(uint64_t parent, int64_t iteration, const std::string& nam
 
 }  // namespace
 
+void ReadyList::Grow() {
+  auto* larger = new ReadyNode[2 * capacity_];
+  std::copy(data_, data_ + size_, larger);
+  if (data_ != inline_) delete[] data_;
+  data_ = larger;
+  capacity_ *= 2;
+}
+
 uint64_t Iteration::frame_id() const { return frame == nullptr ? 0 : frame->id; }
 
 void Iteration::Allocate(const StaticFrame& info) {
@@ -155,7 +163,7 @@ Iteration* LoopRun::NewIteration(Frame* frame, ReadyList& ready) {
 }
 
 void LoopRun::Enter(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
-  absl::MutexLock lock(&mu_);
+  FastMutexLock lock(&mu_);
   Frame* frame = FindOrMakeFrame(node, from);
   if (frame->newest < 0) NewIteration(frame, ready);
   Iteration* first = frame->oldest == 0 ? frame->window[0] : nullptr;
@@ -173,36 +181,39 @@ void LoopRun::Enter(const PlanNode& node, Iteration* from, bool dead, Slot* valu
 }
 
 void LoopRun::Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
-  absl::MutexLock lock(&mu_);
+  FastMutexLock lock(&mu_);
   Frame* frame = from->frame;
   if (!dead) {
     DeliverCounted(node, frame->parent, false, value, ready);
   } else if (from->number == frame->newest) {
     frame->dead_exits.push_back(&node);
   }
+  EndNode(from, ready);
+}
+
+void LoopRun::EndNode(Iteration* iteration, ReadyList& ready) {
+  if (iteration->outstanding.fetch_sub(1, std::memory_order_acq_rel) == 1) CompleteIterations(iteration, ready);
 }
 
 void LoopRun::NextIteration(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
-  if (dead) return;
-  absl::MutexLock lock(&mu_);
+  if (dead) return Account(from, -1, ready);
+  FastMutexLock lock(&mu_);
   Frame* frame = from->frame;
-  Iteration* next = nullptr;
   if (from->number < frame->newest) {
-    next = frame->window[(from->number + 1) % frame->window.size()];
+    DeliverCounted(node, frame->window[(from->number + 1) % frame->window.size()], false, value, ready);
   } else if (frame->iterations_in_flight < frame->info->parallel_iterations) {
-    next = NewIteration(frame, ready);
+    DeliverCounted(node, NewIteration(frame, ready), false, value, ready);
   } else {
     frame->deferred.push_back({&node, std::move(*value), false});
-    return;
   }
-  DeliverCounted(node, next, false, value, ready);
+  EndNode(from, ready);
 }
 
 void LoopRun::Account(Iteration* iteration, int change, ReadyList& ready) {
   if (change == 0) return;
   uint64_t serial = iteration->serial;
   if (iteration->outstanding.fetch_add(change, std::memory_order_acq_rel) + change != 0) return;
-  absl::MutexLock lock(&mu_);
+  FastMutexLock lock(&mu_);
   // Another thread may have completed it in between.
   if (iteration->serial == serial && iteration->frame != nullptr) CompleteIterations(iteration, ready);
 }
@@ -248,7 +259,7 @@ Iteration* LoopRun::CompleteFrame(Frame* frame, ReadyList& ready) {
 }
 
 bool LoopRun::AllDone() const {
-  absl::MutexLock lock(&mu_);
+  FastMutexLock lock(&mu_);
   return live_frames_ == 0;
 }
 

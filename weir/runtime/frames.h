@@ -13,8 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
-#include "absl/synchronization/mutex.h"
+#include "weir/base/mutex.h"
 #include "weir/framework/kernel.h"
 #include "weir/runtime/execution_plan.h"
 
@@ -43,7 +42,34 @@ struct ReadyNode {
   Iteration* iteration = nullptr;
   bool dead = false;
 };
-using ReadyList = absl::InlinedVector<ReadyNode, 16>;
+// A stack of ready nodes.
+class ReadyList {
+ public:
+  ReadyList() = default;
+  ~ReadyList() {
+    if (data_ != inline_) delete[] data_;
+  }
+  ReadyList(const ReadyList&) = delete;
+  ReadyList& operator=(const ReadyList&) = delete;
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+  ReadyNode& operator[](size_t i) { return data_[i]; }
+  void push_back(const ReadyNode& node) {
+    if (size_ == capacity_) [[unlikely]] Grow();
+    data_[size_++] = node;
+  }
+  ReadyNode pop_back() { return data_[--size_]; }
+  void Truncate(size_t size) { size_ = size; }
+
+ private:
+  void Grow();
+  static constexpr size_t kInline = 16;
+  ReadyNode* data_ = inline_;
+  size_t size_ = 0;
+  size_t capacity_ = kInline;
+  ReadyNode inline_[kInline];
+};
 
 struct Frame {
   const StaticFrame* info = nullptr;
@@ -72,7 +98,8 @@ class LoopRun {
   // Puts a node's outputs into its consumers' slots within one iteration, and those that thereby become ready on the list.
   // Returns how many. Lock-free.
   int Deliver(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready);
-  // What an Enter, Exit or NextIteration does with its value at its end.
+  // What an Enter, Exit or NextIteration does with its value at its end. Exit and NextIteration also account for the node
+  // itself.
   void Enter(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
   void Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
   void NextIteration(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
@@ -87,11 +114,12 @@ class LoopRun {
   Frame* FindOrMakeFrame(const PlanNode& enter, Iteration* from) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Iteration* NewIteration(Frame* frame, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void DeliverCounted(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready);
+  void EndNode(Iteration* iteration, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CompleteIterations(Iteration* iteration, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Iteration* CompleteFrame(Frame* frame, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const ExecutionPlan& plan_;
-  mutable absl::Mutex mu_;
+  mutable FastMutex mu_;
   std::vector<std::unique_ptr<Iteration>> all_iterations_ ABSL_GUARDED_BY(mu_);
   std::vector<std::unique_ptr<Frame>> all_frames_ ABSL_GUARDED_BY(mu_);
   std::vector<std::vector<Iteration*>> free_iterations_ ABSL_GUARDED_BY(mu_);  // by static frame

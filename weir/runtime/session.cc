@@ -7,24 +7,38 @@ namespace weir {
 namespace {
 
 // A caller that waits for a step.
-struct Waiter {
-  absl::Mutex mu;
-  bool done = false;
-  Status status;
-  std::vector<Tensor> outputs;
+class Waiter {
+ public:
+  void Finish(Status status, std::vector<Tensor> outputs) {
+    status_ = std::move(status);
+    outputs_ = std::move(outputs);
+    if (state_.exchange(kDone, std::memory_order_acq_rel) != kWaiting) return;
+    // The waiting thread destroys this object once it sees the flag, so it is set under the lock.
+    absl::MutexLock lock(&mu_);
+    woken_ = true;
+  }
+  Status Await(std::vector<Tensor>* outputs) {
+    // Most steps end in this thread, before it comes here.
+    int idle = kIdle;
+    if (!state_.compare_exchange_strong(idle, kWaiting, std::memory_order_acq_rel)) return Take(outputs);
+    {
+      absl::MutexLock lock(&mu_);
+      mu_.Await(absl::Condition(&woken_));
+    }
+    return Take(outputs);
+  }
 
-  void Finish(Status s, std::vector<Tensor> out) {
-    absl::MutexLock lock(&mu);
-    status = std::move(s);
-    outputs = std::move(out);
-    done = true;
+ private:
+  Status Take(std::vector<Tensor>* outputs) {
+    if (status_.ok() && outputs != nullptr) *outputs = std::move(outputs_);
+    return std::move(status_);
   }
-  Status Await(std::vector<Tensor>* out) {
-    absl::MutexLock lock(&mu);
-    mu.Await(absl::Condition(&done));
-    if (status.ok() && out != nullptr) *out = std::move(outputs);
-    return std::move(status);
-  }
+  enum : int { kIdle, kWaiting, kDone };
+  std::atomic<int> state_{kIdle};
+  Status status_;
+  std::vector<Tensor> outputs_;
+  absl::Mutex mu_;
+  bool woken_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 // What the caller asked for, from what the step computed.

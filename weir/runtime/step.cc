@@ -11,7 +11,7 @@ CompiledStep::~CompiledStep() = default;
 
 std::unique_ptr<Step> CompiledStep::Acquire() {
   {
-    absl::MutexLock lock(&mu_);
+    FastMutexLock lock(&mu_);
     if (!free_.empty()) {
       std::unique_ptr<Step> step = std::move(free_.back());
       free_.pop_back();
@@ -22,7 +22,7 @@ std::unique_ptr<Step> CompiledStep::Acquire() {
 }
 
 void CompiledStep::Release(std::unique_ptr<Step> step) {
-  absl::MutexLock lock(&mu_);
+  FastMutexLock lock(&mu_);
   free_.push_back(std::move(step));
 }
 
@@ -63,9 +63,10 @@ void Step::Run() {
   Status admitted = config_.table->Add(this);
   if (!admitted.ok()) {
     {
-      absl::MutexLock lock(&mu_);
+      FastMutexLock lock(&mu_);
       status_ = admitted;
     }
+    failed_.store(true, std::memory_order_release);
     return Finish();
   }
   if (config_.cancellation != nullptr) {
@@ -109,13 +110,14 @@ void Step::ExpireAt(absl::Time deadline) {
 void Step::OnRunDone(const Status& status) {
   if (!status.ok()) {
     {
-      absl::MutexLock lock(&mu_);
+      FastMutexLock lock(&mu_);
       // What the abort of another partition caused is not the reason.
       if (status_.ok() || (status_.code() == absl::StatusCode::kCancelled &&
                            status.code() != absl::StatusCode::kCancelled)) {
         status_ = status;
       }
     }
+    failed_.store(true, std::memory_order_release);
     if (rendezvous_ != nullptr) rendezvous_->StartAbort(status);
     cancellation_->StartCancel(status);
   }
@@ -130,9 +132,10 @@ void Step::Finish() {
   if (timer_ != 0) Timer::Global().TryCancel(timer_);
   timer_ = 0;
   Status status;
-  {
-    absl::MutexLock lock(&mu_);
+  if (failed_.load(std::memory_order_acquire)) {
+    FastMutexLock lock(&mu_);
     status = std::exchange(status_, OkStatus());
+    failed_.store(false, std::memory_order_relaxed);
   }
   std::vector<Tensor> outputs;
   if (status.ok() && config_.exchange == nullptr) {
@@ -179,7 +182,7 @@ std::string Step::DescribePending() const {
 }
 
 Status StepTable::Add(Step* step) {
-  absl::MutexLock lock(&mu_);
+  FastMutexLock lock(&mu_);
   if (!closed_.ok()) return closed_;
   step->previous_ = nullptr;
   step->next_ = first_;
@@ -190,17 +193,23 @@ Status StepTable::Add(Step* step) {
 }
 
 void StepTable::Remove(Step* step) {
-  absl::MutexLock lock(&mu_);
-  (step->previous_ != nullptr ? step->previous_->next_ : first_) = step->next_;
-  if (step->next_ != nullptr) step->next_->previous_ = step->previous_;
-  --size_;
+  bool last = false;
+  {
+    FastMutexLock lock(&mu_);
+    (step->previous_ != nullptr ? step->previous_->next_ : first_) = step->next_;
+    if (step->next_ != nullptr) step->next_->previous_ = step->previous_;
+    last = --size_ == 0 && is_closed_.load(std::memory_order_relaxed);
+  }
+  if (!last) return;
+  absl::MutexLock lock(&empty_mu_);
+  empty_ = true;
 }
 
 void StepTable::Expire(Step* step, int64_t id, absl::Duration timeout) {
   std::shared_ptr<CancellationManager> cancellation;
   std::string pending;
   {
-    absl::MutexLock lock(&mu_);
+    FastMutexLock lock(&mu_);
     Step* found = first_;
     while (found != nullptr && found != step) found = found->next_;
     if (found == nullptr || found->id() != id) return;
@@ -214,25 +223,31 @@ void StepTable::Expire(Step* step, int64_t id, absl::Duration timeout) {
 void StepTable::Close(const Status& reason, const Status& refusal) {
   std::vector<std::shared_ptr<CancellationManager>> running;
   {
-    absl::MutexLock lock(&mu_);
+    FastMutexLock lock(&mu_);
     if (closed_.ok()) closed_ = refusal;
+    is_closed_.store(true, std::memory_order_release);
     for (Step* step = first_; step != nullptr; step = step->next_) running.push_back(step->cancellation());
   }
   for (const auto& cancellation : running) cancellation->StartCancel(reason);
 }
 
 void StepTable::AwaitEmpty() {
-  absl::MutexLock lock(&mu_);
-  mu_.Await(absl::Condition(+[](int* size) { return *size == 0; }, &size_));
+  {
+    FastMutexLock lock(&mu_);
+    if (size_ == 0) return;
+  }
+  absl::MutexLock lock(&empty_mu_);
+  empty_mu_.Await(absl::Condition(&empty_));
 }
 
 int StepTable::size() const {
-  absl::MutexLock lock(&mu_);
+  FastMutexLock lock(&mu_);
   return size_;
 }
 
 Status StepTable::closed() const {
-  absl::MutexLock lock(&mu_);
+  if (!is_closed_.load(std::memory_order_acquire)) return OkStatus();
+  FastMutexLock lock(&mu_);
   return closed_;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "weir/base/mutex.h"
 #include "weir/base/timer.h"
 #include "weir/runtime/executor.h"
 #include "weir/runtime/local_rendezvous.h"
@@ -34,7 +35,7 @@ struct CompiledStep {
   void Release(std::unique_ptr<Step> step);
 
  private:
-  absl::Mutex mu_;
+  FastMutex mu_;
   std::vector<std::unique_ptr<Step>> free_ ABSL_GUARDED_BY(mu_);
 };
 
@@ -94,7 +95,8 @@ class Step {
   std::unique_ptr<StepStatsCollector> stats_;
   Timer::Id timer_ = 0;
   std::atomic<int> remaining_{0};
-  absl::Mutex mu_;
+  std::atomic<bool> failed_{false};
+  FastMutex mu_;
   Status status_ ABSL_GUARDED_BY(mu_);
   // Links of the table.
   Step* previous_ = nullptr;
@@ -111,15 +113,18 @@ class StepTable {
   void Expire(Step* step, int64_t id, absl::Duration timeout);
   // Cancels all with `reason` and answers later ones with `refusal`.
   void Close(const Status& reason, const Status& refusal);
-  void AwaitEmpty();
+  void AwaitEmpty();  // REQUIRES: closed
   int size() const;
   Status closed() const;
 
  private:
-  mutable absl::Mutex mu_;
+  mutable FastMutex mu_;
   Step* first_ ABSL_GUARDED_BY(mu_) = nullptr;
   int size_ ABSL_GUARDED_BY(mu_) = 0;
+  std::atomic<bool> is_closed_{false};
   Status closed_ ABSL_GUARDED_BY(mu_);
+  absl::Mutex empty_mu_;
+  bool empty_ ABSL_GUARDED_BY(empty_mu_) = false;  // set once, after closing
 };
 
 }  // namespace weir

@@ -26,7 +26,7 @@ std::shared_ptr<CancellationManager> PreparedKernel::RunAsync(std::vector<Slot> 
   auto run = std::make_shared<Execution>();
   run->step = state_->runner->MakeStep(&run->cancellation);
   run->inputs = std::move(inputs);
-  run->outputs.resize(state_->node.output_types.size());
+  run->outputs.resize(state_->node.types->outputs.size());
   run->context = std::make_unique<KernelContext>(run->step, state_->node, run->inputs, run->outputs);
   std::shared_ptr<CancellationManager> cancellation(run, &run->cancellation);
   auto finish = [run, state = state_, done = std::move(done)](Status status) {
@@ -190,7 +190,7 @@ StatusOr<PreparedKernel> KernelCall::Prepare() {
   }
   state->node.name = name_;
   state->node.schema = schema;
-  state->node.output_types = state->types.outputs;
+  state->node.types = std::make_shared<ArgTypes>(state->types);
   WEIR_ASSIGN_OR_RETURN(const KernelEntry* def, runner_->kernels_.Find(op_, runner_->device_->type(), attrs_));
   KernelInit init(state->node.name, *schema, state->attrs, state->types, runner_->device_.get(), runner_->functions_);
   WEIR_ASSIGN_OR_RETURN(state->kernel, def->factory(init));

@@ -32,7 +32,7 @@ RefPtr<RefCell> MakeRefHandle(std::string container, std::string name) {
 
 Status SetStepHandle(KernelContext& ctx, const std::string& name, std::string_view container,
                      std::shared_ptr<Resource> resource) {
-  DType declared = ctx.node().output_types[0];
+  DType declared = ctx.node().types->outputs[0];
   if (IsRef(declared)) {
     ctx.set_output_ref(0, MakeRefHandle(std::string(container), name));
   } else if (declared == DType::kString) {

@@ -15,7 +15,7 @@ Status UpdateRef(KernelContext& ctx, DType dtype, absl::FunctionRef<Status(Tenso
     }
     WEIR_RETURN_IF_ERROR(body(cell.tensor));
   }
-  if (ctx.num_outputs() > 0 && IsRef(ctx.node().output_types[0])) ctx.ForwardRefInput(0, 0);
+  if (ctx.num_outputs() > 0 && IsRef(ctx.node().types->outputs[0])) ctx.ForwardRefInput(0, 0);
   return OkStatus();
 }
 
