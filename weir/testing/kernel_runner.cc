@@ -191,7 +191,7 @@ StatusOr<PreparedKernel> KernelCall::Prepare() {
   state->node.name = name_;
   state->node.schema = schema;
   state->node.output_types = state->types.outputs;
-  WEIR_ASSIGN_OR_RETURN(const KernelEntry* def, runner_->kernels_.Find(op_, runner_->device_->type(), attrs_));
+  WEIR_ASSIGN_OR_RETURN(const KernelDef* def, runner_->kernels_.Find(op_, runner_->device_->type(), attrs_));
   KernelInit init(state->node.name, *schema, state->attrs, state->types, runner_->device_.get(), runner_->functions_);
   WEIR_ASSIGN_OR_RETURN(state->kernel, def->factory(init));
   PreparedKernel prepared;
