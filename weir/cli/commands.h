@@ -1,0 +1,21 @@
+// The subcommands of the program `weir`; each function adds one, with its options, to the program.
+#ifndef WEIR_CLI_COMMANDS_H_
+#define WEIR_CLI_COMMANDS_H_
+
+#include "weir/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace weir {
+
+void AddServerCommand(CLI::App& program);
+void AddOpsCommand(CLI::App& program);
+
+// For a command's callback: prints an error as "weir: <message>" and ends the program with exit code 1.
+void ExitOnError(const Status& status);
+
+}  // namespace weir
+
+#endif  // WEIR_CLI_COMMANDS_H_

@@ -1,0 +1,98 @@
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "weir/base/logging.h"
+#include "weir/cli/commands.h"
+#include "weir/client/environment.h"
+#include "weir/distributed/server.h"
+
+namespace weir {
+namespace {
+
+struct Flags {
+  ServerOptions server;
+  EnvironmentOptions environment;
+  std::string certificate_file, key_file, client_ca_file;
+  double idle_session_seconds = 24 * 3600;
+  double grace_seconds = 5;
+};
+
+constexpr char kExamples[] = R"(Examples:
+  weir server                           a server on a free port of this machine
+  weir server --port 2222               ... on port 2222
+  weir server --host 0.0.0.0 --port 2222 --tls_cert server.pem --tls_key server.key --tls_client_ca ca.pem
+                                        for other machines whose clients have a certificate of that CA
+
+The first line on stdout is the target, when the server is ready. In Python:
+  with tf.compat.v1.Session("grpc://localhost:2222") as session: ...
+)";
+
+StatusOr<std::string> ReadPem(const std::string& path) {
+  if (path.empty()) return std::string();
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || text.str().empty()) return NotFound("cannot read ", path);
+  return text.str();
+}
+
+Status Serve(const Flags& flags) {
+  // Blocked here, so that every thread made from now on leaves these signals to sigwait below.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  ServerOptions options = flags.server;
+  WEIR_ASSIGN_OR_RETURN(options.tls_certificate, ReadPem(flags.certificate_file));
+  WEIR_ASSIGN_OR_RETURN(options.tls_key, ReadPem(flags.key_file));
+  WEIR_ASSIGN_OR_RETURN(options.tls_client_ca, ReadPem(flags.client_ca_file));
+  options.idle_session = absl::Seconds(flags.idle_session_seconds);
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment(flags.environment));
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Server> server, Server::Start(options, environment));
+  std::printf("%s\n", server->target().c_str());
+  std::fflush(stdout);
+  WEIR_LOG(INFO) << "serving on " << server->target();
+
+  int signal_number = 0;
+  sigwait(&signals, &signal_number);
+  WEIR_LOG(INFO) << "shutting down on " << strsignal(signal_number);
+  // A second signal ends the program at once.
+  signal(SIGTERM, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  server->Shutdown(absl::Seconds(flags.grace_seconds));
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddServerCommand(CLI::App& program) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = program.add_subcommand("server", "serve sessions to TensorFlow's clients over gRPC");
+  command->footer(kExamples);
+  command->add_option("--port", flags->server.port, "port to listen on; 0: a free one")->check(CLI::Range(0, 65535));
+  command->add_option("--host", flags->server.host, "address to listen on; 0.0.0.0 for all of this machine");
+  command->add_option("--cpu_devices", flags->environment.num_cpu_devices, "how many CPU devices the host is shown as")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--tls_cert", flags->certificate_file, "PEM file: the server's certificate; turns TLS on");
+  command->add_option("--tls_key", flags->key_file, "PEM file: its private key");
+  command->add_option("--tls_client_ca", flags->client_ca_file, "PEM file: the CA that clients' certificates need");
+  command->add_option("--max_message_bytes", flags->server.max_message_bytes, "largest request");
+  command->add_option("--max_sessions", flags->server.max_sessions, "sessions at once; 0: any number");
+  command->add_option("--max_graph_nodes", flags->server.max_graph_nodes, "nodes in the graph of one session");
+  command->add_option("--memory_limit", flags->environment.memory_limit, "bytes that all tensors may take; 0: any");
+  command->add_option("--idle_session_seconds", flags->idle_session_seconds,
+                      "a session unused for so long is closed; 0: never");
+  command->add_option("--grace_seconds", flags->grace_seconds, "time that calls get to end at a shutdown");
+  command->callback([flags] { ExitOnError(Serve(*flags)); });
+}
+
+}  // namespace weir

@@ -1,0 +1,13 @@
+// All kernels that are linked in; a family is one line of builtin_kernels.cc.
+#ifndef WEIR_CLIENT_BUILTIN_KERNELS_H_
+#define WEIR_CLIENT_BUILTIN_KERNELS_H_
+
+namespace weir {
+
+class KernelRegistry;
+
+void RegisterBuiltinKernels(KernelRegistry& registry);
+
+}  // namespace weir
+
+#endif  // WEIR_CLIENT_BUILTIN_KERNELS_H_

@@ -1,0 +1,28 @@
+#include "weir/client/environment.h"
+
+#include "weir/client/builtin_kernels.h"
+#include "weir/device/cpu/cpu_device.h"
+#include "weir/ops/op_tables.h"
+#include "weir/tensor/allocator.h"
+
+namespace weir {
+
+StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions& options) {
+  if (options.num_cpu_devices < 1) return InvalidArgument("at least one CPU device is needed");
+  auto environment = std::make_shared<Environment>();
+  WEIR_RETURN_IF_ERROR(RegisterBuiltinOps(environment->ops));
+  RegisterBuiltinKernels(environment->kernels);
+  for (int i = 0; i < options.num_cpu_devices; ++i) {
+    environment->devices.Add(MakeCpuDevice(environment->task_name, i));
+  }
+  if (options.memory_limit > 0) SetCpuMemoryLimit(options.memory_limit);
+  return environment;
+}
+
+std::shared_ptr<Environment> DefaultEnvironment() {
+  // Options that cannot fail; never destroyed, as sessions may live as long as the process.
+  static auto* environment = new std::shared_ptr<Environment>(MakeEnvironment().value());
+  return *environment;
+}
+
+}  // namespace weir

@@ -1,0 +1,24 @@
+// An Environment with everything that is linked in: operations, kernels and this machine's devices.
+#ifndef WEIR_CLIENT_ENVIRONMENT_H_
+#define WEIR_CLIENT_ENVIRONMENT_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "weir/base/status.h"
+#include "weir/runtime/environment.h"
+
+namespace weir {
+
+struct EnvironmentOptions {
+  int num_cpu_devices = 1;
+  int64_t memory_limit = 0;  // bytes that the host's tensors may take together, in the whole process; 0: any
+};
+
+StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions& options = {});
+// One of default options, made at first use and shared by the process.
+std::shared_ptr<Environment> DefaultEnvironment();
+
+}  // namespace weir
+
+#endif  // WEIR_CLIENT_ENVIRONMENT_H_

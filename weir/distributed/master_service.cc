@@ -1,0 +1,78 @@
+#include "weir/distributed/master_service.h"
+
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <array>
+#include <optional>
+
+#include "weir/distributed/grpc_bytes.h"
+
+namespace weir {
+namespace {
+
+using grpc::ByteBuffer;
+using grpc::CallbackServerContext;
+using grpc::internal::CallbackUnaryHandler;
+using grpc::internal::RpcMethod;
+using grpc::internal::RpcServiceMethod;
+
+constexpr std::array<const char*, 10> kPaths = {
+    "/tensorflow.MasterService/CreateSession",   "/tensorflow.MasterService/ExtendSession",
+    "/tensorflow.MasterService/PartialRunSetup", "/tensorflow.MasterService/RunStep",
+    "/tensorflow.MasterService/CloseSession",    "/tensorflow.MasterService/ListDevices",
+    "/tensorflow.MasterService/Reset",           "/tensorflow.MasterService/MakeCallable",
+    "/tensorflow.MasterService/RunCallable",     "/tensorflow.MasterService/ReleaseCallable"};
+
+// One call: gRPC's reactor and the Master's view of it in one object, which deletes itself when gRPC is done with it.
+class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
+ public:
+  GrpcCall(CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response)
+      : request_(*request), request_bytes_(request_.Length()), reader_(&request_), response_(response) {
+    // gRPC's copy of the request holds the same slices; dropping it lets them go as soon as they are read.
+    const_cast<ByteBuffer*>(request)->Clear();
+    gpr_timespec left = gpr_time_sub(gpr_convert_clock_type(context->raw_deadline(), GPR_CLOCK_MONOTONIC),
+                                     gpr_now(GPR_CLOCK_MONOTONIC));
+    if (gpr_time_cmp(context->raw_deadline(), gpr_inf_future(context->raw_deadline().clock_type)) != 0) {
+      deadline = absl::Now() + absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
+    }
+  }
+
+  google::protobuf::io::ZeroCopyInputStream* request() override { return &reader_; }
+  size_t request_bytes() const override { return request_bytes_; }
+
+  void Finish(const Status& status, WireBuffer message) override {
+    if (status.ok()) *response_ = ToByteBuffer(std::move(message));
+    ServerUnaryReactor::Finish(ToGrpcStatus(status));
+  }
+
+  void OnCancel() override {
+    cancellation.StartCancel(absl::Now() >= deadline ? DeadlineExceeded("Deadline Exceeded")
+                                                     : Cancelled("The client dropped the call"));
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  ByteBuffer request_;
+  size_t request_bytes_;
+  grpc::ProtoBufferReader reader_;
+  ByteBuffer* response_;
+};
+
+}  // namespace
+
+MasterService::MasterService(Master* master) {
+  for (size_t i = 0; i < kPaths.size(); ++i) {
+    AddMethod(new RpcServiceMethod(kPaths[i], RpcMethod::NORMAL_RPC, nullptr));
+    auto start = [master, method = static_cast<MasterMethod>(i)](CallbackServerContext* context,
+                                                                 const ByteBuffer* request, ByteBuffer* response) {
+      auto* call = new GrpcCall(context, request, response);
+      master->Serve(method, call);
+      return call;
+    };
+    MarkMethodRawCallback(static_cast<int>(i), new CallbackUnaryHandler<ByteBuffer, ByteBuffer>(start));
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,222 @@
+// Steps: RunStep, partial runs and callables.
+#include <algorithm>
+
+#include "weir/distributed/master.h"
+#include "weir/distributed/master_internal.h"
+#include "weir/distributed/wire/step_messages.h"
+#include "weir/proto/master.pb.h"
+
+namespace weir {
+
+using master_internal::Answer;
+using master_internal::Parse;
+
+// A RunStep on its way; kept alive by the step's completion.
+struct Master::Step {
+  IncomingCall* call = nullptr;
+  RunStepCall request;
+  std::shared_ptr<ServedSession> session;
+  StepOptions options;
+  bool traced = false;
+  StepReport report;
+};
+
+namespace {
+
+template <typename Strings>
+std::vector<std::string> ToVector(const Strings& strings) {
+  return {strings.begin(), strings.end()};
+}
+
+StepOptions ToStepOptions(const RunOptions& proto) {
+  StepOptions options;
+  options.trace = static_cast<TraceLevel>(std::clamp<int>(proto.trace_level(), 0, 3));
+  if (proto.timeout_in_ms() > 0) options.timeout = absl::Milliseconds(proto.timeout_in_ms());
+  options.partition_graphs = proto.output_partition_graphs();
+  return options;
+}
+
+// Reports cost time, so only steps that ask for one make it.
+bool WantsReport(const StepOptions& options) { return options.trace != TraceLevel::kNone || options.partition_graphs; }
+
+// What happened inside a step is told as a worker's error, as TensorFlow's master does; what is wrong with the request
+// is not.
+Status FromWorker(const Status& status, const std::string& task) {
+  std::string_view text = FromAbsl(status.message());
+  if (text.find("[[{{node ") == text.npos && text.find("for node {{node ") == text.npos) return status;
+  return Annotate(status, Cat("From ", task, ":\n"));
+}
+
+void FillMetadata(bool wanted, const StepReport& report, RunMetadata* metadata) {
+  if (wanted) report.ToProto(metadata);
+}
+
+constexpr size_t kMaxMessage = INT32_MAX;
+
+Status CheckSize(const WireBuffer& message) {
+  if (message.size() <= kMaxMessage) return OkStatus();
+  return ResourceExhausted("The fetched tensors take ", message.size(),
+                           " bytes together, more than the 2 GB that one message can carry; fetch them in parts");
+}
+
+}  // namespace
+
+Status Master::PrepareStep(Step& step) {
+  RunStepCall& request = step.request;
+  WEIR_RETURN_IF_ERROR(request_ids_.Track(request.request_id, "RunStep"));
+  WEIR_ASSIGN_OR_RETURN(step.session, BeginCall(request.session_handle));
+  WEIR_RETURN_IF_ERROR(request.feed_error);
+  // A fetch asked for twice is answered once; answers are in the order of names.
+  std::sort(request.fetches.begin(), request.fetches.end());
+  request.fetches.erase(std::unique(request.fetches.begin(), request.fetches.end()), request.fetches.end());
+  step.options = ToStepOptions(*request.options);
+  step.options.timeout = std::min(step.options.timeout, step.call->deadline - absl::Now());
+  step.options.cancellation = &step.call->cancellation;
+  step.traced = WantsReport(step.options);
+  return OkStatus();
+}
+
+void Master::RunStep(IncomingCall* call) {
+  auto step = std::make_shared<Step>();
+  step->call = call;
+  Status status = ReadRunStep(call->request(), call->request_bytes(), &step->request);
+  if (!status.ok()) return call->Finish(status, {});
+  status = PrepareStep(*step);
+  if (!status.ok()) return FinishStep(*step, status, {});
+  const RunStepCall& request = step->request;
+  auto done = [this, step](const Status& status, std::vector<Tensor> tensors) {
+    FinishStep(*step, status, std::move(tensors));
+  };
+  Session& session = step->session->session();
+  if (request.partial_run_handle.empty()) {
+    session.RunAsync(step->options, request.feeds, request.fetches, request.targets,
+                     step->traced ? &step->report : nullptr, done);
+  } else {
+    session.PartialRunAsync(request.partial_run_handle, step->options, request.feeds, request.fetches, done);
+  }
+}
+
+void Master::FinishStep(Step& step, const Status& status, std::vector<Tensor> tensors) {
+  const RunStepCall& request = step.request;
+  bool partial = !request.partial_run_handle.empty() && step.session != nullptr;
+  bool last = true;
+  if (partial && status.ok()) {
+    last = step.session->AdvancePartialRun(request.partial_run_handle, request.feeds, request.fetches);
+  }
+  Status outcome = status.ok() ? status : FromWorker(status, environment_->task_name);
+  RunMetadata metadata;
+  FillMetadata(step.traced, step.report, &metadata);
+  WireBuffer message;
+  if (outcome.ok()) {
+    outcome = WriteRunStepResponse(request.fetches, tensors, last ? &metadata : nullptr, OkStatus(), &message);
+    if (outcome.ok()) outcome = CheckSize(message);
+  }
+  if (!outcome.ok() && request.store_errors_in_response_body) {
+    // Cannot fail: there is no tensor in it.
+    WriteRunStepResponse({}, {}, &metadata, outcome, &message).IgnoreError();
+    outcome = OkStatus();
+  }
+  // Answering ends the call, and with it what the step points at.
+  std::shared_ptr<ServedSession> session = step.session;
+  step.call->Finish(outcome, std::move(message));
+  if (session != nullptr) session->EndCall();
+}
+
+void Master::PartialRunSetup(IncomingCall* call) {
+  PartialRunSetupResponse response;
+  auto set_up = [&]() -> Status {
+    PartialRunSetupRequest request;
+    WEIR_RETURN_IF_ERROR(Parse(call, &request));
+    WEIR_RETURN_IF_ERROR(request_ids_.Track(request.request_id(), "PartialRunSetup"));
+    WEIR_ASSIGN_OR_RETURN(auto session, BeginCall(request.session_handle()));
+    std::vector<std::string> feeds = ToVector(request.feed());
+    std::vector<std::string> fetches = ToVector(request.fetch());
+    StatusOr<std::string> run = session->session().PartialRunSetup(feeds, fetches, ToVector(request.target()));
+    if (run.ok()) {
+      std::set<std::string> names(feeds.begin(), feeds.end());
+      names.insert(fetches.begin(), fetches.end());
+      session->BeginPartialRun(*run, std::move(names));
+    }
+    session->EndCall();
+    if (!run.ok()) return run.status();
+    response.set_partial_run_handle(*std::move(run));
+    return OkStatus();
+  };
+  Answer(call, set_up(), response);
+}
+
+void Master::MakeCallable(IncomingCall* call) {
+  MakeCallableResponse response;
+  auto make = [&]() -> Status {
+    MakeCallableRequest request;
+    WEIR_RETURN_IF_ERROR(Parse(call, &request));
+    WEIR_RETURN_IF_ERROR(request_ids_.Track(request.request_id(), "MakeCallable"));
+    WEIR_ASSIGN_OR_RETURN(auto session, BeginCall(request.session_handle()));
+    Session::CallableSpec spec;
+    spec.feeds = ToVector(request.options().feed());
+    spec.fetches = ToVector(request.options().fetch());
+    spec.targets = ToVector(request.options().target());
+    for (const TensorConnection& connection : request.options().tensor_connection()) {
+      spec.connections.emplace_back(connection.from_tensor(), connection.to_tensor());
+    }
+    spec.options = ToStepOptions(request.options().run_options());
+    StatusOr<Session::Callable> made = session->session().MakeCallable(spec);
+    if (made.ok()) session->AddCallable(*made, WantsReport(spec.options));
+    session->EndCall();
+    if (!made.ok()) return made.status();
+    response.set_handle(*made);
+    return OkStatus();
+  };
+  Answer(call, make(), response);
+}
+
+void Master::RunCallable(IncomingCall* call) {
+  struct State {
+    RunCallableCall request;
+    std::shared_ptr<ServedSession> session;
+    StepReport report;
+    bool traced = false;
+  };
+  auto state = std::make_shared<State>();
+  auto prepare = [&]() -> Status {
+    WEIR_RETURN_IF_ERROR(ReadRunCallable(call->request(), call->request_bytes(), &state->request));
+    WEIR_RETURN_IF_ERROR(request_ids_.Track(state->request.request_id, "RunCallable"));
+    WEIR_ASSIGN_OR_RETURN(state->session, BeginCall(state->request.session_handle));
+    state->traced = state->session->IsTracedCallable(state->request.handle);
+    return state->request.feed_error;
+  };
+  auto finish = [this, state, call](const Status& status, std::vector<Tensor> tensors) {
+    WireBuffer message;
+    Status outcome = status.ok() ? status : FromWorker(status, environment_->task_name);
+    if (outcome.ok()) {
+      RunMetadata metadata;
+      FillMetadata(state->traced, state->report, &metadata);
+      outcome = WriteRunCallableResponse(tensors, metadata, &message);
+      if (outcome.ok()) outcome = CheckSize(message);
+    }
+    call->Finish(outcome, std::move(message));
+    if (state->session != nullptr) state->session->EndCall();
+  };
+  Status status = prepare();
+  if (!status.ok()) return finish(status, {});
+  state->session->session().RunCallableAsync(state->request.handle, state->request.feeds, &call->cancellation,
+                                             state->traced ? &state->report : nullptr, finish);
+}
+
+void Master::ReleaseCallable(IncomingCall* call) {
+  ReleaseCallableRequest request;
+  Status status = Parse(call, &request);
+  if (status.ok()) {
+    StatusOr<std::shared_ptr<ServedSession>> session = BeginCall(request.session_handle());
+    status = session.status();
+    if (session.ok()) {
+      // Releasing what is not there is no error, as in TensorFlow.
+      (*session)->session().ReleaseCallable(request.handle()).IgnoreError();
+      (*session)->RemoveCallable(request.handle());
+      (*session)->EndCall();
+    }
+  }
+  Answer(call, status, ReleaseCallableResponse());
+}
+
+}  // namespace weir

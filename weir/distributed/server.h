@@ -1,0 +1,63 @@
+// Server: one task that serves sessions to TensorFlow's clients.
+//
+//   auto server = weir::Server::Start({.port = 0}, environment);
+//   std::puts((*server)->target().c_str());   // grpc://localhost:40123
+//   (*server)->Join();
+#ifndef WEIR_DISTRIBUTED_SERVER_H_
+#define WEIR_DISTRIBUTED_SERVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "weir/base/status.h"
+#include "weir/runtime/environment.h"
+
+namespace weir {
+
+struct ServerOptions {
+  std::string host = "localhost";  // the address to listen on; "0.0.0.0" or "::" for all
+  int port = 0;                    // 0: a free one
+
+  // PEM texts. A certificate and its key turn TLS on; a CA makes clients prove who they are as well.
+  std::string tls_certificate;
+  std::string tls_key;
+  std::string tls_client_ca;
+
+  int64_t max_message_bytes = INT32_MAX;  // of a request
+  int max_sessions = 10'000;
+  int64_t max_graph_nodes = 50'000'000;           // of one session
+  absl::Duration idle_session = absl::Hours(24);  // unused for so long: closed
+};
+
+// Thread-safe.
+class Server {
+ public:
+  // Listens and serves. UNAVAILABLE if the address cannot be had.
+  static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
+                                                 std::shared_ptr<Environment> environment);
+  // Shuts down.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  int port() const;
+  std::string target() const;  // "grpc://host:port"
+  size_t num_sessions() const;
+
+  // Takes no more calls, cancels running steps, gives calls `grace` to be answered and ends the rest. Later calls do
+  // nothing.
+  void Shutdown(absl::Duration grace = absl::Seconds(5));
+  // Waits until Shutdown was called and is done.
+  void Join();
+
+ private:
+  class Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_DISTRIBUTED_SERVER_H_

@@ -1,0 +1,63 @@
+// SessionOptions from the wire's ConfigProto.
+#include "weir/proto/config.pb.h"
+#include "weir/runtime/session.h"
+
+namespace weir {
+namespace {
+
+Toggle ToToggle(RewriterConfig::Toggle toggle) {
+  switch (toggle) {
+    case RewriterConfig::DEFAULT:
+      return Toggle::kDefault;
+    case RewriterConfig::OFF:
+      return Toggle::kOff;
+    default:
+      return Toggle::kOn;
+  }
+}
+
+RewriteOptions ToRewrites(const GraphOptions& graph_options) {
+  const RewriterConfig& config = graph_options.rewrite_options();
+  const OptimizerOptions& optimizer = graph_options.optimizer_options();
+  RewriteOptions out;
+  // L0 switches off the passes of the classic optimizer, the rewriter's switch the others; either means a graph that
+  // runs as it was written.
+  out.disable_all = optimizer.opt_level() == OptimizerOptions::L0 || config.disable_meta_optimizer();
+  out.inline_functions = ToToggle(config.function_optimization());
+  if (optimizer.do_function_inlining() && out.inline_functions == Toggle::kDefault) out.inline_functions = Toggle::kOn;
+  out.constant_folding = ToToggle(config.constant_folding());
+  out.common_subexpressions = ToToggle(config.common_subgraph_elimination());
+  out.arithmetic = ToToggle(config.arithmetic_optimization());
+  out.dependencies = ToToggle(config.dependency_optimization());
+  if (optimizer.max_folded_constant_in_bytes() > 0) {
+    out.max_folded_constant_bytes = optimizer.max_folded_constant_in_bytes();
+  }
+  return out;
+}
+
+}  // namespace
+
+SessionOptions SessionOptions::FromConfig(const ConfigProto& config) {
+  SessionOptions out;
+  out.inter_op_threads = config.inter_op_parallelism_threads();
+  out.intra_op_threads = config.intra_op_parallelism_threads();
+  out.own_threads = config.use_per_session_threads();
+  if (config.session_inter_op_thread_pool_size() > 0) {
+    // A pool with a global name is shared; one without belongs to the session.
+    const ThreadPoolOptionProto& pool = config.session_inter_op_thread_pool(0);
+    if (pool.num_threads() != 0) out.inter_op_threads = pool.num_threads();
+    out.own_threads |= pool.global_name().empty();
+  }
+  for (const auto& [type, count] : config.device_count()) out.device_count[type] = count;
+  out.device_filters.assign(config.device_filters().begin(), config.device_filters().end());
+  out.allow_soft_placement = config.allow_soft_placement();
+  out.log_device_placement = config.log_device_placement();
+  out.isolate_state = config.isolate_session_state();
+  if (config.operation_timeout_in_ms() > 0) {
+    out.operation_timeout = absl::Milliseconds(config.operation_timeout_in_ms());
+  }
+  out.rewrites = ToRewrites(config.graph_options());
+  return out;
+}
+
+}  // namespace weir
