@@ -59,6 +59,59 @@ op PartitionedCall(args: @Tin) -> (output: @Tout)
   Tin: list(type)
   Tout: list(type)
   f: func
+op StatefulPartitionedCall(args: @Tin) -> (output: @Tout)
+  Tin: list(type)
+  Tout: list(type)
+  f: func
+  stateful
+op If(cond: Tcond, input: @Tin) -> (output: @Tout)
+  Tcond: type
+  Tin: list(type)
+  Tout: list(type)
+  then_branch: func
+  else_branch: func
+  stateful
+op StatelessCase(branch_index: i32, input: @Tin) -> (output: @Tout)
+  Tin: list(type)
+  Tout: list(type)
+  branches: list(func) >= 1
+op While(input: @T) -> (output: @T)
+  T: list(type)
+  cond: func
+  body: func
+  parallel_iterations: int = 10
+  stateful
+op Mul(x: T, y: T) -> (z: T)
+  T: type
+  commutative
+op Sub(x: T, y: T) -> (z: T)
+  T: type
+op Neg(x: T) -> (y: T)
+  T: type
+op Equal(x: T, y: T) -> (z: bool)
+  T: type
+op Shape(input: T) -> (output: out_type)
+  T: type
+  out_type: {i32 i64} = i32
+op Print(input: T) -> (output: T)
+  T: type
+  stateful
+op _Send(tensor: T) -> ()
+  T: type
+  tensor_name: string
+  send_device: string
+  send_device_incarnation: int
+  recv_device: string
+  client_terminated: bool = false
+  stateful
+op _Recv() -> (tensor: tensor_type)
+  tensor_type: type
+  tensor_name: string
+  send_device: string
+  send_device_incarnation: int
+  recv_device: string
+  client_terminated: bool = false
+  stateful
 op Old() -> ()
   deprecated 9 "Use NoOp"
 op _Arg() -> (output: T)
@@ -91,6 +144,36 @@ inline std::string Float(std::string_view name, std::string_view op, std::string
 }
 inline std::string FloatPlaceholder(std::string_view name) {
   return Cat("node { name: '", name, "' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }\n");
+}
+
+// A scalar float constant.
+inline std::string FloatConst(std::string_view name, float value) {
+  return Cat("node { name: '", name, "' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } ",
+             "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: ", value, " } } } }\n");
+}
+
+// A graph of such text; the test fails if it is none.
+inline Graph MakeGraph(std::string_view text) {
+  Graph graph(TestOps());
+  Status status = Import(text, &graph, {.allow_internal_names = true});
+  EXPECT_TRUE(status.ok()) << status;
+  return graph;
+}
+
+// "x = AddV2(a, b:1, ^n)" of every node, in order.
+inline std::vector<std::string> Lines(const Graph& graph) {
+  std::vector<std::string> lines;
+  for (const auto& node : graph.nodes()) {
+    if (!node) continue;
+    std::string inputs;
+    for (Endpoint input : node->inputs) {
+      inputs +=
+          Cat(inputs.empty() ? "" : ", ", graph.node(input.node)->name, input.index > 0 ? Cat(":", input.index) : "");
+    }
+    for (NodeId input : node->control_inputs) inputs += Cat(inputs.empty() ? "" : ", ", "^", graph.node(input)->name);
+    lines.push_back(Cat(node->name, " = ", node->op(), "(", inputs, ")"));
+  }
+  return lines;
 }
 
 }  // namespace weir::testing

@@ -1,0 +1,128 @@
+#include "weir/passes/arithmetic.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace weir {
+namespace {
+
+const Tensor* ConstantOf(const Graph& graph, Endpoint tensor) {
+  const Node& node = *graph.node(tensor.node);
+  // A constant that waits for something carries that wait.
+  if (!IsConstant(node) || !node.control_inputs.empty()) return nullptr;
+  return node.attrs.Find("value")->get_if<Tensor>();
+}
+
+bool IsScalarOf(const Graph& graph, Endpoint tensor, int number) {
+  const Tensor* value = ConstantOf(graph, tensor);
+  if (value == nullptr || value->rank() != 0) return false;
+  bool equal = false;
+  DispatchDType(value->dtype(), NumberTypes{}, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T wanted = static_cast<T>(static_cast<float>(number));
+    // Bits, so that -0 is not 0.
+    equal = std::memcmp(value->raw_data(), &wanted, sizeof(T)) == 0;
+  });
+  return equal;
+}
+
+// The operand that the result equals bit for bit, if there is one.
+std::optional<Endpoint> NeutralOperand(const Graph& graph, const Node& node) {
+  if (node.inputs.size() != 2) return std::nullopt;
+  const std::string& op = node.op();
+  const Endpoint x = node.inputs[0], y = node.inputs[1];
+  const bool is_integer = IsInteger(BaseType(node.output_type(0)));
+  if (op == "Mul" && !IsComplex(node.output_type(0))) {
+    if (IsScalarOf(graph, y, 1)) return x;
+    if (IsScalarOf(graph, x, 1)) return y;
+  } else if (op == "RealDiv" || op == "Div") {
+    if (!IsComplex(node.output_type(0)) && IsScalarOf(graph, y, 1)) return x;
+  } else if (op == "Sub") {
+    if (IsScalarOf(graph, y, 0)) return x;
+  } else if ((op == "AddV2" || op == "Add") && is_integer) {
+    if (IsScalarOf(graph, y, 0)) return x;
+    if (IsScalarOf(graph, x, 0)) return y;
+  }
+  return std::nullopt;
+}
+
+// True if every value of `from` is one of `to`.
+bool IsWidening(DType from, DType to) {
+  if (from == to) return true;
+  if (IsInteger(from) && IsInteger(to)) {
+    if (IsUnsigned(from) == IsUnsigned(to)) return SizeOf(from) < SizeOf(to);
+    return IsUnsigned(from) && SizeOf(from) < SizeOf(to);
+  }
+  if (to == DType::kDouble)
+    return from == DType::kFloat || from == DType::kHalf || from == DType::kBFloat16 || from == DType::kInt32;
+  return to == DType::kFloat && (from == DType::kHalf || from == DType::kBFloat16);
+}
+
+std::optional<std::vector<int64_t>> Integers(const Tensor* value) {
+  if (value == nullptr || value->rank() != 1) return std::nullopt;
+  std::vector<int64_t> out;
+  bool known = DispatchDType(value->dtype(), IndexTypes{}, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    auto span = value->span<T>();
+    out.assign(span.begin(), span.end());
+  });
+  if (!known) return std::nullopt;
+  return out;
+}
+
+bool PermutationsCancel(const Graph& graph, const Node& outer, const Node& inner) {
+  auto second = Integers(ConstantOf(graph, outer.inputs[1])), first = Integers(ConstantOf(graph, inner.inputs[1]));
+  if (!first || !second || first->size() != second->size()) return false;
+  int64_t rank = static_cast<int64_t>(first->size());
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t at = (*second)[i];
+    if (at < 0 || at >= rank || (*first)[at] != i) return false;
+  }
+  return true;
+}
+
+// The tensor that the composition of `outer` after `inner` gives back.
+std::optional<Endpoint> Cancelled(const Graph& graph, const Node& outer, const Node& inner) {
+  const std::string& op = outer.op();
+  if (!inner.control_inputs.empty() || inner.inputs.empty()) return std::nullopt;
+  if (op == inner.op()) {
+    if (op == "Neg" || op == "Invert" || op == "LogicalNot" || op == "Conj") return inner.inputs[0];
+    if (op == "Transpose" && PermutationsCancel(graph, outer, inner)) return inner.inputs[0];
+    if (op == "Cast" && inner.input_type(0) == outer.output_type(0) &&
+        IsWidening(BaseType(inner.input_type(0)), BaseType(inner.output_type(0)))) {
+      // Signalling NaNs aside, the way there and back changes nothing; integers come back exactly.
+      return IsInteger(BaseType(inner.input_type(0))) ? std::optional(inner.inputs[0]) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status SimplifyArithmetic(Graph* graph) {
+  WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(*graph));
+  for (NodeId id : order) {
+    Node* node = graph->node(id);
+    if (node->inputs.empty() || IsPinned(*node) || !IsPure(*node)) continue;
+    if (auto operand = NeutralOperand(*graph, *node)) {
+      if (BaseType(graph->type(*operand)) == node->output_type(0) && !IsRef(graph->type(*operand))) {
+        WEIR_RETURN_IF_ERROR(TurnIntoIdentity(graph, node, *operand));
+      }
+      continue;
+    }
+    const Node& producer = *graph->node(node->inputs[0].node);
+    if (IsPinned(producer) || !IsPure(producer) || node->inputs[0].index != 0) continue;
+    if (auto back = Cancelled(*graph, *node, producer)) {
+      if (!IsRef(graph->type(*back))) WEIR_RETURN_IF_ERROR(TurnIntoIdentity(graph, node, *back));
+    } else if (node->op() == "Reshape" && producer.op() == "Reshape" && producer.control_inputs.empty()) {
+      // The order of elements is that of the first input; a -1 comes out the same.
+      if (ConstantOf(*graph, node->inputs[1]) != nullptr && ConstantOf(*graph, producer.inputs[1]) != nullptr) {
+        node->inputs[0] = producer.inputs[0];
+      }
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace weir

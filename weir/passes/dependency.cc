@@ -1,0 +1,73 @@
+#include "weir/passes/dependency.h"
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+bool IsFreeConstant(const Node& node) { return IsConstant(node) && node.control_inputs.empty(); }
+
+void DropImpliedControls(const Graph& graph, Node* node) {
+  std::erase_if(node->control_inputs, [&](NodeId input) {
+    if (IsFreeConstant(*graph.node(input))) return true;
+    // A Merge may run by another input than this one, and a Switch lets data through on one side only.
+    if (IsMerge(*node)) return false;
+    return std::ranges::any_of(node->inputs, [&](Endpoint data) { return data.node == input; });
+  });
+}
+
+bool IsRemovableIdentity(const Graph& graph, const Node& node, std::span<const Consumers::Use> uses) {
+  if (node.op() != "Identity" || IsPinned(node) || !node.control_inputs.empty() || uses.empty()) return false;
+  Endpoint input = node.inputs[0];
+  const Node& producer = *graph.node(input.node);
+  if (IsRef(graph.type(input)) || IsSwitch(producer) || IsRecv(producer)) return false;
+  for (const Consumers::Use& use : uses) {
+    const Node& consumer = *graph.node(use.consumer);
+    // The turn of a loop keeps its shape: NextIteration, Merge and Exit read what they always did.
+    if (use.input < 0 || IsControlFlow(consumer)) return false;
+  }
+  return true;
+}
+
+// Control edges through `node` as edges from its inputs: no more than before, or all the same.
+bool IsBypassable(const Node& node, std::span<const Consumers::Use> uses) {
+  if (node.op() != "NoOp" || IsPinned(node) || uses.empty()) return false;
+  size_t in = node.control_inputs.size(), out = uses.size();
+  return in * out <= in + out;
+}
+
+}  // namespace
+
+Status SimplifyDependencies(Graph* graph) {
+  for (const auto& node : graph->nodes()) {
+    if (node && !node->control_inputs.empty()) DropImpliedControls(*graph, node.get());
+  }
+  {
+    Consumers consumers(*graph);
+    Replacements replacements(graph);
+    for (const auto& node : graph->nodes()) {
+      if (node && IsRemovableIdentity(*graph, *node, consumers.of(node->id))) {
+        replacements.Replace(Endpoint{node->id, 0}, node->inputs[0]);
+      }
+    }
+    replacements.Apply();
+  }
+  Consumers consumers(*graph);
+  WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(*graph));
+  for (NodeId id : order) {
+    Node* node = graph->node(id);
+    // A source within a frame must keep what starts it there.
+    if (!IsBypassable(*node, consumers.of(id)) || node->control_inputs.empty()) continue;
+    for (const Consumers::Use& use : consumers.of(id)) {
+      Node* consumer = graph->node(use.consumer);
+      std::erase(consumer->control_inputs, id);
+      for (NodeId input : node->control_inputs) AddControlInput(consumer, input);
+    }
+  }
+  for (const auto& node : graph->nodes()) {
+    if (node && !node->control_inputs.empty()) DropImpliedControls(*graph, node.get());
+  }
+  return OkStatus();
+}
+
+}  // namespace weir

@@ -1,0 +1,30 @@
+// The loops of a graph: which frame each node's outputs belong to.
+#ifndef WEIR_PASSES_LOOP_FRAMES_H_
+#define WEIR_PASSES_LOOP_FRAMES_H_
+
+#include <string>
+#include <vector>
+
+#include "weir/graph/graph.h"
+
+namespace weir {
+
+struct LoopFrame {
+  std::string name;
+  int parent = -1;  // index of the frame around it; -1 for the root
+  int64_t parallel_iterations = 10;
+  NodeId loop_cond = kNoNode;
+};
+
+struct LoopFrames {
+  std::vector<LoopFrame> frames;  // the first is the root
+  std::vector<int> of_node;       // by node id: the frame of its outputs (an Enter's is inside, an Exit's outside)
+  bool any() const { return frames.size() > 1; }
+};
+
+// INVALID_ARGUMENT where inputs of one node come from different frames.
+StatusOr<LoopFrames> FindLoopFrames(const Graph& graph);
+
+}  // namespace weir
+
+#endif  // WEIR_PASSES_LOOP_FRAMES_H_

@@ -1,0 +1,38 @@
+#include "weir/passes/optimizer.h"
+
+#include "weir/passes/arithmetic.h"
+#include "weir/passes/common_subexpression.h"
+#include "weir/passes/constant_folding.h"
+#include "weir/passes/dependency.h"
+#include "weir/passes/inline_functions.h"
+
+namespace weir {
+namespace {
+
+// What nothing consumes is what the step asked for.
+std::vector<NodeId> Sinks(const Graph& graph) {
+  Consumers consumers(graph);
+  std::vector<NodeId> sinks;
+  for (const auto& node : graph.nodes()) {
+    if (node && consumers.of(node->id).empty()) sinks.push_back(node->id);
+  }
+  return sinks;
+}
+
+}  // namespace
+
+Status OptimizeGraph(Graph* graph, const OptimizerOptions& options, const NodeEvaluator& evaluate) {
+  const std::vector<NodeId> keep = Sinks(*graph);
+  InlineOptions inlining{.inline_calls = options.inline_functions, .lower_control_flow = options.lower_control_flow};
+  WEIR_RETURN_IF_ERROR(InlineFunctions(graph, inlining));
+  ConstantFoldingOptions folding{.max_bytes = options.max_folded_constant_bytes};
+  if (options.constant_folding) WEIR_RETURN_IF_ERROR(FoldConstants(graph, evaluate, folding));
+  RemoveUnused(graph, keep);
+  if (options.common_subexpressions) WEIR_RETURN_IF_ERROR(EliminateCommonSubexpressions(graph));
+  if (options.arithmetic) WEIR_RETURN_IF_ERROR(SimplifyArithmetic(graph));
+  if (options.dependencies) WEIR_RETURN_IF_ERROR(SimplifyDependencies(graph));
+  RemoveUnused(graph, keep);
+  return OkStatus();
+}
+
+}  // namespace weir

@@ -1,0 +1,25 @@
+// The rewrites of a graph, in order. None changes a result or an effect.
+#ifndef WEIR_PASSES_OPTIMIZER_H_
+#define WEIR_PASSES_OPTIMIZER_H_
+
+#include "weir/passes/rewrite.h"
+
+namespace weir {
+
+struct OptimizerOptions {
+  bool inline_functions = true;
+  bool lower_control_flow = true;
+  bool constant_folding = true;
+  bool common_subexpressions = true;
+  bool arithmetic = true;
+  bool dependencies = true;
+  int64_t max_folded_constant_bytes = 10 << 20;
+};
+
+// REQUIRES: a pruned graph (prune.h): every node in it is there because the step needs it. `evaluate` may be empty;
+// then nothing is folded.
+Status OptimizeGraph(Graph* graph, const OptimizerOptions& options, const NodeEvaluator& evaluate);
+
+}  // namespace weir
+
+#endif  // WEIR_PASSES_OPTIMIZER_H_

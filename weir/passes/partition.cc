@@ -1,0 +1,284 @@
+#include "weir/passes/partition.h"
+
+#include <algorithm>
+#include <map>
+
+#include "weir/passes/loop_frames.h"
+
+namespace weir {
+namespace {
+
+class Partitioner {
+ public:
+  Partitioner(const Graph& graph, const PartitionOptions& options) : graph_(graph.Clone()), options_(options) {}
+
+  StatusOr<std::vector<Partition>> Run() {
+    for (const auto& node : graph_.nodes()) {
+      if (node && node->assigned_device.empty()) return Internal("Node '", node->name, "' has no device");
+    }
+    WEIR_ASSIGN_OR_RETURN(frames_, FindLoopFrames(graph_));
+    Locate();
+    if (frames_.any() && locations_.size() > 1) {
+      Recolocate();
+      WEIR_RETURN_IF_ERROR(AddControlLoops());
+    }
+    for (const std::string& location : locations_) {
+      parts_.push_back({location, Graph(graph_.ops(), graph_.functions())});
+      parts_.back().graph.versions() = graph_.versions();
+    }
+    WEIR_RETURN_IF_ERROR(CopyNodes());
+    WEIR_RETURN_IF_ERROR(Connect());
+    std::erase_if(parts_, [](const Partition& part) { return part.graph.num_nodes() == 0; });
+    return std::move(parts_);
+  }
+
+ private:
+  int LocationOf(const Node& node) {
+    std::string location = options_.location ? options_.location(node) : node.assigned_device;
+    auto [it, fresh] = index_of_location_.try_emplace(location, static_cast<int>(locations_.size()));
+    if (fresh) locations_.push_back(std::move(location));
+    return it->second;
+  }
+
+  void Locate() {
+    part_of_.assign(graph_.num_node_ids(), -1);
+    for (const auto& node : graph_.nodes()) {
+      if (node) part_of_[node->id] = LocationOf(*node);
+    }
+  }
+
+  void MoveTo(Node& node, const Node& other) {
+    node.assigned_device = other.assigned_device;
+    part_of_[node.id] = part_of_[other.id];
+  }
+
+  // The machinery of a loop stays together: a value turns around where its Merge is.
+  void Recolocate() {
+    Consumers consumers(graph_);
+    for (const auto& node : graph_.nodes()) {
+      if (!node || !(IsNextIteration(*node) || (IsEnter(*node) && !IsRef(node->output_type(0))))) continue;
+      for (const Consumers::Use& use : consumers.of(node->id)) {
+        if (use.input < 0) continue;
+        MoveTo(*node, *graph_.node(use.consumer));
+        break;
+      }
+    }
+    for (const auto& node : graph_.nodes()) {
+      bool in_loop = node && frames_.of_node[node->id] != 0;
+      if (in_loop && IsSwitch(*node)) MoveTo(*node, *graph_.node(node->inputs[0].node));
+    }
+    for (const auto& node : graph_.nodes()) {
+      if (node && IsExit(*node)) MoveTo(*node, *graph_.node(node->inputs[0].node));
+    }
+  }
+
+  Status AddControlLoops() {
+    std::vector<std::pair<int, const Node*>> wanted;  // frame, a consumer there
+    for (const auto& node : graph_.nodes()) {
+      if (!node) continue;
+      auto look = [&](NodeId producer) {
+        if (part_of_[producer] != part_of_[node->id] && frames_.of_node[producer] != 0) {
+          wanted.emplace_back(frames_.of_node[producer], node.get());
+        }
+      };
+      for (Endpoint input : node->inputs) look(input.node);
+      for (NodeId input : node->control_inputs) look(input);
+    }
+    for (const auto& [frame, consumer] : wanted) {
+      WEIR_RETURN_IF_ERROR(ControlLoop(frame, part_of_[consumer->id], consumer->assigned_device).status());
+    }
+    return OkStatus();
+  }
+
+  // The Merge that starts each iteration of a frame in a partition.
+  StatusOr<NodeId> ControlLoop(int frame, int part, const std::string& device) {
+    auto known = loop_merge_.find({frame, part});
+    if (known != loop_merge_.end()) return known->second;
+    const LoopFrame info = frames_.frames[frame];
+    if (info.loop_cond == kNoNode) {
+      return InvalidArgument("A cross-device loop must have a pivot predicate: ", info.name);
+    }
+    Endpoint start;
+    if (info.parent == 0) {
+      WEIR_ASSIGN_OR_RETURN(Node * constant, AddConst(Cat("k_", info.name, "_start"), device));
+      start = {constant->id, 0};
+    } else {
+      WEIR_ASSIGN_OR_RETURN(NodeId outer, ControlLoop(info.parent, part, device));
+      start = {outer, 0};
+    }
+    auto add = [&](std::string name, std::string op, std::vector<Endpoint> inputs, int node_frame) -> StatusOr<Node*> {
+      Graph::NodeSpec spec;
+      spec.name = graph_.UniqueName(name);
+      spec.op = std::move(op);
+      spec.attrs.Set("T", DType::kFloat);
+      if (spec.op == "Enter") {
+        spec.attrs.Set("frame_name", info.name);
+        spec.attrs.Set("parallel_iterations", info.parallel_iterations);
+      }
+      if (spec.op == "Merge") spec.attrs.Set("N", 2);
+      spec.inputs = std::move(inputs);
+      WEIR_ASSIGN_OR_RETURN(Node * node, graph_.AddNode(std::move(spec)));
+      return Note(node, device, part, node_frame);
+    };
+    WEIR_ASSIGN_OR_RETURN(Node * enter, add(Cat("k_", info.name, "_enter"), "Enter", {start}, frame));
+    NodeId enter_id = enter->id;
+    WEIR_ASSIGN_OR_RETURN(Node * merge,
+                          add(Cat("k_", info.name, "_merge"), "Merge", {{enter_id, 0}, {enter_id, 0}}, frame));
+    NodeId merge_id = merge->id;
+    WEIR_ASSIGN_OR_RETURN(Node * turn,
+                          add(Cat("k_", info.name, "_switch"), "Switch", {{merge_id, 0}, {info.loop_cond, 0}}, frame));
+    NodeId turn_id = turn->id;
+    WEIR_ASSIGN_OR_RETURN(Node * next, add(Cat("k_", info.name, "_next"), "NextIteration", {{turn_id, 1}}, frame));
+    graph_.node(merge_id)->inputs[1] = {next->id, 0};
+    loop_merge_[{frame, part}] = merge_id;
+    return merge_id;
+  }
+
+  Node* Note(Node* node, const std::string& device, int part, int frame) {
+    node->assigned_device = device;
+    part_of_.resize(graph_.num_node_ids(), -1);
+    frames_.of_node.resize(graph_.num_node_ids(), 0);
+    part_of_[node->id] = part;
+    frames_.of_node[node->id] = frame;
+    return node;
+  }
+
+  StatusOr<Node*> AddConst(std::string name, const std::string& device) {
+    Graph::NodeSpec spec;
+    spec.name = graph_.UniqueName(name);
+    WEIR_ASSIGN_OR_RETURN(spec.attrs, EmptyConst());
+    spec.op = "Const";
+    WEIR_ASSIGN_OR_RETURN(Node * node, graph_.AddNode(std::move(spec)));
+    node->assigned_device = device;
+    return Note(node, device, LocationOf(*node), 0);
+  }
+
+  static StatusOr<AttrMap> EmptyConst() {
+    AttrMap attrs;
+    WEIR_ASSIGN_OR_RETURN(Tensor empty, Tensor::Zeros(DType::kFloat, Shape({0})));
+    attrs.Set("dtype", DType::kFloat);
+    attrs.Set("value", std::move(empty));
+    return attrs;
+  }
+
+  Status CopyNodes() {
+    new_id_.assign(graph_.num_node_ids(), kNoNode);
+    for (const auto& node : graph_.nodes()) {
+      if (!node) continue;
+      Node copy = *node;
+      copy.inputs.clear();
+      copy.control_inputs.clear();
+      WEIR_ASSIGN_OR_RETURN(Node * added, parts_[part_of_[node->id]].graph.AddUnchecked(std::move(copy)));
+      new_id_[node->id] = added->id;
+    }
+    return OkStatus();
+  }
+
+  Status Connect() {
+    for (const auto& node : graph_.nodes()) {
+      if (!node) continue;
+      int part = part_of_[node->id];
+      Graph& graph = parts_[part].graph;
+      NodeId id = new_id_[node->id];
+      graph.node(id)->inputs.reserve(node->inputs.size());
+      for (size_t i = 0; i < node->inputs.size(); ++i) {
+        Endpoint input = node->inputs[i];
+        Endpoint local{new_id_[input.node], input.index};
+        if (part_of_[input.node] != part) {
+          if (IsRef(node->input_type(static_cast<int>(i)))) {
+            return InvalidArgument("Input ", i, " of node ", node->name, " is a reference to ",
+                                   graph_.TensorName(input), " on another device");
+          }
+          WEIR_ASSIGN_OR_RETURN(local.node, Receive(input, part, *node));
+          local.index = 0;
+        }
+        graph.node(id)->inputs.push_back(local);
+      }
+      for (NodeId input : node->control_inputs) {
+        NodeId local = new_id_[input];
+        if (part_of_[input] != part) {
+          WEIR_ASSIGN_OR_RETURN(local, Receive({input, -1}, part, *node));
+        }
+        graph.node(id)->control_inputs.push_back(local);
+      }
+    }
+    return OkStatus();
+  }
+
+  // The node of `part` that has the tensor, or for index -1 runs after the node; sends it if nobody asked before.
+  StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer) {
+    auto known = received_.find({tensor.node, tensor.index, part});
+    if (known != received_.end()) return known->second;
+    const Node& producer = *graph_.node(tensor.node);
+    const std::string name = Cat("edge_", num_edges_++, "_", producer.name);
+    const bool is_control = tensor.index < 0;
+    const DType type = is_control ? DType::kFloat : BaseType(graph_.type(tensor));
+
+    Graph& from = parts_[part_of_[producer.id]].graph;
+    Endpoint value{new_id_[producer.id], tensor.index};
+    if (is_control) {
+      Graph::NodeSpec spec;
+      spec.name = from.UniqueName(Cat(producer.name, "/ctrl"));
+      spec.op = "Const";
+      WEIR_ASSIGN_OR_RETURN(spec.attrs, EmptyConst());
+      spec.control_inputs = {new_id_[producer.id]};
+      WEIR_ASSIGN_OR_RETURN(Node * constant, from.AddNode(std::move(spec)));
+      constant->assigned_device = producer.assigned_device;
+      value = {constant->id, 0};
+    }
+    AttrMap attrs;
+    attrs.Set("tensor_name", name);
+    attrs.Set("send_device", producer.assigned_device);
+    uint64_t incarnation = options_.incarnation ? options_.incarnation(producer.assigned_device) : 1;
+    attrs.Set("send_device_incarnation", static_cast<int64_t>(incarnation));
+    attrs.Set("recv_device", consumer.assigned_device);
+    attrs.Set("client_terminated", false);
+    attrs.Set("_src", producer.name);
+    attrs.Set("_dst", consumer.name);
+
+    Graph::NodeSpec send{.name = from.UniqueName(Cat(producer.name, "/_S")), .op = "_Send", .attrs = attrs};
+    send.attrs.Set("T", type);
+    send.inputs = {value};
+    WEIR_ASSIGN_OR_RETURN(Node * sender, from.AddNode(std::move(send)));
+    sender->assigned_device = producer.assigned_device;
+
+    Graph& to = parts_[part].graph;
+    Graph::NodeSpec recv{.name = to.UniqueName(Cat(producer.name, "/_R")), .op = "_Recv", .attrs = std::move(attrs)};
+    recv.attrs.Set("tensor_type", type);
+    auto loop = loop_merge_.find({frames_.of_node[producer.id], part});
+    if (loop != loop_merge_.end()) recv.control_inputs = {new_id_[loop->second]};
+    WEIR_ASSIGN_OR_RETURN(Node * receiver, to.AddNode(std::move(recv)));
+    receiver->assigned_device = consumer.assigned_device;
+    NodeId result = receiver->id;
+    if (is_control) {
+      Graph::NodeSpec identity{.name = to.UniqueName(Cat(producer.name, "/_RC")), .op = "Identity"};
+      identity.attrs.Set("T", DType::kFloat);
+      identity.inputs = {{result, 0}};
+      WEIR_ASSIGN_OR_RETURN(Node * after, to.AddNode(std::move(identity)));
+      after->assigned_device = consumer.assigned_device;
+      result = after->id;
+    }
+    received_[{tensor.node, tensor.index, part}] = result;
+    return result;
+  }
+
+  Graph graph_;  // with the control loops
+  const PartitionOptions& options_;
+  LoopFrames frames_;
+  std::vector<std::string> locations_;
+  StringMap<int> index_of_location_;
+  std::vector<int> part_of_;  // by node id
+  std::vector<NodeId> new_id_;
+  std::vector<Partition> parts_;
+  std::map<std::pair<int, int>, NodeId> loop_merge_;  // by frame and partition
+  std::map<std::tuple<NodeId, int, int>, NodeId> received_;
+  int64_t num_edges_ = 0;
+};
+
+}  // namespace
+
+StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const PartitionOptions& options) {
+  return Partitioner(graph, options).Run();
+}
+
+}  // namespace weir

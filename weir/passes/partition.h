@@ -1,0 +1,36 @@
+// Partitioning: cuts a placed graph into one graph a device (or task), joined by Send and Recv.
+//
+// Every tensor that crosses is sent once to each partition that wants it; its consumers there share the Recv. A control
+// edge crosses as an empty tensor. Inside loops each partition that receives gets a small control loop of its own,
+// driven by the loop's condition, so that its Recv nodes run once an iteration of the right frame.
+#ifndef WEIR_PASSES_PARTITION_H_
+#define WEIR_PASSES_PARTITION_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/graph/graph.h"
+
+namespace weir {
+
+struct PartitionOptions {
+  // The partition a node belongs to; its assigned device if not set.
+  std::function<std::string(const Node&)> location;
+  // The incarnation of a device, for the keys of what it sends; 1 if not set.
+  std::function<uint64_t(std::string_view device)> incarnation;
+};
+
+struct Partition {
+  std::string location;
+  Graph graph;
+};
+
+// REQUIRES: every node has an assigned device. Partitions are in order of their first node. Loops without a LoopCond
+// that cross partitions are INVALID_ARGUMENT.
+StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const PartitionOptions& options);
+
+}  // namespace weir
+
+#endif  // WEIR_PASSES_PARTITION_H_

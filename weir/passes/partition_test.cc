@@ -1,0 +1,74 @@
+#include "weir/passes/partition.h"
+
+#include <algorithm>
+
+#include "weir/graph/testing.h"
+
+namespace weir {
+namespace {
+
+using namespace weir::testing;
+
+Graph Placed(const std::string& text, const std::vector<std::pair<std::string, std::string>>& devices) {
+  Graph graph = MakeGraph(text);
+  for (const auto& node : graph.nodes()) node->assigned_device = "A";
+  for (const auto& [name, device] : devices) graph.Find(name)->assigned_device = device;
+  return graph;
+}
+
+TEST(PartitionGraph, JoinsPartsWithOneSendATensor) {
+  Graph graph =
+      Placed(FloatPlaceholder("a") + Float("x", "Neg", "input: 'a'") + Float("y", "Mul", "input: 'a' input: 'a'"),
+             {{"x", "B"}, {"y", "B"}});
+  auto parts = PartitionGraph(graph, {.incarnation = [](std::string_view) { return 7; }}).value();
+  ASSERT_EQ(parts.size(), 2);
+  EXPECT_EQ(parts[0].location, "A");
+  EXPECT_EQ(Lines(parts[0].graph), (std::vector<std::string>{"a = Placeholder()", "a/_S = _Send(a)"}));
+  EXPECT_EQ(Lines(parts[1].graph),
+            (std::vector<std::string>{"x = Neg(a/_R)", "y = Mul(a/_R, a/_R)", "a/_R = _Recv()"}));
+  const Node &send = *parts[0].graph.Find("a/_S"), &recv = *parts[1].graph.Find("a/_R");
+  for (const char* attr : {"tensor_name", "send_device", "recv_device"}) {
+    EXPECT_EQ(send.Attr<std::string>(attr).value(), recv.Attr<std::string>(attr).value());
+  }
+  EXPECT_EQ(recv.Attr<int64_t>("send_device_incarnation").value(), 7);
+  EXPECT_EQ(recv.Attr<std::string>("tensor_name").value(), "edge_0_a");
+}
+
+TEST(PartitionGraph, SendsControlEdgesAsEmptyTensors) {
+  Graph graph = Placed("node { name: 'n' op: 'NoOp' } node { name: 'm' op: 'NoOp' input: '^n' }", {{"m", "B"}});
+  auto parts = PartitionGraph(graph, {}).value();
+  EXPECT_EQ(Lines(parts[0].graph),
+            (std::vector<std::string>{"n = NoOp()", "n/ctrl = Const(^n)", "n/_S = _Send(n/ctrl)"}));
+  EXPECT_EQ(Lines(parts[1].graph),
+            (std::vector<std::string>{"m = NoOp(^n/_RC)", "n/_R = _Recv()", "n/_RC = Identity(n/_R)"}));
+}
+
+TEST(PartitionGraph, LoopsAcrossDevicesGetControlLoops) {
+  std::string type = "attr { key: 'T' value { type: DT_FLOAT } }";
+  Graph graph = Placed(
+      FloatPlaceholder("a") +
+          Cat("node { name: 'enter' op: 'Enter' input: 'a' ", type, " attr { key: 'frame_name' value { s: 'f' } } }") +
+          Cat("node { name: 'merge' op: 'Merge' input: 'enter' input: 'next' ", type,
+              " attr { key: 'N' value { i: 2 } } }") +
+          Float("test", "Equal", "input: 'merge' input: 'merge'") +
+          "node { name: 'cond' op: 'LoopCond' input: 'test' }" +
+          Float("switch", "Switch", "input: 'merge' input: 'cond'") + Float("exit", "Exit", "input: 'switch'") +
+          Float("far", "Neg", "input: 'switch:1'") + Float("next", "NextIteration", "input: 'far'"),
+      {{"far", "B"}, {"next", "B"}});
+  auto parts = PartitionGraph(graph, {}).value();
+  ASSERT_EQ(parts.size(), 2);
+  EXPECT_NE(parts[0].graph.Find("next"), nullptr);  // turns where its Merge is
+  const Graph& far = parts[1].graph;
+  ASSERT_NE(far.Find("k_f_merge"), nullptr);
+  EXPECT_EQ(far.Find("k_f_enter")->Attr<std::string>("frame_name").value(), "f");
+  // Each Recv of the loop waits for the iteration.
+  for (const auto& node : far.nodes()) {
+    if (!IsRecv(*node)) continue;
+    EXPECT_EQ(node->control_inputs, std::vector<NodeId>{far.Find("k_f_merge")->id}) << node->name;
+  }
+  EXPECT_TRUE(IsRecv(*far.node(far.Find("k_f_switch")->inputs[1].node)));
+  for (const Partition& part : parts) EXPECT_TRUE(TopologicalOrder(part.graph).ok());
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,279 @@
+#include "weir/passes/place.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "weir/framework/device.h"
+
+namespace weir {
+namespace {
+
+// Calls hand their resources on to bodies that are placed on their own.
+bool IsCall(const Node& node) {
+  const std::string& op = node.op();
+  return op == "PartitionedCall" || op == "StatefulPartitionedCall" || op == "If" || op == "StatelessIf" ||
+         op == "While" || op == "StatelessWhile" || op == "Case" || op == "StatelessCase" || op == "SymbolicGradient" ||
+         op == "_Arg" || op == "_Retval";
+}
+
+bool IsMetadata(const Node& node) {
+  return node.op() == "Shape" || node.op() == "Size" || node.op() == "Rank" || node.op() == "ShapeN";
+}
+
+// No inputs and one plain result: free to go where it is used.
+bool IsGenerator(const Node& node) {
+  return node.inputs.empty() && node.control_inputs.empty() && node.num_outputs() == 1 && !IsRef(node.output_type(0)) &&
+         node.output_type(0) != DType::kResource && node.op() != "_Arg";
+}
+
+// What both ask for; nothing if they contradict each other.
+std::optional<DeviceName> Intersect(const DeviceName& a, const DeviceName& b) {
+  DeviceName merged = a.MergedOver(b);
+  if (!merged.Matches(a) || !merged.Matches(b)) return std::nullopt;
+  return merged;
+}
+
+class Placer {
+ public:
+  Placer(Graph* graph, const PlacementOptions& options) : graph_(*graph), options_(options) {}
+
+  Status Run() {
+    if (options_.devices.empty()) return InvalidArgument("There is no device to place nodes on");
+    for (const PlaceableDevice& device : options_.devices) {
+      WEIR_ASSIGN_OR_RETURN(DeviceName name, DeviceName::Parse(device.name));
+      device_names_.push_back(std::move(name));
+    }
+    parent_.resize(graph_.num_node_ids());
+    std::iota(parent_.begin(), parent_.end(), 0);
+    for (const auto& node : graph_.nodes()) {
+      if (node) WEIR_RETURN_IF_ERROR(JoinNeighbours(*node));
+    }
+    WEIR_RETURN_IF_ERROR(CollectGroups());
+    for (const auto& node : graph_.nodes()) {
+      if (node && !ChoosesLate(*node)) WEIR_RETURN_IF_ERROR(Assign(*node));
+    }
+    return AssignLate();
+  }
+
+ private:
+  // What the members of a group allow together.
+  struct Group {
+    DeviceName request;
+    std::vector<int> devices;  // indices of those that all members' kernels run on, best first
+    int size = 0;
+    bool done = false;
+  };
+
+  NodeId Root(NodeId id) {
+    while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
+    return id;
+  }
+  void Join(NodeId a, NodeId b) {
+    a = Root(a), b = Root(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+  Status JoinNeighbours(const Node& node) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      DType type = node.input_type(static_cast<int>(i));
+      if (!IsRef(type) && type != DType::kResource) continue;
+      if (!IsRef(type) && (IsCall(node) || IsCall(*graph_.node(node.inputs[i].node)))) continue;
+      Join(node.id, node.inputs[i].node);
+    }
+    if (node.attrs.Find("_class") == nullptr) return OkStatus();
+    auto classes = node.Attr<std::vector<std::string>>("_class");
+    if (!classes.ok()) return OkStatus();
+    constexpr std::string_view kPrefix = "loc:@";
+    for (std::string_view name : *classes) {
+      if (!name.starts_with(kPrefix)) continue;
+      name.remove_prefix(kPrefix.size());
+      // The node may be pruned away; those that named it still belong together.
+      const Node* other = graph_.Find(name);
+      auto [it, fresh] = first_of_class_.try_emplace(std::string(name), other != nullptr ? other->id : node.id);
+      if (options_.allow_soft_placement && !fresh && !MayShare(node, *graph_.node(it->second))) continue;
+      if (options_.allow_soft_placement && other != nullptr && !MayShare(node, *other)) continue;
+      Join(node.id, it->second);
+    }
+    return OkStatus();
+  }
+
+  bool MayShare(const Node& a, const Node& b) {
+    const std::vector<int>& of_a = DevicesFor(a);
+    const std::vector<int> copy(of_a.begin(), of_a.end());
+    const std::vector<int>& of_b = DevicesFor(b);
+    return std::ranges::any_of(copy, [&](int d) { return std::ranges::find(of_b, d) != of_b.end(); });
+  }
+
+  // The devices that a node's kernels run on, best type first.
+  const std::vector<int>& DevicesFor(const Node& node) {
+    std::vector<std::string> types = options_.supported_types(node);
+    std::string key;
+    for (const std::string& type : types) key += Cat(type, ";");
+    auto [it, fresh] = devices_of_types_.try_emplace(std::move(key));
+    if (fresh) {
+      for (const std::string& type : types) {
+        for (size_t i = 0; i < options_.devices.size(); ++i) {
+          if (options_.devices[i].type == type) it->second.push_back(static_cast<int>(i));
+        }
+      }
+    }
+    return it->second;
+  }
+
+  StatusOr<DeviceName> Requested(const Node& node) {
+    const std::string& text = node.assigned_device.empty() ? node.requested_device : node.assigned_device;
+    auto it = parsed_.find(text);
+    if (it != parsed_.end()) return it->second;
+    StatusOr<DeviceName> name = DeviceName::Parse(text);
+    if (!name.ok()) {
+      return InvalidArgument("Malformed device specification '", text, "' in node: {{node ", node.name, "}}");
+    }
+    parsed_.emplace(text, *name);
+    return name;
+  }
+
+  Status CollectGroups() {
+    group_of_root_.resize(graph_.num_node_ids(), -1);
+    for (const auto& node : graph_.nodes()) {
+      if (!node) continue;
+      int& index = group_of_root_[Root(node->id)];
+      WEIR_ASSIGN_OR_RETURN(DeviceName request, Requested(*node));
+      const std::vector<int>& devices = DevicesFor(*node);
+      if (devices.empty()) return NoKernel(*node);
+      if (index < 0) {
+        index = static_cast<int>(groups_.size());
+        groups_.push_back({std::move(request), devices, 1, false});
+        continue;
+      }
+      Group& group = groups_[index];
+      ++group.size;
+      std::erase_if(group.devices, [&](int d) { return std::ranges::find(devices, d) == devices.end(); });
+      const Node& first = *graph_.node(Root(node->id));
+      if (group.devices.empty()) {
+        return InvalidArgument("Cannot colocate nodes {{colocation_node ", node->name, "}} and {{colocation_node ",
+                               first.name,
+                               "}} because no device type supports both of those nodes and the other nodes "
+                               "colocated with them.");
+      }
+      std::optional<DeviceName> merged = Intersect(group.request, request);
+      if (merged) {
+        group.request = *std::move(merged);
+      } else if (!options_.allow_soft_placement) {
+        return InvalidArgument("Cannot colocate nodes {{colocation_node ", node->name, "}} and {{colocation_node ",
+                               first.name, "}}: Cannot merge devices with incompatible ",
+                               WhatDiffers(group.request, request), ": '", group.request.ToString(), "' and '",
+                               request.ToString(), "'");
+      }
+    }
+    return OkStatus();
+  }
+
+  static std::string_view WhatDiffers(const DeviceName& a, const DeviceName& b) {
+    if (a.job != b.job) return "jobs";
+    if (a.replica != b.replica) return "replicas";
+    if (a.task != b.task) return "tasks";
+    return a.type != b.type ? "types" : "ids";
+  }
+
+  Group& GroupOf(const Node& node) { return groups_[group_of_root_[Root(node.id)]]; }
+
+  // The first device of the group that fits a request, or -1.
+  int FirstMatch(const Group& group, const DeviceName& request) const {
+    for (int d : group.devices) {
+      if (device_names_[d].Matches(request)) return d;
+    }
+    return -1;
+  }
+
+  bool ChoosesLate(const Node& node) {
+    if (options_.devices.size() == 1 || !node.assigned_device.empty()) return false;
+    return GroupOf(node).size == 1 && (IsGenerator(node) || IsMetadata(node));
+  }
+
+  StatusOr<int> Choose(const Node& node, const Group& group) {
+    int device = FirstMatch(group, group.request);
+    if (device < 0 && options_.allow_soft_placement) {
+      DeviceName relaxed = group.request;
+      relaxed.type.clear();
+      relaxed.id = -1;
+      device = FirstMatch(group, relaxed);
+    }
+    if (device >= 0) return device;
+    std::string text = Cat("Cannot assign a device for operation ", node.name, ": ");
+    bool exists = std::ranges::any_of(device_names_, [&](const DeviceName& d) { return d.Matches(group.request); });
+    if (exists) {
+      return InvalidArgument(text, "Could not satisfy explicit device specification '", group.request.ToString(),
+                             "' because no supported kernel for ", group.request.type,
+                             " devices is available.\n\t [[{{node ", node.name, "}}]]");
+    }
+    text += Cat("{{node ", node.name, "}} was explicitly assigned to ", group.request.ToString(),
+                " but available devices are [ ");
+    for (const PlaceableDevice& each : options_.devices)
+      text += Cat(&each == &options_.devices[0] ? "" : ", ", each.name);
+    return InvalidArgument(text, " ]. Make sure the device specification refers to a valid device.\n\t [[{{node ",
+                           node.name, "}}]]");
+  }
+
+  Status Assign(Node& node) {
+    if (!node.assigned_device.empty()) return OkStatus();
+    Group& group = GroupOf(node);
+    if (!group.done) {
+      WEIR_ASSIGN_OR_RETURN(int device, Choose(node, group));
+      group.devices = {device};
+      group.done = true;
+    }
+    node.assigned_device = options_.devices[group.devices[0]].name;
+    return OkStatus();
+  }
+
+  // Sources go to their consumers, measures to what they measure, if the device allows it.
+  Status AssignLate() {
+    if (options_.devices.size() == 1) return OkStatus();
+    Consumers consumers(graph_);
+    for (const auto& node : graph_.nodes()) {
+      if (!node || !ChoosesLate(*node)) continue;
+      std::string wish;
+      if (IsMetadata(*node)) {
+        wish = graph_.node(node->inputs.empty() ? node->id : node->inputs[0].node)->assigned_device;
+      } else {
+        for (const Consumers::Use& use : consumers.of(node->id)) {
+          const std::string& device = graph_.node(use.consumer)->assigned_device;
+          if (!wish.empty() && wish != device) {
+            wish.clear();
+            break;
+          }
+          wish = device;
+        }
+      }
+      const Group& group = GroupOf(*node);
+      for (int d : group.devices) {
+        if (options_.devices[d].name == wish && device_names_[d].Matches(group.request)) node->assigned_device = wish;
+      }
+      WEIR_RETURN_IF_ERROR(Assign(*node));
+    }
+    return OkStatus();
+  }
+
+  static Status NoKernel(const Node& node) {
+    return InvalidArgument("Cannot assign a device for operation ", node.name,
+                           ": No OpKernel was registered to support Op '", node.op(), "' used by {{node ", node.name,
+                           "}}\n\t [[{{node ", node.name, "}}]]");
+  }
+
+  Graph& graph_;
+  const PlacementOptions& options_;
+  std::vector<DeviceName> device_names_;
+  std::vector<NodeId> parent_;
+  std::vector<int> group_of_root_;
+  std::vector<Group> groups_;
+  StringMap<NodeId> first_of_class_;
+  StringMap<DeviceName> parsed_;
+  std::map<std::string, std::vector<int>> devices_of_types_;
+};
+
+}  // namespace
+
+Status PlaceGraph(Graph* graph, const PlacementOptions& options) { return Placer(graph, options).Run(); }
+
+}  // namespace weir

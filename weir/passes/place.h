@@ -1,0 +1,37 @@
+// Placement: gives every node of a graph a device.
+//
+// Nodes that must share memory share a device: the two ends of a reference or resource edge, and those whose `_class`
+// attribute names one another ("loc:@node"). Such a group needs a device that all its members' kernels run on and that
+// all requests allow; of several the one of the best type that comes first in the list is taken. Constants and other
+// sources without inputs go where their only consumers are; Shape, Size and Rank stay with what they measure.
+#ifndef WEIR_PASSES_PLACE_H_
+#define WEIR_PASSES_PLACE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "weir/graph/graph.h"
+
+namespace weir {
+
+struct PlaceableDevice {
+  std::string name;  // full
+  std::string type;  // "CPU"
+};
+
+struct PlacementOptions {
+  std::vector<PlaceableDevice> devices;  // in order of preference, local ones first
+  // The device types that a node has kernels for, best first. Empty: none.
+  std::function<std::vector<std::string>(const Node&)> supported_types;
+  // Where a requested device is absent or has no kernel, take another; where `_class` asks for the impossible, ignore
+  // it.
+  bool allow_soft_placement = false;
+};
+
+// Sets `assigned_device` of all nodes; those that have one keep it. INVALID_ARGUMENT that names the node otherwise.
+Status PlaceGraph(Graph* graph, const PlacementOptions& options);
+
+}  // namespace weir
+
+#endif  // WEIR_PASSES_PLACE_H_
