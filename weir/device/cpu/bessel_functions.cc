@@ -7,7 +7,6 @@
 namespace weir {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSeriesLimit = 30;
 
@@ -80,15 +79,15 @@ double KScaledFar(int order, double x) {
 }
 
 double KScaled(int order, double x) {
-  if (std::isnan(x) || x < 0) return kNaN;
-  if (x == 0) return kInf;
+  if (std::isnan(x)) return x;
+  if (x <= 0) return kInf;
   if (std::isinf(x)) return 0;
   return x <= 2 ? std::exp(x) * KNear(order, x) : KScaledFar(order, x);
 }
 
 double K(int order, double x) {
-  if (std::isnan(x) || x < 0) return kNaN;
-  if (x == 0) return kInf;
+  if (std::isnan(x)) return x;
+  if (x <= 0) return kInf;
   if (std::isinf(x)) return 0;
   return x <= 2 ? KNear(order, x) : std::exp(-x) * KScaledFar(order, x);
 }
@@ -105,7 +104,7 @@ double BesselK1(double x) { return K(1, x); }
 double BesselK1e(double x) { return KScaled(1, x); }
 double BesselJ0(double x) { return j0(x); }
 double BesselJ1(double x) { return j1(x); }
-double BesselY0(double x) { return x < 0 ? kNaN : x == 0 ? -kInf : y0(x); }
-double BesselY1(double x) { return x < 0 ? kNaN : x == 0 ? -kInf : y1(x); }
+double BesselY0(double x) { return x <= 0 ? -kInf : y0(x); }
+double BesselY1(double x) { return x <= 0 ? -kInf : y1(x); }
 
 }  // namespace weir

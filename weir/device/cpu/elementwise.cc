@@ -48,12 +48,14 @@ StatusOr<decltype(Entry::loop)> Find(std::span<const Entry> table, const KernelI
 template <typename KernelClass, typename Entry, typename Argument>
 void RegisterTable(KernelRegistry& registry, std::string_view op, std::span<const Entry> table,
                    std::string_view type_attr, Argument argument) {
-  KernelBuilder builder(op);
-  if (!type_attr.empty()) builder = std::move(builder).Types(type_attr, TypesOf(table));
-  registry.Add(std::move(builder), [table, argument](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+  KernelEntry def;
+  def.op = op;
+  if (!type_attr.empty()) def.constraints.push_back({std::string(type_attr), TypesOf(table)});
+  def.factory = [table, argument](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
     WEIR_ASSIGN_OR_RETURN(auto loop, FindLoop(table, init));
     return std::make_unique<KernelClass>(loop, argument);
-  });
+  };
+  registry.Register(std::move(def));
 }
 
 Status RunBroadcast(KernelContext& ctx, BinaryLoop loop, const ElementwiseOptions& options) {

@@ -111,8 +111,8 @@ double Digamma(double x) {
 }
 
 double Igamma(double a, double x) {
-  if (!(x >= 0) || !(a > 0)) return kNaN;
   if (x == 0) return 0;
+  if (!(x >= 0) || !(a > 0)) return kNaN;
   if (std::isinf(a)) return std::isinf(x) ? kNaN : 0;
   if (std::isinf(x)) return 1;
   return x < a + 1 ? LowerSeries(a, x) : 1 - UpperFraction(a, x);
@@ -139,6 +139,7 @@ double HurwitzZeta(double s, double q) {
   if (std::isnan(s) || std::isnan(q)) return kNaN;
   if (s == 1) return kInf;
   if (s < 1) return kNaN;
+  if (q == kInf) return 0;
   if (q <= 0) {
     if (q == std::floor(q)) return s == std::floor(s) && std::fmod(s, 2) == 0 ? kInf : kNaN;
     if (s != std::floor(s)) return kNaN;

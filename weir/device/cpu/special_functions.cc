@@ -156,20 +156,9 @@ double ExponentialIntegral(double x) {
   if (std::isnan(x)) return x;
   if (x == 0) return -kInf;
   if (x == kInf) return kInf;
-  if (x < -1) {
-    double t = -x, b = t + 1, c = 1e300, d = 1 / b, h = d;
-    for (int n = 1; n < 500; ++n) {
-      double a = -static_cast<double>(n) * n;
-      b += 2;
-      d = 1 / (a * d + b);
-      c = b + a / c;
-      h *= c * d;
-      if (std::abs(c * d - 1) < 1e-16) break;
-    }
-    return -h * std::exp(-t);
-  }
+  if (x < 0) return kNaN;
   if (x < 40) {
-    double sum = std::numbers::egamma + std::log(std::abs(x)), term = 1;
+    double sum = std::numbers::egamma + std::log(x), term = 1;
     for (int k = 1; k < 300; ++k) {
       term *= x / k;
       sum += term / k;

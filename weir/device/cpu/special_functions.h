@@ -1,4 +1,4 @@
-// Special functions in double precision. Outside a function's domain the answer is NaN.
+// Special functions in double precision. Outside a function's domain the answer is NaN, but for K and Y that of zero.
 #ifndef WEIR_DEVICE_CPU_SPECIAL_FUNCTIONS_H_
 #define WEIR_DEVICE_CPU_SPECIAL_FUNCTIONS_H_
 
@@ -16,7 +16,7 @@ double Erfinv(double x);
 double Ndtri(double p);  // the quantile of the normal distribution
 
 double Dawson(double x);
-double ExponentialIntegral(double x);  // Ei
+double ExponentialIntegral(double x);  // Ei, for positive x
 double FresnelSine(double x);
 double FresnelCosine(double x);
 double Spence(double x);  // the dilogarithm of 1 - x

@@ -1,0 +1,35 @@
+// Moving elements of any type between memory of different layouts.
+#ifndef WEIR_DEVICE_CPU_STRIDED_COPY_H_
+#define WEIR_DEVICE_CPU_STRIDED_COPY_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/container/inlined_vector.h"
+#include "weir/framework/kernel.h"
+#include "weir/tensor/tensor.h"
+
+namespace weir {
+
+using Dims = absl::InlinedVector<int64_t, 8>;
+
+// Strides of a dense row-major array, in elements.
+Dims DenseStrides(std::span<const int64_t> dims);
+
+// Strides that repeat an array of shape `from` over the shape `to`. REQUIRES: `from` broadcasts to `to`.
+Dims BroadcastStrides(const Shape& from, const Shape& to);
+
+// n consecutive elements; strings and their like are assigned one by one. Memory must not overlap.
+void CopyElements(DType dtype, const void* from, void* to, int64_t n);
+// n copies of one element.
+void FillElements(DType dtype, const void* value, void* to, int64_t n);
+
+// Copies an array of sizes `dims`, element (i, j, ...) at from + i * from_strides[0] + ... The strides count elements
+// and may be zero (in `from`) or negative. Uses the threads of `ctx` if there is much to do. REQUIRES: both strides as
+// many as dims; the destinations are distinct.
+void StridedCopy(const KernelContext& ctx, DType dtype, std::span<const int64_t> dims, const void* from,
+                 std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides);
+
+}  // namespace weir
+
+#endif  // WEIR_DEVICE_CPU_STRIDED_COPY_H_

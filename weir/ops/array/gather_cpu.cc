@@ -1,0 +1,203 @@
+// Picking rows by index: Gather, GatherV2, GatherNd.
+#include <cstring>
+
+#include "weir/device/cpu/index_input.h"
+#include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/register.h"
+
+namespace weir {
+namespace {
+
+using GatherIndexTypes = TypeList<int32_t, int64_t, int16_t>;
+
+// "1,0" for the flat position `i` of a tensor.
+std::string Position(const Shape& shape, int64_t i) {
+  std::string out;
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    out = Cat(i % shape.dim(d), out.empty() ? "" : ",", out);
+    i /= shape.dim(d);
+  }
+  return out;
+}
+
+// Clears `n` elements, which may hold values of an older use of the memory.
+void ClearElements(DType dtype, char* to, int64_t n) {
+  if (IsPlain(dtype)) std::memset(to, 0, n * SizeOf(dtype));
+}
+
+class GatherKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<GatherKernel>();
+    if (init.HasAttr("batch_dims")) {
+      WEIR_ASSIGN_OR_RETURN(kernel->batch_dims_, init.Attr<int64_t>("batch_dims"));
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor params = ctx.input(0), indices = ctx.input(1);
+    if (params.rank() < 1) return InvalidArgument("params must be at least 1 dimensional");
+    int64_t given = 0;
+    if (ctx.num_inputs() == 3) {
+      if (!ctx.input(2).shape().IsScalar()) return InvalidArgument("axis must be scalar");
+      WEIR_ASSIGN_OR_RETURN(given, IntScalar(ctx.input(2), "axis"));
+    }
+    const int rank = params.rank();
+    if (given < -rank || given >= rank) {
+      return InvalidArgument("Expected axis in the range [", -rank, ", ", rank, "), but got ", given);
+    }
+    const int axis = static_cast<int>(given < 0 ? given + rank : given);
+    int64_t batch_dims = batch_dims_;
+    if (batch_dims < -indices.rank() || batch_dims > indices.rank()) {
+      return InvalidArgument("Expected batch_dims in the range [", -indices.rank(), ", ", indices.rank(), "], but got ",
+                             batch_dims);
+    }
+    if (batch_dims < 0) batch_dims += indices.rank();
+    if (batch_dims >= rank) {
+      return InvalidArgument("batch_dims (", batch_dims, ") must be less than rank(params) (", rank, ").");
+    }
+    if (axis < batch_dims) {
+      return InvalidArgument("batch_dims (", batch_dims, ") must be less than or equal to axis (", axis, ").");
+    }
+    for (int d = 0; d < batch_dims; ++d) {
+      if (params.dim(d) != indices.dim(d)) {
+        return InvalidArgument("params.shape[", d, "]: ", params.dim(d), " should be equal to indices.shape[", d,
+                               "]: ", indices.dim(d));
+      }
+    }
+    const int batch_rank = static_cast<int>(batch_dims);
+    WEIR_ASSIGN_OR_RETURN(Shape shape,
+                          params.shape().Slice(0, axis).Concat(indices.shape().Slice(batch_rank, indices.rank())));
+    WEIR_ASSIGN_OR_RETURN(shape, shape.Concat(params.shape().Slice(axis + 1, rank)));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    Plan plan;
+    plan.batches = params.shape().Slice(0, batch_rank).num_elements();
+    plan.outer = params.shape().Slice(batch_rank, axis).num_elements();
+    plan.limit = params.dim(axis);
+    plan.inner = params.shape().Slice(axis + 1, rank).num_elements();
+    plan.count = indices.shape().Slice(batch_rank, indices.rank()).num_elements();
+    Status status;
+    DispatchDType(indices.dtype(), GatherIndexTypes{},
+                  [&](auto tag) { status = Run<typename decltype(tag)::type>(ctx, params, indices, plan, *out); });
+    return status;
+  }
+
+ private:
+  struct Plan {
+    int64_t batches, outer, limit, inner, count;
+  };
+
+  template <typename Index>
+  static Status Run(KernelContext& ctx, const Tensor& params, const Tensor& indices, const Plan& plan, Tensor& out) {
+    const Index* index = indices.data<Index>();
+    for (int64_t i = 0; i < indices.num_elements(); ++i) {
+      if (index[i] < 0 || index[i] >= plan.limit) {
+        return InvalidArgument("indices[", Position(indices.shape(), i), "] = ", static_cast<int64_t>(index[i]),
+                               " is not in [0, ", plan.limit, ")");
+      }
+    }
+    if (out.num_elements() == 0) return OkStatus();
+    const DType dtype = params.dtype();
+    const int64_t size = static_cast<int64_t>(SizeOf(dtype));
+    const bool plain = IsPlain(dtype);
+    const char* from = static_cast<const char*>(params.raw_data());
+    char* to = static_cast<char*>(out.raw_data());
+    const int64_t bytes = plan.inner * size;
+    auto rows = [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {  // row = (batch, outer, index)
+        const int64_t i = row % plan.count, block = row / plan.count, batch = block / plan.outer;
+        const char* source = from + (block * plan.limit + index[batch * plan.count + i]) * bytes;
+        if (plain && bytes == 4) {
+          std::memcpy(to + row * 4, source, 4);
+        } else if (plain) {
+          std::memcpy(to + row * bytes, source, bytes);
+        } else {
+          CopyElements(dtype, source, to + row * bytes, plan.inner);
+        }
+      }
+    };
+    const int64_t total = plan.batches * plan.outer * plan.count;
+    if (total * bytes < 32768) {
+      rows(0, total);
+    } else {
+      ctx.ParallelFor(total, 5 + bytes * 0.05, rows);
+    }
+    return OkStatus();
+  }
+
+  int64_t batch_dims_ = 0;
+};
+
+class GatherNdKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<GatherNdKernel>();
+    if (init.HasAttr("bad_indices_policy")) {
+      WEIR_ASSIGN_OR_RETURN(std::string policy, init.Attr<std::string>("bad_indices_policy"));
+      kernel->ignore_bad_ = policy == "IGNORE";
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor params = ctx.input(0), indices = ctx.input(1);
+    if (params.rank() < 1) return InvalidArgument("params must be at least a vector");
+    if (indices.rank() < 1) return InvalidArgument("indices must be at least a vector");
+    const int64_t depth = indices.dim(indices.rank() - 1);
+    if (depth > params.rank()) {
+      return InvalidArgument("index innermost dimension length must be <= params rank; saw: ", depth, " vs. ",
+                             params.rank());
+    }
+    const Shape positions = indices.shape().Slice(0, indices.rank() - 1);
+    WEIR_ASSIGN_OR_RETURN(Shape shape, positions.Concat(params.shape().Slice(static_cast<int>(depth), params.rank())));
+    const int64_t inner = params.shape().Slice(static_cast<int>(depth), params.rank()).num_elements();
+    if (positions.num_elements() > 0 && params.num_elements() == 0 && shape.num_elements() > 0) {
+      return InvalidArgument("Requested more than 0 entries, but params is empty.  Params shape: ",
+                             params.shape().ToString());
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    Status status;
+    DispatchDType(indices.dtype(), GatherIndexTypes{}, [&](auto tag) {
+      using Index = typename decltype(tag)::type;
+      const Index* index = indices.data<Index>();
+      const int64_t size = static_cast<int64_t>(SizeOf(params.dtype())) * inner;
+      const char* from = static_cast<const char*>(params.raw_data());
+      char* to = static_cast<char*>(out->raw_data());
+      for (int64_t i = 0; i < positions.num_elements(); ++i, index += depth, to += size) {
+        int64_t row = 0;
+        bool inside = true;
+        for (int64_t d = 0; d < depth; ++d) {
+          inside = inside && index[d] >= 0 && index[d] < params.dim(static_cast<int>(d));
+          row = row * params.dim(static_cast<int>(d)) + (inside ? index[d] : 0);
+        }
+        if (inside) {
+          CopyElements(params.dtype(), from + row * size, to, inner);
+        } else if (ignore_bad_) {
+          ClearElements(params.dtype(), to, inner);
+        } else {
+          std::string listed;
+          for (int64_t d = 0; d < depth; ++d) listed += Cat(d > 0 ? ", " : "", static_cast<int64_t>(index[d]));
+          status = InvalidArgument(
+              "indices", depth > 0 && positions.rank() > 0 ? Cat("[", Position(positions, i), "]") : "", " = [", listed,
+              "] does not index into param shape ", params.shape().ToString(), ", node name: ", ctx.node_name());
+          return;
+        }
+      }
+    });
+    return status;
+  }
+
+ private:
+  bool ignore_bad_ = false;
+};
+
+}  // namespace
+
+void RegisterGatherKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("Gather").Types("Tindices", GatherIndexTypes{}), MakeKernel<GatherKernel>);
+  registry.Add(KernelBuilder("GatherV2").Types("Tindices", GatherIndexTypes{}), MakeKernel<GatherKernel>);
+  registry.Add(KernelBuilder("GatherNd").Types("Tindices", GatherIndexTypes{}), MakeKernel<GatherNdKernel>);
+}
+
+}  // namespace weir

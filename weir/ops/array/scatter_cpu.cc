@@ -1,0 +1,100 @@
+// Writing slices by index: ScatterNd, TensorScatter*, ScatterNdNonAliasingAdd.
+#include <cstring>
+
+#include "weir/device/cpu/index_input.h"
+#include "weir/device/cpu/scatter_nd.h"
+#include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/register.h"
+
+namespace weir {
+namespace {
+
+StatusOr<bool> IgnoresBadIndices(const KernelInit& init) {
+  if (!init.HasAttr("bad_indices_policy")) return false;
+  WEIR_ASSIGN_OR_RETURN(std::string policy, init.Attr<std::string>("bad_indices_policy"));
+  if (policy != "" && policy != "DEFAULT" && policy != "ERROR" && policy != "IGNORE") {
+    return InvalidArgument("Bad indices policy must be one of DEFAULT, ERROR, IGNORE, got ", policy);
+  }
+  return policy == "IGNORE";
+}
+
+// Updates summed into zeros.
+class ScatterNdKernel : public Kernel {
+ public:
+  explicit ScatterNdKernel(bool ignore_bad) : ignore_bad_(ignore_bad) {}
+  Status Compute(KernelContext& ctx) override {
+    const Tensor indices = ctx.input(0), updates = ctx.input(1);
+    if (!ctx.input(2).shape().IsVector()) {
+      return InvalidArgument("Shape must be a vector, got ", ctx.input(2).shape().ToString());
+    }
+    WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(ctx.input(2), "shape"));
+    WEIR_RETURN_IF_ERROR(CheckScatterNd(shape, indices, updates));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (IsPlain(out->dtype())) std::memset(out->raw_data(), 0, out->num_bytes());
+    return ScatterNdInto(ScatterOp::kAdd, indices, updates, *out, ignore_bad_);
+  }
+
+ private:
+  const bool ignore_bad_;
+};
+
+// A tensor with some of its slices changed.
+class TensorScatterKernel : public Kernel {
+ public:
+  TensorScatterKernel(ScatterOp op, bool ignore_bad) : op_(op), ignore_bad_(ignore_bad) {}
+  Status Compute(KernelContext& ctx) override {
+    const Tensor indices = ctx.input(1), updates = ctx.input(2);
+    const Shape shape = ctx.input(0).shape();
+    if (indices.rank() >= 1 && updates.rank() >= 1 && shape.rank() >= 1) {
+      const int outer = indices.rank() - 1;
+      if (updates.rank() < outer || !(updates.shape().Slice(0, outer) == indices.shape().Slice(0, outer))) {
+        return InvalidArgument("Outer dimensions of indices and update must match. Indices shape: ",
+                               indices.shape().ToString(), ", updates shape:", updates.shape().ToString());
+      }
+    }
+    WEIR_RETURN_IF_ERROR(CheckScatterNd(shape, indices, updates));
+    Tensor target = ctx.TakeInput(0);
+    if (!target.unique()) {
+      WEIR_ASSIGN_OR_RETURN(target, target.Clone());
+    }
+    WEIR_RETURN_IF_ERROR(ScatterNdInto(op_, indices, updates, target, ignore_bad_));
+    ctx.set_output(0, std::move(target));
+    return OkStatus();
+  }
+
+ private:
+  const ScatterOp op_;
+  const bool ignore_bad_;
+};
+
+void RegisterTensorScatter(KernelRegistry& registry, std::string_view name, ScatterOp op) {
+  registry.Add(KernelBuilder(name).Types("Tindices", IndexTypes{}),
+               [op](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+                 if (!CanScatter(op, init.input_type(0))) {
+                   return Unimplemented(init.schema().name, " of ", Name(init.input_type(0)));
+                 }
+                 WEIR_ASSIGN_OR_RETURN(bool ignore_bad, IgnoresBadIndices(init));
+                 return std::make_unique<TensorScatterKernel>(op, ignore_bad);
+               });
+}
+
+}  // namespace
+
+void RegisterScatterKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("ScatterNd").Types("Tindices", IndexTypes{}),
+               [](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+                 if (!CanScatter(ScatterOp::kAdd, init.output_type(0))) {
+                   return Unimplemented("ScatterNd of ", Name(init.output_type(0)));
+                 }
+                 WEIR_ASSIGN_OR_RETURN(bool ignore_bad, IgnoresBadIndices(init));
+                 return std::make_unique<ScatterNdKernel>(ignore_bad);
+               });
+  RegisterTensorScatter(registry, "TensorScatterUpdate", ScatterOp::kAssign);
+  RegisterTensorScatter(registry, "TensorScatterAdd", ScatterOp::kAdd);
+  RegisterTensorScatter(registry, "TensorScatterSub", ScatterOp::kSub);
+  RegisterTensorScatter(registry, "TensorScatterMin", ScatterOp::kMin);
+  RegisterTensorScatter(registry, "TensorScatterMax", ScatterOp::kMax);
+  RegisterTensorScatter(registry, "ScatterNdNonAliasingAdd", ScatterOp::kAdd);
+}
+
+}  // namespace weir

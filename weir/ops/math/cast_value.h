@@ -1,0 +1,70 @@
+// CastValue<To>(x): one element converted, for the loops of cast_from_*.cc.
+#ifndef WEIR_OPS_MATH_CAST_VALUE_H_
+#define WEIR_OPS_MATH_CAST_VALUE_H_
+
+#include "weir/device/cpu/arithmetic.h"
+#include "weir/ops/math/cast.h"
+
+namespace weir::cast_internal {
+
+// Toward zero; what does not fit (and NaN) gives the least value, as the processor's instruction does.
+template <typename Wide, typename F>
+Wide TruncateTo(F x) {
+  constexpr F kLimit = static_cast<F>(sizeof(Wide) == 8 ? 9223372036854775808.0 : 2147483648.0);
+  return x >= -kLimit && x < kLimit ? static_cast<Wide>(x) : std::numeric_limits<Wide>::min();
+}
+
+template <typename To, typename F>
+To FloatToInteger(F x) {
+  if constexpr (sizeof(To) < 4 || std::is_same_v<To, int32_t>) {
+    return static_cast<To>(TruncateTo<int32_t>(x));
+  } else if constexpr (std::is_same_v<To, uint64_t>) {
+    constexpr F kTwo63 = static_cast<F>(9223372036854775808.0);
+    if (x >= kTwo63 && x < 2 * kTwo63) return static_cast<uint64_t>(x);
+    return static_cast<uint64_t>(TruncateTo<int64_t>(x));
+  } else {
+    return static_cast<To>(TruncateTo<int64_t>(x));
+  }
+}
+
+template <typename To, typename From>
+To CastValue(From x) {
+  if constexpr (kIsSmallFloat<From>) {
+    return CastValue<To>(static_cast<float>(x));
+  } else if constexpr (kIsComplex<From>) {
+    if constexpr (kIsComplex<To>) {
+      return static_cast<To>(x);
+    } else {
+      return CastValue<To>(x.real());
+    }
+  } else if constexpr (kIsComplex<To>) {
+    return To(static_cast<typename To::value_type>(x), 0);
+  } else if constexpr (kIsSmallFloat<To>) {
+    return To(static_cast<float>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return FloatToInteger<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <typename From, typename To>
+void CastRun(const void* from, void* to, int64_t n) {
+  const From* in = static_cast<const From*>(from);
+  To* out = static_cast<To*>(to);
+  for (int64_t i = 0; i < n; ++i) out[i] = CastValue<To>(in[i]);
+}
+
+template <typename From>
+CastLoop FindCastTo(DType to) {
+  CastLoop loop = nullptr;
+  DispatchDType(to, NumberTypes{} + TypeList<bool>{},
+                [&](auto tag) { loop = &CastRun<From, typename decltype(tag)::type>; });
+  return loop;
+}
+
+}  // namespace weir::cast_internal
+
+#endif  // WEIR_OPS_MATH_CAST_VALUE_H_

@@ -1,0 +1,25 @@
+#include "weir/ops/math/register.h"
+
+namespace weir {
+
+void RegisterMathKernels(KernelRegistry& registry) {
+  RegisterArithmeticKernels(registry);
+  RegisterDivisionKernels(registry);
+  RegisterGuardedArithmeticKernels(registry);
+  RegisterCompareKernels(registry);
+  RegisterLogicalKernels(registry);
+  RegisterSimpleUnaryKernels(registry);
+  RegisterRoundingKernels(registry);
+  RegisterExponentialKernels(registry);
+  RegisterTrigonometricKernels(registry);
+  RegisterElementwiseGradientKernels(registry);
+  RegisterComplexKernels(registry);
+  RegisterBitwiseKernels(registry);
+  RegisterCastKernels(registry);
+  RegisterSelectKernels(registry);
+  RegisterAddNKernels(registry);
+  RegisterSpecialFunctionKernels(registry);
+  RegisterBesselKernels(registry);
+}
+
+}  // namespace weir
