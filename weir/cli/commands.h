@@ -10,6 +10,7 @@ class App;
 
 namespace weir {
 
+void AddBenchCommand(CLI::App& program);
 void AddServerCommand(CLI::App& program);
 void AddOpsCommand(CLI::App& program);
 

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
           "debug, info, warning, error or none")
       ->envname("WEIR_LOG_LEVEL");
   weir::AddServerCommand(program);
+  weir::AddBenchCommand(program);
   weir::AddOpsCommand(program);
   CLI11_PARSE(program, argc, argv);
   return 0;

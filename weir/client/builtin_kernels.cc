@@ -1,14 +1,22 @@
 #include "weir/client/builtin_kernels.h"
 
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/accumulator/register.h"
+#include "weir/ops/array/register.h"
 #include "weir/ops/control_flow/register.h"
+#include "weir/ops/math/register.h"
+#include "weir/ops/queue/register.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/table/register.h"
 
 namespace weir {
 
 void RegisterBuiltinKernels(KernelRegistry& registry) {
+  RegisterAccumulatorKernels(registry);
+  RegisterArrayKernels(registry);
   RegisterControlFlowKernels(registry);
+  RegisterMathKernels(registry);
+  RegisterQueueKernels(registry);
   RegisterStateKernels(registry);
   RegisterTableKernels(registry);
 }

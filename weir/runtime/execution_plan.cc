@@ -323,6 +323,8 @@ class Compiler {
 
 }  // namespace
 
+bool IsExecutorNative(const OpSchema& schema) { return KindOf(schema) != NodeKind::kKernel; }
+
 StatusOr<std::shared_ptr<const ExecutionPlan>> CompilePlan(const Graph& graph, KernelCache& kernels,
                                                            const PlanOptions& options) {
   return Compiler(graph, kernels, options).Compile();

@@ -126,6 +126,9 @@ struct ExecutionPlan {
   bool has_loops() const { return frames.size() > 1; }
 };
 
+// True if the executor runs the op itself, without a kernel.
+bool IsExecutorNative(const OpSchema& schema);
+
 struct PlanOptions {
   Device* device = nullptr;
   bool late_args = false;  // arguments arrive during the step (partial runs): kArg nodes run and wait

@@ -1,5 +1,11 @@
 // From a signature to plans: prune, rewrite, place, partition, compile.
+#include <algorithm>
+
+#include "weir/base/logging.h"
 #include "weir/graph/import.h"
+#include "weir/passes/optimizer.h"
+#include "weir/passes/partition.h"
+#include "weir/passes/place.h"
 #include "weir/runtime/session_impl.h"
 
 namespace weir {
@@ -69,16 +75,98 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::Compile(const StepSignatu
   return CompileGraph(std::move(graph), signature, connections, late_args);
 }
 
-Status Session::Impl::RewriteGraph(Graph* graph) { return OkStatus(); }
+// Runs one node by itself, for constant folding.
+StatusOr<std::vector<Tensor>> Session::Impl::Evaluate(const Node& node, std::span<const Tensor> inputs) {
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, kernels_->Get(node, devices_.host()));
+  if (kernel->is_async()) return Unimplemented("Not folded: ", node.op());
+  CancellationManager cancellation;
+  StepContext step;
+  step.device = devices_.host();
+  step.intra_op = intra_op_;
+  step.cancellation = &cancellation;
+  KernelNode info{node.name, node.schema, node.types};
+  std::vector<Slot> in(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) in[i].tensor = inputs[i];
+  std::vector<Slot> out(node.num_outputs());
+  KernelContext context(step, info, in, out);
+  WEIR_RETURN_IF_ERROR(kernel->Compute(context));
+  std::vector<Tensor> results;
+  for (Slot& slot : out) results.push_back(std::move(slot.tensor));
+  return results;
+}
 
-StatusOr<std::vector<Session::Impl::Partition>> Session::Impl::PartitionOverDevices(Graph graph) {
+Status Session::Impl::RewriteGraph(Graph* graph) {
+  const RewriteOptions& rewrites = options_.rewrites;
+  auto on = [&](Toggle toggle) { return !rewrites.disable_all && toggle != Toggle::kOff; };
+  OptimizerOptions options;
+  options.inline_functions = rewrites.inline_functions != Toggle::kOff;
+  options.lower_control_flow = true;
+  options.constant_folding = on(rewrites.constant_folding);
+  options.common_subexpressions = on(rewrites.common_subexpressions);
+  options.arithmetic = on(rewrites.arithmetic);
+  options.dependencies = on(rewrites.dependencies);
+  options.max_folded_constant_bytes = rewrites.max_folded_constant_bytes;
+  return OptimizeGraph(graph, options, [this](const Node& node, std::span<const Tensor> inputs) {
+    return Evaluate(node, inputs);
+  });
+}
+
+StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PartitionOverDevices(Graph graph) {
   WEIR_RETURN_IF_ERROR(RewriteGraph(&graph));
-  std::vector<Partition> out;
+  PlacementOptions placement;
+  for (const auto& device : devices_.devices()) placement.devices.push_back({device->name(), device->type()});
+  placement.allow_soft_placement = options_.allow_soft_placement;
+  placement.supported_types = [this](const Node& node) { return SupportedDeviceTypes(node); };
+  WEIR_RETURN_IF_ERROR(PlaceGraph(&graph, placement));
+  if (options_.log_device_placement) LogPlacement(graph);
+
+  std::vector<DeviceGraph> out;
+  bool one_device = true;
+  const std::string* first = nullptr;
   for (const auto& node : graph.nodes()) {
-    if (node != nullptr) node->assigned_device = devices_.host()->name();
+    if (node == nullptr) continue;
+    if (first == nullptr) first = &node->assigned_device;
+    one_device &= node->assigned_device == *first;
   }
-  out.push_back({devices_.host(), std::move(graph)});
+  if (one_device) {
+    Device* device = first != nullptr ? devices_.Find(*first) : devices_.host();
+    if (device == nullptr) return Internal("Nodes were placed on the unknown device ", *first);
+    out.push_back({device, std::move(graph)});
+    return out;
+  }
+  PartitionOptions partition;
+  partition.incarnation = [this](std::string_view name) {
+    Device* device = devices_.Find(name);
+    return device != nullptr ? device->info().incarnation : 1;
+  };
+  WEIR_ASSIGN_OR_RETURN(std::vector<weir::Partition> parts, PartitionGraph(graph, partition));
+  for (weir::Partition& part : parts) {
+    Device* device = devices_.Find(part.location);
+    if (device == nullptr) return Internal("Nodes were placed on the unknown device ", part.location);
+    out.push_back({device, std::move(part.graph)});
+  }
   return out;
+}
+
+std::vector<std::string> Session::Impl::SupportedDeviceTypes(const Node& node) const {
+  std::vector<std::string> types = environment_->kernels.DeviceTypes(node.op(), node.attrs);
+  if (!types.empty()) return types;
+  // What the executor does itself runs anywhere; functions run on the host.
+  if (IsExecutorNative(*node.schema)) {
+    for (const auto& device : devices_.devices()) {
+      if (std::find(types.begin(), types.end(), device->type()) == types.end()) types.push_back(device->type());
+    }
+  } else if (functions_->Contains(node.op())) {
+    types.push_back(devices_.host()->type());
+  }
+  return types;
+}
+
+void Session::Impl::LogPlacement(const Graph& graph) const {
+  for (const auto& node : graph.nodes()) {
+    if (node == nullptr) continue;
+    WEIR_LOG(INFO) << node->name << ": (" << node->op() << "): " << node->assigned_device;
+  }
 }
 
 StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph, const StepSignature& signature,
@@ -92,8 +180,8 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph,
     WEIR_ASSIGN_OR_RETURN(int64_t index, node->Attr<int64_t>("index"));
     WEIR_ASSIGN_OR_RETURN(compiled->feed_types[index], node->Attr<DType>("T"));
   }
-  WEIR_ASSIGN_OR_RETURN(std::vector<Partition> partitions, PartitionOverDevices(std::move(graph)));
-  for (const Partition& partition : partitions) {
+  WEIR_ASSIGN_OR_RETURN(std::vector<DeviceGraph> partitions, PartitionOverDevices(std::move(graph)));
+  for (const DeviceGraph& partition : partitions) {
     PlanOptions options;
     options.device = partition.device;
     options.late_args = late_args;
@@ -110,7 +198,7 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph,
     if (!again.ok()) return out;
     auto parts = PartitionOverDevices(*std::move(again));
     if (!parts.ok()) return out;
-    for (const Partition& partition : *parts) {
+    for (const DeviceGraph& partition : *parts) {
       StatusOr<std::string> bytes = ExportGraphDefBytes(partition.graph);
       if (bytes.ok()) out.push_back(*std::move(bytes));
     }

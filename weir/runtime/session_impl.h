@@ -74,11 +74,14 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   using Connections = std::vector<std::pair<std::string, std::string>>;
   // The part of the graph that a signature needs, with the connections made.
   StatusOr<Graph> PrepareGraph(const StepSignature& signature, const Connections& connections) const;
-  struct Partition {
+  struct DeviceGraph {
     Device* device;
     Graph graph;
   };
-  StatusOr<std::vector<Partition>> PartitionOverDevices(Graph graph);
+  StatusOr<std::vector<DeviceGraph>> PartitionOverDevices(Graph graph);
+  std::vector<std::string> SupportedDeviceTypes(const Node& node) const;
+  void LogPlacement(const Graph& graph) const;
+  StatusOr<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs);
   StatusOr<std::shared_ptr<CompiledStep>> CompileGraph(Graph graph, const StepSignature& signature,
                                                        const Connections& connections, bool late_args);
 
