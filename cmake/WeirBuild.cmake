@@ -43,6 +43,7 @@ function(weir_room name)
   file(GLOB tests CONFIGURE_DEPENDS ${folder}/*_test.cc)
   file(GLOB fuzzers CONFIGURE_DEPENDS ${folder}/*_fuzz.cc)
   list(REMOVE_ITEM sources ${tests} ${fuzzers} "")
+  list(FILTER sources EXCLUDE REGEX "_shapes\\.cc$")  # of ops families: they go with the tables, into weir_ops
   if(sources OR ROOM_SOURCES)
     add_library(weir_${name} STATIC ${sources} ${ROOM_SOURCES})
     target_link_libraries(weir_${name} PUBLIC weir_options ${ROOM_DEPENDS})

@@ -33,6 +33,7 @@ class ShapeContext {
 
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  const InferredTensor& input_tensor(int i) const { return inputs_[i]; }
   const PartialShape& input(int i) const { return inputs_[i].shape; }
   // The constant value of an input, or null.
   const Tensor* input_value(int i) const { return inputs_[i].value.has_value() ? &inputs_[i].value : nullptr; }
