@@ -145,13 +145,13 @@ class TensorArrayConcatKernel : public Kernel {
   PartialShape row_shape_;
 };
 
-StatusOr<std::vector<Tensor>> CopyRows(const Tensor& value, std::span<const int64_t> lengths, bool keep_dim) {
+StatusOr<std::vector<Tensor>> TakeRows(const Tensor& value, std::span<const int64_t> lengths, bool keep_dim) {
   std::vector<Tensor> out;
   out.reserve(lengths.size());
   int64_t row = 0;
   for (int64_t length : lengths) {
     Tensor part = keep_dim ? value.Slice(row, row + length) : value.SubTensor(row);
-    WEIR_ASSIGN_OR_RETURN(out.emplace_back(), part.Clone());
+    WEIR_ASSIGN_OR_RETURN(out.emplace_back(), OwnSlice(std::move(part)));
     row += length;
   }
   return out;
@@ -193,7 +193,7 @@ class TensorArrayScatterKernel : public Kernel {
     }
     array->MarkSize(std::max(size, needed));
     WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> rows,
-                          CopyRows(value, std::vector<int64_t>(indices.size(), 1), /*keep_dim=*/false));
+                          TakeRows(value, std::vector<int64_t>(indices.size(), 1), /*keep_dim=*/false));
     WEIR_RETURN_IF_ERROR(array->WriteMany(indices, rows));
     ctx.set_output(0, ctx.input(ctx.num_inputs() - 1));
     return OkStatus();
@@ -232,7 +232,7 @@ class TensorArraySplitKernel : public Kernel {
                              "), and the TensorArray is not marked as dynamically resizeable");
     }
     array->MarkSize(count);
-    WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> parts, CopyRows(value, lengths.span<int64_t>(), /*keep_dim=*/true));
+    WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> parts, TakeRows(value, lengths.span<int64_t>(), /*keep_dim=*/true));
     WEIR_RETURN_IF_ERROR(array->WriteMany(FirstIndices(count), parts));
     ctx.set_output(0, ctx.input(3));
     return OkStatus();

@@ -119,7 +119,7 @@ class FromTensorKernel : public Kernel {
     if (tensor.dim(0) > TensorList::kMaxSize) return ResourceExhausted("Too many rows for a list: ", tensor.dim(0));
     list->elements.reserve(static_cast<size_t>(tensor.dim(0)));
     for (int64_t i = 0; i < tensor.dim(0); ++i) {
-      WEIR_ASSIGN_OR_RETURN(list->elements.emplace_back(), tensor.SubTensor(i).Clone());
+      WEIR_ASSIGN_OR_RETURN(list->elements.emplace_back(), OwnSlice(tensor.SubTensor(i)));
     }
     SetListOutput(ctx, 0, std::move(list));
     return OkStatus();
@@ -129,7 +129,7 @@ class FromTensorKernel : public Kernel {
 // Row i of `tensor` becomes element indices[i].
 Status ScatterRows(const Tensor& tensor, std::span<const int32_t> indices, TensorList& list) {
   for (size_t i = 0; i < indices.size(); ++i) {
-    WEIR_ASSIGN_OR_RETURN(list.elements[indices[i]], tensor.SubTensor(static_cast<int64_t>(i)).Clone());
+    WEIR_ASSIGN_OR_RETURN(list.elements[indices[i]], OwnSlice(tensor.SubTensor(static_cast<int64_t>(i))));
   }
   return OkStatus();
 }
@@ -320,7 +320,7 @@ class ListSplitKernel : public Kernel {
         return InvalidArgument("Attempting to slice [", row, ", ", row + length, "] from tensor with length ",
                                tensor.dim(0));
       }
-      WEIR_ASSIGN_OR_RETURN(list->elements.emplace_back(), tensor.Slice(row, row + length).Clone());
+      WEIR_ASSIGN_OR_RETURN(list->elements.emplace_back(), OwnSlice(tensor.Slice(row, row + length)));
       row += length;
     }
     if (row != tensor.dim(0)) {
@@ -403,7 +403,7 @@ class PushBackBatchKernel : public Kernel {
                                " list shape: ", lists[i]->element_shape.ToString());
       }
       auto grown = std::make_shared<TensorList>(*lists[i]);
-      WEIR_ASSIGN_OR_RETURN(grown->elements.emplace_back(), value.SubTensor(static_cast<int64_t>(i)).Clone());
+      WEIR_ASSIGN_OR_RETURN(grown->elements.emplace_back(), OwnSlice(value.SubTensor(static_cast<int64_t>(i))));
       out->data<Variant>()[i] = Variant(std::move(grown));
     }
     return OkStatus();

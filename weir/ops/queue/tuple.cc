@@ -45,6 +45,11 @@ void CopyElements(const Tensor& from, Tensor& to, int64_t begin) {
   });
 }
 
+StatusOr<Tensor> OwnSlice(Tensor slice) {
+  if (slice.is_aligned()) return slice;
+  return slice.Clone();
+}
+
 StatusOr<TensorTuple> CopyRow(const TensorTuple& batch, int64_t row) {
   TensorTuple out;
   out.reserve(batch.size());
