@@ -167,5 +167,77 @@ TEST_F(ArrayTest, GathersAndScatters) {
          Ints({5, 4}));
 }
 
+TEST_F(ArrayTest, Finds) {
+  Expect(run("Where").Input(TensorOf<F>({2, 2}, {0, 1, -0.0f, 2})), TensorOf<int64_t>({2, 2}, {0, 1, 1, 1}));
+  Expect(run("OneHot")
+             .Input(Ints({2, -1}))
+             .Input(Tensor::Scalar<I>(3))
+             .Input(Tensor::Scalar(1.f))
+             .Input(Tensor::Scalar(0.f)),
+         TensorOf<F>({2, 3}, {0, 0, 1, 0, 0, 0}));
+  Expect(run("Unique").Input(Ints({3, 1, 3})), Ints({0, 1, 0}), 1);
+  Expect(run("UniqueWithCounts").Input(Tensor::Vector<std::string>({"a", "b", "a"})), Ints({2, 1}), 2);
+  Expect(run("UniqueV2").Input(TensorOf<I>({3, 2}, {1, 2, 1, 2, 3, 4})).Input(Ints({0})),
+         TensorOf<I>({2, 2}, {1, 2, 3, 4}));
+  Expect(run("ListDiff").Input(Ints({1, 2, 3})).Input(Ints({2})), Ints({0, 2}), 1);
+  Expect(run("UpperBound").Input(TensorOf<I>({1, 3}, {1, 3, 5})).Input(TensorOf<I>({1, 3}, {0, 3, 9})),
+         TensorOf<I>({1, 3}, {0, 2, 3}));
+  Expect(run("UnravelIndex").Input(Ints({5})).Input(Ints({2, 3})), TensorOf<I>({2, 1}, {1, 2}));
+}
+
+TEST_F(ArrayTest, PartitionsAndStitches) {
+  auto parts = run("DynamicPartition").Attr("num_partitions", 2).Input(matrix).Input(Ints({1, 1})).Run();
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  ExpectTensorEqual((*parts)[0], TensorOf<F>({0, 3}, {}));
+  ExpectTensorEqual((*parts)[1], matrix);
+  ExpectError(run("DynamicPartition").Attr("num_partitions", 2).Input(matrix).Input(Ints({0, 5})),
+              "partitions[1] = 5 is not in [0, 2)");
+  Expect(run("DynamicStitch")
+             .Attr("N", 2)
+             .Input(Ints({0, 2}))
+             .Input(Ints({2}))
+             .Input(Tensor::Vector<F>({1, 2}))
+             .Input(Tensor::Vector<F>({3})),
+         Tensor::Vector<F>({1, 0, 3}));
+}
+
+TEST_F(ArrayTest, ChecksNumbers) {
+  ExpectError(run("CheckNumerics").Attr("message", "msg").Input(Tensor::Vector<F>({1, 1.f / 0.f, 0.f / 0.f})),
+              "msg : Tensor had Inf and NaN values");
+  Expect(run("CheckNumerics").Attr("message", "msg").Input(matrix), matrix);
+}
+
+TEST_F(ArrayTest, Diagonals) {
+  Expect(run("Diag").Input(Tensor::Vector<F>({1, 2})), TensorOf<F>({2, 2}, {1, 0, 0, 2}));
+  Expect(run("DiagPart").Input(TensorOf<F>({2, 2}, {1, 2, 3, 4})), Tensor::Vector<F>({1, 4}));
+  Expect(run("MatrixBandPart").Input(matrix).Input(Tensor::Scalar<I>(0)).Input(Tensor::Scalar<I>(1)),
+         TensorOf<F>({2, 3}, {1, 2, 0, 0, 5, 6}));
+  Expect(run("MatrixDiagPartV3").Input(matrix).Input(Ints({-1, 1})).Input(Tensor::Scalar(9.f)),
+         TensorOf<F>({3, 2}, {2, 6, 1, 5, 4, 9}));
+  Expect(run("MatrixDiagV3")
+             .Input(Tensor::Vector<F>({1, 2}))
+             .Input(Tensor::Scalar<I>(1))
+             .Input(Tensor::Scalar<I>(-1))
+             .Input(Tensor::Scalar<I>(-1))
+             .Input(Tensor::Scalar(0.f)),
+         TensorOf<F>({3, 3}, {0, 1, 0, 0, 0, 2, 0, 0, 0}));
+  Expect(run("MatrixSetDiag").Input(matrix).Input(Tensor::Vector<F>({8, 9})), TensorOf<F>({2, 3}, {8, 2, 3, 4, 9, 6}));
+}
+
+TEST_F(ArrayTest, MovesBlocks) {
+  Tensor image = TensorOf<F>({1, 2, 2, 1}, {1, 2, 3, 4});
+  Expect(run("SpaceToBatchND").Input(image).Input(Ints({2, 2})).Input(TensorOf<I>({2, 2}, {0, 0, 0, 0})),
+         TensorOf<F>({4, 1, 1, 1}, {1, 2, 3, 4}));
+  Expect(run("BatchToSpaceND")
+             .Input(TensorOf<F>({4, 1, 1, 1}, {1, 2, 3, 4}))
+             .Input(Ints({2, 2}))
+             .Input(TensorOf<I>({2, 2}, {0, 0, 1, 0})),
+         TensorOf<F>({1, 2, 1, 1}, {2, 4}));
+  Expect(run("SpaceToDepth").Attr("block_size", 2).Input(image), TensorOf<F>({1, 1, 1, 4}, {1, 2, 3, 4}));
+  Expect(run("DepthToSpace").Attr("block_size", 2).Input(TensorOf<F>({1, 1, 1, 4}, {1, 2, 3, 4})), image);
+  Expect(run("InplaceAdd").Input(matrix).Input(Ints({-1})).Input(TensorOf<F>({1, 3}, {1, 1, 1})),
+         TensorOf<F>({2, 3}, {1, 2, 3, 5, 6, 7}));
+}
+
 }  // namespace
 }  // namespace weir

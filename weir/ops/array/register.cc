@@ -18,6 +18,16 @@ void RegisterArrayKernels(KernelRegistry& registry) {
   RegisterPadKernels(registry);
   RegisterGatherKernels(registry);
   RegisterScatterKernels(registry);
+  RegisterWhereKernels(registry);
+  RegisterOneHotKernels(registry);
+  RegisterUniqueKernels(registry);
+  RegisterPartitionKernels(registry);
+  RegisterCheckNumericsKernels(registry);
+  RegisterDiagKernels(registry);
+  RegisterMatrixDiagKernels(registry);
+  RegisterSpaceBatchKernels(registry);
+  RegisterInplaceKernels(registry);
+  RegisterSearchKernels(registry);
 }
 
 }  // namespace weir

@@ -1,0 +1,65 @@
+// Rows replaced or added to: InplaceUpdate, InplaceAdd, InplaceSub. They change their input where nobody else holds it.
+#include "weir/device/cpu/index_input.h"
+#include "weir/device/cpu/scatter_nd.h"
+#include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/register.h"
+
+namespace weir {
+namespace {
+
+class InplaceKernel : public Kernel {
+ public:
+  explicit InplaceKernel(ScatterOp op) : op_(op) {}
+  Status Compute(KernelContext& ctx) override {
+    const Tensor i = ctx.input(1), v = ctx.input(2);
+    const Shape shape = ctx.input(0).shape();
+    if (shape.rank() != v.rank() || shape.rank() < 1) {
+      return InvalidArgument("x and v shape doesn't match (ranks differ): ", shape.ToString(), " vs. ",
+                             v.shape().ToString());
+    }
+    if (!(shape.Slice(1, shape.rank()) == v.shape().Slice(1, v.rank()))) {
+      return InvalidArgument("x and v shape doesn't match at index 1: ", shape.ToString(), " vs. ",
+                             v.shape().ToString());
+    }
+    if (!i.shape().IsVector() || i.dim(0) != v.dim(0)) {
+      return InvalidArgument("i and x shape doesn't match at index 0: ", i.shape().ToString(), " vs. ",
+                             v.shape().ToString());
+    }
+    Tensor x = ctx.TakeInput(0);
+    if (!x.unique()) {
+      WEIR_ASSIGN_OR_RETURN(x, x.Clone());
+    }
+    if (x.num_elements() > 0 && i.num_elements() > 0) {
+      // Indices wrap around.
+      Tensor rows = Tensor::Allocate(DType::kInt64, Shape({i.dim(0), 1})).value();
+      const int64_t n = shape.dim(0);
+      for (int64_t k = 0; k < i.dim(0); ++k) {
+        int64_t row = i.data<int32_t>()[k];
+        rows.data<int64_t>()[k] = (row % n + n) % n;
+      }
+      WEIR_RETURN_IF_ERROR(ScatterNdInto(op_, rows, v, x, false));
+    }
+    ctx.set_output(0, std::move(x));
+    return OkStatus();
+  }
+
+ private:
+  const ScatterOp op_;
+};
+
+void Add(KernelRegistry& registry, std::string_view name, ScatterOp op) {
+  registry.Add(KernelBuilder(name), [op](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+    if (!CanScatter(op, init.input_type(0))) return Unimplemented(init.schema().name, " of ", Name(init.input_type(0)));
+    return std::make_unique<InplaceKernel>(op);
+  });
+}
+
+}  // namespace
+
+void RegisterInplaceKernels(KernelRegistry& registry) {
+  Add(registry, "InplaceUpdate", ScatterOp::kAssign);
+  Add(registry, "InplaceAdd", ScatterOp::kAdd);
+  Add(registry, "InplaceSub", ScatterOp::kSub);
+}
+
+}  // namespace weir

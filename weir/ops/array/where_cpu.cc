@@ -1,0 +1,94 @@
+// Indices of what is not zero, and rows that are zero but for one place.
+#include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/index_input.h"
+#include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/register.h"
+
+namespace weir {
+namespace {
+
+using WhereTypes = decltype(NumberTypes{} + TypeList<bool>{});
+
+class WhereKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor x = ctx.input(0);
+    const int rank = x.rank();
+    if (rank == 0) return InvalidArgument("WhereOp : Unhandled input dimensions: 0");
+    std::vector<int64_t> found;
+    DispatchDType(x.dtype(), WhereTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const T* from = x.data<T>();
+      for (int64_t i = 0; i < x.num_elements(); ++i) {
+        if (Widen(from[i]) != ComputeType<T>(0)) found.push_back(i);
+      }
+    });
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({static_cast<int64_t>(found.size()), rank})));
+    int64_t* to = out->data<int64_t>();
+    for (int64_t at : found) {
+      for (int d = rank - 1; d >= 0; --d) {
+        to[d] = at % x.dim(d);
+        at /= x.dim(d);
+      }
+      to += rank;
+    }
+    return OkStatus();
+  }
+};
+
+class OneHotKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<OneHotKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->axis_, init.Attr<int64_t>("axis"));
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+  Status Compute(KernelContext& ctx) override {
+    const Tensor indices = ctx.input(0), on = ctx.input(2), off = ctx.input(3);
+    const int rank = indices.rank();
+    if (axis_ != -1 && (axis_ < 0 || axis_ > rank)) {
+      return InvalidArgument("Expected axis to be -1 or between [0, ", rank + 1, ").  But received: ", axis_);
+    }
+    if (!ctx.input(1).shape().IsScalar()) {
+      return InvalidArgument("depth must be a scalar, but got: ", ctx.input(1).shape().ToString());
+    }
+    if (!on.shape().IsScalar()) return InvalidArgument("on_value must be a scalar, but got: ", on.shape().ToString());
+    if (!off.shape().IsScalar())
+      return InvalidArgument("off_value must be a scalar, but got: ", off.shape().ToString());
+    WEIR_ASSIGN_OR_RETURN(int64_t depth, IntScalar(ctx.input(1), "depth"));
+    if (depth < 0) return InvalidArgument("depth must be non-negative, got: ", depth);
+    const int axis = axis_ == -1 ? rank : static_cast<int>(axis_);
+    Shape shape = indices.shape();
+    WEIR_RETURN_IF_ERROR(shape.InsertDim(axis, depth));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (shape.num_elements() == 0) return OkStatus();
+    const DType dtype = out->dtype();
+    FillElements(dtype, off.raw_data(), out->raw_data(), out->num_elements());
+    WEIR_ASSIGN_OR_RETURN(Dims values, IntElements(indices, "indices"));
+    const int64_t suffix = indices.shape().Slice(axis, rank).num_elements();
+    const int64_t size = static_cast<int64_t>(SizeOf(dtype));
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i] < 0 || values[i] >= depth) continue;
+      const int64_t prefix = static_cast<int64_t>(i) / suffix, rest = static_cast<int64_t>(i) % suffix;
+      const int64_t at = (prefix * depth + values[i]) * suffix + rest;
+      CopyElements(dtype, on.raw_data(), static_cast<char*>(out->raw_data()) + at * size, 1);
+    }
+    return OkStatus();
+  }
+
+ private:
+  int64_t axis_ = -1;
+};
+
+}  // namespace
+
+void RegisterWhereKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("Where").Types("T", WhereTypes{}), MakeKernel<WhereKernel>);
+}
+
+void RegisterOneHotKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("OneHot").Types("TI", TypeList<uint8_t, int8_t, int32_t, int64_t>{}),
+               MakeKernel<OneHotKernel>);
+}
+
+}  // namespace weir
