@@ -20,6 +20,14 @@ void RegisterMathKernels(KernelRegistry& registry) {
   RegisterAddNKernels(registry);
   RegisterSpecialFunctionKernels(registry);
   RegisterBesselKernels(registry);
+  RegisterReductionKernels(registry);
+  RegisterMatMulKernels(registry);
+  RegisterArgMaxKernels(registry);
+  RegisterScanKernels(registry);
+  RegisterSegmentKernels(registry);
+  RegisterHistogramKernels(registry);
+  RegisterCrossKernels(registry);
+  RegisterTopKKernels(registry);
 }
 
 }  // namespace weir

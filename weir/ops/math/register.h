@@ -26,6 +26,14 @@ void RegisterSelectKernels(KernelRegistry& registry);
 void RegisterAddNKernels(KernelRegistry& registry);
 void RegisterSpecialFunctionKernels(KernelRegistry& registry);
 void RegisterBesselKernels(KernelRegistry& registry);
+void RegisterReductionKernels(KernelRegistry& registry);
+void RegisterMatMulKernels(KernelRegistry& registry);
+void RegisterArgMaxKernels(KernelRegistry& registry);
+void RegisterScanKernels(KernelRegistry& registry);
+void RegisterSegmentKernels(KernelRegistry& registry);
+void RegisterHistogramKernels(KernelRegistry& registry);
+void RegisterCrossKernels(KernelRegistry& registry);
+void RegisterTopKKernels(KernelRegistry& registry);
 
 }  // namespace weir
 

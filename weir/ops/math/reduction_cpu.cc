@@ -1,0 +1,237 @@
+// Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any.
+#include <cmath>
+#include <limits>
+
+#include "weir/device/cpu/arithmetic.h"
+#include "weir/ops/math/reduction.h"
+#include "weir/ops/math/register.h"
+
+namespace weir {
+namespace {
+
+// An operation has: Start<A>(), Take(A, x), Merge(A, A), Finish<A>(A, count).
+struct SumOp {
+  static constexpr bool kKeepsSingle = true;
+  template <typename A>
+  static A Start() {
+    return A(0);
+  }
+  template <typename A>
+  static A Take(A a, A x) {
+    return WrapAdd(a, x);
+  }
+  template <typename A>
+  static A Merge(A a, A b) {
+    return WrapAdd(a, b);
+  }
+  template <typename A>
+  static A Finish(A a, int64_t) {
+    return a;
+  }
+};
+
+struct MeanOp : SumOp {
+  template <typename A>
+  static A Finish(A a, int64_t count) {
+    if constexpr (std::is_integral_v<A>) {
+      // The count may not fit the type; in 64 bits it does.
+      using Wide = std::conditional_t<std::is_signed_v<A>, int64_t, uint64_t>;
+      return count == 0 ? A(0) : static_cast<A>(static_cast<Wide>(a) / static_cast<Wide>(count));
+    } else if constexpr (kIsComplex<A>) {
+      return a / static_cast<typename A::value_type>(count);
+    } else {
+      return a / static_cast<A>(count);
+    }
+  }
+};
+
+struct ProdOp {
+  static constexpr bool kKeepsSingle = true;
+  template <typename A>
+  static A Start() {
+    return A(1);
+  }
+  template <typename A>
+  static A Take(A a, A x) {
+    return WrapMul(a, x);
+  }
+  template <typename A>
+  static A Merge(A a, A b) {
+    return WrapMul(a, b);
+  }
+  template <typename A>
+  static A Finish(A a, int64_t) {
+    return a;
+  }
+};
+
+struct MaxOp {
+  static constexpr bool kKeepsSingle = true;
+  template <typename A>
+  static A Start() {
+    if constexpr (std::is_floating_point_v<A>) {
+      return -std::numeric_limits<A>::infinity();
+    } else {
+      return std::numeric_limits<A>::lowest();
+    }
+  }
+  template <typename A>
+  static A Take(A a, A x) {
+    return a > x || a != a ? a : x;
+  }
+  template <typename A>
+  static A Merge(A a, A b) {
+    return Take(a, b);
+  }
+  template <typename A>
+  static A Finish(A a, int64_t) {
+    return a;
+  }
+};
+
+struct MinOp {
+  static constexpr bool kKeepsSingle = true;
+  template <typename A>
+  static A Start() {
+    if constexpr (std::is_floating_point_v<A>) {
+      return std::numeric_limits<A>::infinity();
+    } else {
+      return std::numeric_limits<A>::max();
+    }
+  }
+  template <typename A>
+  static A Take(A a, A x) {
+    return a < x || a != a ? a : x;
+  }
+  template <typename A>
+  static A Merge(A a, A b) {
+    return Take(a, b);
+  }
+  template <typename A>
+  static A Finish(A a, int64_t) {
+    return a;
+  }
+};
+
+struct NormOp {
+  static constexpr bool kKeepsSingle = false;
+  template <typename A>
+  static A Start() {
+    return A(0);
+  }
+  template <typename A>
+  static A Take(A a, A x) {
+    if constexpr (kIsComplex<A>) {
+      return a + A(std::norm(x), 0);
+    } else {
+      return WrapAdd(a, WrapMul(x, x));
+    }
+  }
+  template <typename A>
+  static A Merge(A a, A b) {
+    return WrapAdd(a, b);
+  }
+  template <typename A>
+  static A Finish(A a, int64_t) {
+    if constexpr (std::is_integral_v<A>) {
+      return static_cast<A>(std::sqrt(static_cast<double>(a)));
+    } else {
+      return std::sqrt(a);
+    }
+  }
+};
+
+struct AllOp {
+  static constexpr bool kKeepsSingle = true;
+  template <typename A>
+  static A Start() {
+    return true;
+  }
+  static bool Take(bool a, bool x) { return a & x; }
+  static bool Merge(bool a, bool b) { return a & b; }
+  static bool Finish(bool a, int64_t) { return a; }
+};
+
+struct AnyOp {
+  static constexpr bool kKeepsSingle = true;
+  template <typename A>
+  static A Start() {
+    return false;
+  }
+  static bool Take(bool a, bool x) { return a | x; }
+  static bool Merge(bool a, bool b) { return a | b; }
+  static bool Finish(bool a, int64_t) { return a; }
+};
+
+template <typename Op, typename T>
+struct Loops {
+  using A = ComputeType<T>;
+  static void Start(void* accumulators, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) static_cast<A*>(accumulators)[i] = Op::template Start<A>();
+  }
+  // Eight partial results, so that the compiler can use vectors; halves of a long run apart, so that a sum of floats
+  // loses little.
+  static A Reduce(const T* from, int64_t n) {
+    if (n > 1024) {
+      const int64_t half = n / 16 * 8;
+      return Op::Merge(Reduce(from, half), Reduce(from + half, n - half));
+    }
+    A part[8];
+    for (A& p : part) p = Op::template Start<A>();
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+      for (int k = 0; k < 8; ++k) part[k] = Op::Take(part[k], Widen(from[i + k]));
+    }
+    for (; i < n; ++i) part[i % 8] = Op::Take(part[i % 8], Widen(from[i]));
+    for (int k = 0; k < 4; ++k) part[k] = Op::Merge(part[k], part[k + 4]);
+    return Op::Merge(Op::Merge(part[0], part[2]), Op::Merge(part[1], part[3]));
+  }
+  static void TakeRun(const void* x, int64_t n, void* accumulator) {
+    const T* from = static_cast<const T*>(x);
+    A* to = static_cast<A*>(accumulator);
+    if (n >= 16) {
+      *to = Op::Merge(*to, Reduce(from, n));
+    } else {
+      for (int64_t i = 0; i < n; ++i) *to = Op::Take(*to, Widen(from[i]));
+    }
+  }
+  static void TakeRows(const void* x, int64_t n, void* accumulators) {
+    const T* from = static_cast<const T*>(x);
+    A* to = static_cast<A*>(accumulators);
+    for (int64_t i = 0; i < n; ++i) to[i] = Op::Take(to[i], Widen(from[i]));
+  }
+  static void Merge(const void* other, void* accumulator) {
+    A* to = static_cast<A*>(accumulator);
+    *to = Op::Merge(*to, *static_cast<const A*>(other));
+  }
+  static void Finish(const void* accumulators, void* out, int64_t n, int64_t count) {
+    for (int64_t i = 0; i < n; ++i) {
+      static_cast<T*>(out)[i] = static_cast<T>(Op::Finish(static_cast<const A*>(accumulators)[i], count));
+    }
+  }
+  static constexpr ReductionLoops kTable = {kDTypeOf<T>, sizeof(A), Start,  TakeRun,
+                                            TakeRows,    Merge,     Finish, Op::kKeepsSingle};
+};
+
+template <typename Op, typename... Ts>
+inline constexpr ReductionLoops kReductionTable[] = {Loops<Op, Ts>::kTable...};
+
+template <typename Op, typename... Ts>
+void Add(KernelRegistry& registry, std::string_view op, TypeList<Ts...>) {
+  RegisterReduction(registry, op, kReductionTable<Op, Ts...>);
+}
+
+}  // namespace
+
+void RegisterReductionKernels(KernelRegistry& registry) {
+  Add<SumOp>(registry, "Sum", NumberTypes{});
+  Add<MeanOp>(registry, "Mean", NumberTypes{});
+  Add<ProdOp>(registry, "Prod", NumberTypes{});
+  Add<MaxOp>(registry, "Max", RealTypes{});
+  Add<MinOp>(registry, "Min", RealTypes{});
+  Add<NormOp>(registry, "EuclideanNorm", NumberTypes{});
+  Add<AllOp>(registry, "All", TypeList<bool>{});
+  Add<AnyOp>(registry, "Any", TypeList<bool>{});
+}
+
+}  // namespace weir

@@ -1,0 +1,88 @@
+// The largest entries of each row.
+#include <algorithm>
+#include <numeric>
+
+#include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/index_input.h"
+#include "weir/framework/kernel_registry.h"
+#include "weir/ops/math/register.h"
+
+namespace weir {
+namespace {
+
+class TopKKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<TopKKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->sorted_, init.Attr<bool>("sorted"));
+    if (init.HasAttr("k")) {
+      WEIR_ASSIGN_OR_RETURN(kernel->k_, init.Attr<int64_t>("k"));
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+  Status Compute(KernelContext& ctx) override {
+    const Tensor x = ctx.input(0);
+    int64_t k = k_;
+    if (ctx.num_inputs() == 2) {
+      if (!ctx.input(1).shape().IsScalar()) {
+        return InvalidArgument("k must be scalar, got shape ", ctx.input(1).shape().ToString());
+      }
+      WEIR_ASSIGN_OR_RETURN(k, IntScalar(ctx.input(1), "k"));
+    }
+    if (k < 0) return InvalidArgument("Need k >= 0, got ", k);
+    if (x.rank() < 1) return InvalidArgument("input must be >= 1-D, got shape ", x.shape().ToString());
+    const int64_t columns = x.dim(x.rank() - 1);
+    if (columns < k) return InvalidArgument("input must have at least k columns. Had ", columns, ", needed ", k);
+    Shape shape = x.shape();
+    WEIR_RETURN_IF_ERROR(shape.SetDim(x.rank() - 1, k));
+    WEIR_ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(0, shape));
+    WEIR_ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(1, shape));
+    if (shape.num_elements() == 0) return OkStatus();
+    const int64_t rows = x.num_elements() / columns;
+    DispatchDType(x.dtype(), RealTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      ctx.ParallelFor(rows, 10.0 * columns, [&](int64_t begin, int64_t end) {
+        std::vector<int64_t> order(columns);
+        for (int64_t row = begin; row < end; ++row) {
+          const T* from = x.data<T>() + row * columns;
+          std::iota(order.begin(), order.end(), int64_t{0});
+          // Larger first, then lower index; NaN behind everything.
+          auto before = [&](int64_t i, int64_t j) {
+            auto a = Widen(from[i]), b = Widen(from[j]);
+            bool a_nan = a != a, b_nan = b != b;
+            if (a_nan != b_nan) return b_nan;
+            if (a > b) return true;
+            if (b > a) return false;
+            return i < j;
+          };
+          std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+          for (int64_t i = 0; i < k; ++i) {
+            values->data<T>()[row * k + i] = from[order[i]];
+            WriteIndex(*indices, row * k + i, order[i]);
+          }
+        }
+      });
+    });
+    return OkStatus();
+  }
+
+ private:
+  static void WriteIndex(Tensor& indices, int64_t at, int64_t value) {
+    DispatchDType(indices.dtype(), TypeList<int32_t, int64_t, int16_t>{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      indices.data<T>()[at] = static_cast<T>(value);
+    });
+  }
+
+  bool sorted_ = true;
+  int64_t k_ = 0;
+};
+
+}  // namespace
+
+void RegisterTopKKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("TopKV2").Types("T", RealTypes{}), MakeKernel<TopKKernel>);
+  registry.Add(KernelBuilder("TopK").Types("T", RealTypes{}), MakeKernel<TopKKernel>);
+}
+
+}  // namespace weir
