@@ -96,7 +96,8 @@ StatusOr<SolvedSlice> SolveStridedSlice(const Shape& shape, const Tensor& begin,
     };
     int64_t first, count;
     if (spec.shrink[d]) {
-      first = spec.begin_masked[d] ? 0 : spec.begin[d] < 0 ? size + spec.begin[d] : spec.begin[d];
+      // A single index counts even if its begin is masked.
+      first = spec.begin[d] < 0 ? size + spec.begin[d] : spec.begin[d];
       if (first < 0 || first >= size) {
         return InvalidArgument("slice index ", spec.begin[d], " of dimension ", d, " out of bounds.");
       }

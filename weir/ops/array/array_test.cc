@@ -100,6 +100,8 @@ TEST_F(ArrayTest, Slices) {
   Expect(c.Attr("ellipsis_mask", 1).Attr("new_axis_mask", 2), TensorOf<F>({2, 1, 1}, {2, 5}));
   auto d = strided(Ints({5}), Ints({6}), Ints({1}));
   ExpectError(d.Attr("shrink_axis_mask", 1), "slice index 5 of dimension 0 out of bounds.");
+  auto masked = strided(Ints({1}), Ints({0}), Ints({1}));
+  Expect(masked.Attr("shrink_axis_mask", 1).Attr("begin_mask", 1), Tensor::Vector<F>({4, 5, 6}));
   auto e = strided(Ints({0}), Ints({6}), Ints({0}));
   ExpectError(e, "strides[0] must be non-zero");
   Expect(run("StridedSliceGrad")

@@ -13,7 +13,7 @@ struct Padding {
   int64_t before;
   int64_t after;
 };
-using Paddings = absl::InlinedVector<Padding, 8>;
+using Paddings = std::vector<Padding>;
 
 StatusOr<Paddings> ReadPaddings(const Tensor& input, const Shape& shape) {
   if (!input.shape().IsMatrix() || input.dim(1) != 2) {

@@ -1,4 +1,5 @@
-// Gradients of unary functions in terms of their value y and the gradient dy of it. They do not broadcast.
+// Gradients of unary functions in terms of their value y and the gradient dy of it. They do not broadcast. Of complex
+// values SigmoidGrad and TanhGrad leave the conjugation to their caller.
 #include <cmath>
 
 #include "weir/device/cpu/elementwise.h"
@@ -19,7 +20,6 @@ T Conj(T x) {
 struct SigmoidGradOp {
   template <typename T>
   static T Do(T y, T dy) {
-    y = Conj(y);
     return dy * y * (T(1) - y);
   }
 };
@@ -27,7 +27,6 @@ struct SigmoidGradOp {
 struct TanhGradOp {
   template <typename T>
   static T Do(T y, T dy) {
-    y = Conj(y);
     return dy * (T(1) - y * y);
   }
 };

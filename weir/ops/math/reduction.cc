@@ -192,10 +192,10 @@ StatusOr<std::vector<bool>> ReducedAxes(const Tensor& axes, int rank) {
 }
 
 void RegisterReduction(KernelRegistry& registry, std::string_view op, std::span<const ReductionLoops> table) {
-  KernelDef def;
+  KernelEntry def;
   def.op = op;
   if (table.size() > 1) {
-    KernelDef::Constraint constraint{"T", {}};
+    KernelEntry::Constraint constraint{"T", {}};
     for (const ReductionLoops& loops : table) constraint.types.push_back(loops.dtype);
     def.constraints.push_back(std::move(constraint));
   }

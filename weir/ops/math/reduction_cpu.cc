@@ -34,15 +34,23 @@ struct MeanOp : SumOp {
   template <typename A>
   static A Finish(A a, int64_t count) {
     if constexpr (std::is_integral_v<A>) {
-      // The count may not fit the type; in 64 bits it does.
-      using Wide = std::conditional_t<std::is_signed_v<A>, int64_t, uint64_t>;
-      return count == 0 ? A(0) : static_cast<A>(static_cast<Wide>(a) / static_cast<Wide>(count));
+      return count == 0 ? A(0) : a / static_cast<A>(count);
     } else if constexpr (kIsComplex<A>) {
-      return a / static_cast<typename A::value_type>(count);
+      return count == 0 ? A(0) : a / static_cast<typename A::value_type>(count);
     } else {
       return a / static_cast<A>(count);
     }
   }
+};
+
+// Means of integers are added up in 64 bits.
+template <typename Op, typename T>
+struct AccumulatorOf {
+  using type = ComputeType<T>;
+};
+template <typename T>
+requires(std::is_integral_v<T>) struct AccumulatorOf<MeanOp, T> {
+  using type = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
 };
 
 struct ProdOp {
@@ -165,7 +173,7 @@ struct AnyOp {
 
 template <typename Op, typename T>
 struct Loops {
-  using A = ComputeType<T>;
+  using A = typename AccumulatorOf<Op, T>::type;
   static void Start(void* accumulators, int64_t n) {
     for (int64_t i = 0; i < n; ++i) static_cast<A*>(accumulators)[i] = Op::template Start<A>();
   }
@@ -180,9 +188,9 @@ struct Loops {
     for (A& p : part) p = Op::template Start<A>();
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {
-      for (int k = 0; k < 8; ++k) part[k] = Op::Take(part[k], Widen(from[i + k]));
+      for (int k = 0; k < 8; ++k) part[k] = Op::Take(part[k], static_cast<A>(Widen(from[i + k])));
     }
-    for (; i < n; ++i) part[i % 8] = Op::Take(part[i % 8], Widen(from[i]));
+    for (; i < n; ++i) part[i % 8] = Op::Take(part[i % 8], static_cast<A>(Widen(from[i])));
     for (int k = 0; k < 4; ++k) part[k] = Op::Merge(part[k], part[k + 4]);
     return Op::Merge(Op::Merge(part[0], part[2]), Op::Merge(part[1], part[3]));
   }
@@ -192,13 +200,13 @@ struct Loops {
     if (n >= 16) {
       *to = Op::Merge(*to, Reduce(from, n));
     } else {
-      for (int64_t i = 0; i < n; ++i) *to = Op::Take(*to, Widen(from[i]));
+      for (int64_t i = 0; i < n; ++i) *to = Op::Take(*to, static_cast<A>(Widen(from[i])));
     }
   }
   static void TakeRows(const void* x, int64_t n, void* accumulators) {
     const T* from = static_cast<const T*>(x);
     A* to = static_cast<A*>(accumulators);
-    for (int64_t i = 0; i < n; ++i) to[i] = Op::Take(to[i], Widen(from[i]));
+    for (int64_t i = 0; i < n; ++i) to[i] = Op::Take(to[i], static_cast<A>(Widen(from[i])));
   }
   static void Merge(const void* other, void* accumulator) {
     A* to = static_cast<A*>(accumulator);

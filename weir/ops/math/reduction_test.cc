@@ -57,6 +57,7 @@ TEST_F(ReductionTest, OverNothing) {
 TEST_F(ReductionTest, SpecialValues) {
   Expect(run("Max").Input(Tensor::Vector<F>({1, kNaN, 2})).Input(Ints({0})), Tensor::Scalar<F>(kNaN));
   Expect(run("Mean").Input(Ints({-1, -2})).Input(Ints({0})), Tensor::Scalar<I>(-1));
+  Expect(run("Mean").Input(Tensor::Vector<uint8_t>({200, 100})).Input(Ints({0})), Tensor::Scalar<uint8_t>(150));
   Expect(run("EuclideanNorm").Input(Tensor::Vector<F>({3, -4})).Input(Ints({0})), Tensor::Scalar<F>(5));
   Expect(run("EuclideanNorm").Input(Tensor::Vector<F>({-4})).Input(Ints({0})), Tensor::Scalar<F>(4));
 }
@@ -99,6 +100,9 @@ TEST_F(ReductionTest, Segments) {
       Tensor::Vector<F>({0, 5}));
   Expect(run("UnsortedSegmentMax").Input(Tensor::Vector<F>({1})).Input(Ints({1})).Input(Tensor::Scalar<I>(2)),
          Tensor::Vector<F>({std::numeric_limits<float>::lowest(), 1}));
+  Expect(
+      run("UnsortedSegmentMin").Input(NumbersOf(DType::kHalf, {1}, {1})).Input(Ints({1})).Input(Tensor::Scalar<I>(2)),
+      NumbersOf(DType::kHalf, {2}, {65504, 1}));
   ExpectError(run("UnsortedSegmentSum").Input(Tensor::Vector<F>({1})).Input(Ints({2})).Input(Tensor::Scalar<I>(2)),
               "segment_ids[0] = 2 is out of range [0, 2)");
 }

@@ -12,12 +12,22 @@ namespace {
 
 enum class SegmentOp { kSum, kMean, kProd, kMax, kMin };
 
-template <typename A>
+// The largest finite value of T.
+template <typename T>
+ComputeType<T> Highest() {
+  if constexpr (kIsSmallFloat<T>) {
+    return Widen(T::FromBits(std::is_same_v<T, Half> ? 0x7bff : 0x7f7f));
+  } else {
+    return std::numeric_limits<T>::max();
+  }
+}
+
+template <typename T, typename A>
 A StartValue(SegmentOp op) {
   if constexpr (!kIsComplex<A>) {
     // An empty segment of UnsortedSegmentMax is the lowest finite value.
-    if (op == SegmentOp::kMax) return std::numeric_limits<A>::lowest();
-    if (op == SegmentOp::kMin) return std::numeric_limits<A>::max();
+    if (op == SegmentOp::kMax) return std::is_integral_v<T> ? std::numeric_limits<A>::lowest() : A(-Highest<T>());
+    if (op == SegmentOp::kMin) return Highest<T>();
   }
   return op == SegmentOp::kProd ? A(1) : A(0);
 }
@@ -56,7 +66,7 @@ template <typename T>
 void Combine(SegmentOp op, const T* data, const Dims& ids, int64_t inner, int64_t segments, bool gaps_are_zero,
              T* out) {
   using A = ComputeType<T>;
-  std::vector<A> sums(segments * inner, StartValue<A>(op));
+  std::vector<A> sums(segments * inner, StartValue<T, A>(op));
   std::vector<int64_t> counts(segments, 0);
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0) continue;
