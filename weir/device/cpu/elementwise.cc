@@ -116,11 +116,21 @@ Status RunUnary(KernelContext& ctx, UnaryLoop loop, double cost_ns) {
 Status RunBinary(KernelContext& ctx, BinaryLoop loop, const ElementwiseOptions& options) {
   const Tensor& a = ctx.input(0);
   const Tensor& b = ctx.input(1);
-  const int64_t a_count = a.num_elements(), b_count = b.num_elements();
-  const bool same = a.shape() == b.shape();
+  const Shape &a_shape = a.shape(), &b_shape = b.shape();
+  if (a_shape.rank() == 0 && b_shape.rank() == 0 && options.check == nullptr) {
+    // Loop counters and learning rates: nothing to plan, and often nothing to allocate.
+    Slot& slot = ctx.input_slot(0);
+    if (slot.tensor.unique() && slot.tensor.dtype() == ctx.output_type(0)) {
+      loop(slot.tensor.raw_data(), b.raw_data(), slot.tensor.raw_data(), 1, 1, 1);
+      ctx.output_slot(0).tensor = std::move(slot.tensor);
+      return OkStatus();
+    }
+  }
+  const int64_t a_count = a_shape.num_elements(), b_count = b_shape.num_elements();
+  const bool same = a_shape == b_shape;
   // A single element of no higher rank than the other operand is simply repeated.
-  const bool b_single = b_count == 1 && b.rank() <= a.rank();
-  const bool a_single = a_count == 1 && a.rank() <= b.rank();
+  const bool b_single = b_count == 1 && b_shape.rank() <= a_shape.rank();
+  const bool a_single = a_count == 1 && a_shape.rank() <= b_shape.rank();
   if (!same && !a_single && !b_single) return RunBroadcast(ctx, loop, options);
   const int a_step = same || b_single ? 1 : 0;
   const int b_step = same || !b_single ? 1 : 0;
@@ -133,7 +143,7 @@ Status RunBinary(KernelContext& ctx, BinaryLoop loop, const ElementwiseOptions& 
   // An operand whose memory is not taken over stays in its slot, so both stay readable.
   const int candidates[2] = {a_step ? 0 : 1, 1};
   WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocateOutput(std::span<const int>(candidates, same ? 2 : 1), 0,
-                                                                  a_step ? a.shape() : b.shape()));
+                                                                  a_step ? a_shape : b_shape));
   char* to = static_cast<char*>(out->raw_data());
   if (n < kInlineElements) {
     loop(a_data, b_data, to, n, a_step, b_step);
