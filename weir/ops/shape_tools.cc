@@ -106,7 +106,7 @@ StatusOr<int64_t> ProductOfDims(const PartialShape& shape, int begin, int end) {
   return product;
 }
 
-StatusOr<PartialShape> MergeShapes(const PartialShape& a, const PartialShape& b) {
+StatusOr<PartialShape> UnifyShapes(const PartialShape& a, const PartialShape& b) {
   if (!a.has_rank()) return b;
   if (!b.has_rank()) return a;
   if (a.rank() != b.rank()) return InvalidArgument("Shapes must be equal rank, but are ", a.rank(), " and ", b.rank());

@@ -29,7 +29,7 @@ StatusOr<int64_t> MultiplyDims(int64_t a, int64_t b);
 StatusOr<int64_t> ProductOfDims(const PartialShape& shape, int begin, int end);
 
 // What both shapes say; the error is TensorFlow's.
-StatusOr<PartialShape> MergeShapes(const PartialShape& a, const PartialShape& b);
+StatusOr<PartialShape> UnifyShapes(const PartialShape& a, const PartialShape& b);
 
 // Dimensions [begin, end) of a shape of known rank, and two shapes one after the other (unknown if either is).
 PartialShape SubShape(const PartialShape& shape, int begin, int end);

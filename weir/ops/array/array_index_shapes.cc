@@ -332,7 +332,7 @@ Status DiagPart(ShapeContext& ctx) {
   if (!in.has_rank()) return OkStatus();
   if (in.rank() % 2 != 0) return InvalidArgument("Input must have even and non-zero rank, input rank is ", in.rank());
   int half = in.rank() / 2;
-  WEIR_ASSIGN_OR_RETURN(PartialShape out, MergeShapes(SubShape(in, 0, half), SubShape(in, half, in.rank())));
+  WEIR_ASSIGN_OR_RETURN(PartialShape out, UnifyShapes(SubShape(in, 0, half), SubShape(in, half, in.rank())));
   ctx.set_output(0, std::move(out));
   return OkStatus();
 }
@@ -360,7 +360,7 @@ Status DynamicPartition(ShapeContext& ctx) {
   const PartialShape &data = ctx.input(0), &parts = ctx.input(1);
   if (!data.has_rank() || !parts.has_rank()) return OkStatus();
   if (parts.rank() > data.rank()) return InvalidArgument("data.shape must start with partitions.shape");
-  WEIR_RETURN_IF_ERROR(MergeShapes(SubShape(data, 0, parts.rank()), parts).status());
+  WEIR_RETURN_IF_ERROR(UnifyShapes(SubShape(data, 0, parts.rank()), parts).status());
   PartialShape out = ConcatShapes(PartialShape{kUnknown}, SubShape(data, parts.rank(), data.rank()));
   for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, out);
   return OkStatus();
@@ -373,7 +373,7 @@ Status DynamicStitch(ShapeContext& ctx) {
     const PartialShape &indices = ctx.input(i), &data = ctx.input(n + i);
     if (!indices.has_rank() || !data.has_rank()) continue;
     if (indices.rank() > data.rank()) return InvalidArgument("data[", i, "].shape must start with indices.shape");
-    WEIR_ASSIGN_OR_RETURN(rest, MergeShapes(rest, SubShape(data, indices.rank(), data.rank())));
+    WEIR_ASSIGN_OR_RETURN(rest, UnifyShapes(rest, SubShape(data, indices.rank(), data.rank())));
   }
   ctx.set_output(0, ConcatShapes(PartialShape{kUnknown}, rest));
   return OkStatus();
@@ -382,7 +382,7 @@ Status DynamicStitch(ShapeContext& ctx) {
 Status EnsureShape(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.Attr<PartialShape>("shape"));
   ctx.outputs()[0] = ctx.input_tensor(0);
-  WEIR_ASSIGN_OR_RETURN(ctx.outputs()[0].shape, MergeShapes(ctx.input(0), shape));
+  WEIR_ASSIGN_OR_RETURN(ctx.outputs()[0].shape, UnifyShapes(ctx.input(0), shape));
   return OkStatus();
 }
 

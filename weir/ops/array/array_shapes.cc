@@ -22,7 +22,7 @@ Status Identity(ShapeContext& ctx) {
 
 Status PlaceholderWithDefault(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.Attr<PartialShape>("shape"));
-  WEIR_RETURN_IF_ERROR(MergeShapes(ctx.input(0), shape).status());
+  WEIR_RETURN_IF_ERROR(UnifyShapes(ctx.input(0), shape).status());
   ctx.set_output(0, std::move(shape));
   return OkStatus();
 }
@@ -123,7 +123,7 @@ Status ConcatInputs(ShapeContext& ctx, int first, int end, int axis_input) {
     PartialShape in = ctx.input(i).has_rank() ? ctx.input(i) : PartialShape::UnknownOfRank(rank);
     WEIR_ASSIGN_OR_RETURN(sum, AddDims(sum, in.dim(at)));
     in.set_dim(at, kUnknown);
-    WEIR_ASSIGN_OR_RETURN(out, MergeShapes(out, in));
+    WEIR_ASSIGN_OR_RETURN(out, UnifyShapes(out, in));
   }
   out.set_dim(at, sum);
   ctx.set_output(0, std::move(out));
@@ -148,7 +148,7 @@ Status ConcatOffset(ShapeContext& ctx) {
 Status Pack(ShapeContext& ctx) {
   PartialShape in;
   for (int i = 0; i < ctx.num_inputs(); ++i) {
-    StatusOr<PartialShape> merged = MergeShapes(in, ctx.input(i));
+    StatusOr<PartialShape> merged = UnifyShapes(in, ctx.input(i));
     if (!merged.ok()) {
       return Annotate(merged.status(), "", Cat("\n\tFrom merging shape ", i - 1, " with other shapes."));
     }

@@ -82,7 +82,7 @@ Status BatchMatMul(ShapeContext& ctx) {
   WEIR_RETURN_IF_ERROR(MergeDims(a.dim(adj_x ? ra - 2 : ra - 1), b.dim(adj_y ? rb - 1 : rb - 2)).status());
   PartialShape batch_a = SubShape(a, 0, ra - 2), batch_b = SubShape(b, 0, rb - 2), out;
   if (ctx.schema().name == "BatchMatMul") {
-    WEIR_ASSIGN_OR_RETURN(out, MergeShapes(batch_a, batch_b));
+    WEIR_ASSIGN_OR_RETURN(out, UnifyShapes(batch_a, batch_b));
   } else {
     WEIR_ASSIGN_OR_RETURN(out, BroadcastShapes(batch_a, batch_b));
   }
@@ -157,11 +157,11 @@ Status ArgReduction(ShapeContext& ctx) {
 }
 
 Status Select(ShapeContext& ctx) {
-  StatusOr<PartialShape> out = MergeShapes(ctx.input(1), ctx.input(2));
+  StatusOr<PartialShape> out = UnifyShapes(ctx.input(1), ctx.input(2));
   if (!out.ok()) return out.status();
   const PartialShape& condition = ctx.input(0);
   // A scalar picks all, a vector picks rows, else the shapes are equal.
-  if (condition.rank() > 1 && out->has_rank()) WEIR_RETURN_IF_ERROR(MergeShapes(condition, *out).status());
+  if (condition.rank() > 1 && out->has_rank()) WEIR_RETURN_IF_ERROR(UnifyShapes(condition, *out).status());
   if (condition.rank() == 1 && out->rank() >= 1)
     WEIR_RETURN_IF_ERROR(MergeDims(condition.dim(0), out->dim(0)).status());
   ctx.set_output(0, *std::move(out));
@@ -242,7 +242,7 @@ Status UnsortedSegment(ShapeContext& ctx) {
   if (ids.rank() > data.rank()) {
     return InvalidArgument("Shape must be at least rank ", ids.rank(), " but is rank ", data.rank());
   }
-  WEIR_RETURN_IF_ERROR(MergeShapes(SubShape(data, 0, ids.rank()), ids).status());
+  WEIR_RETURN_IF_ERROR(UnifyShapes(SubShape(data, 0, ids.rank()), ids).status());
   std::optional<int64_t> count = ctx.InputAsInt(2);
   if (count && *count < 0) return InvalidArgument("num_segments must be >= 0, but is ", *count);
   PartialShape out{count.value_or(kUnknown)};

@@ -28,7 +28,7 @@ Status ListFromTensor(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape tensor, ctx.WithRankAtLeast(0, 1));
   WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(1));
   if (tensor.has_rank()) {
-    WEIR_ASSIGN_OR_RETURN(shape, MergeShapes(shape, SubShape(tensor, 1, tensor.rank())));
+    WEIR_ASSIGN_OR_RETURN(shape, UnifyShapes(shape, SubShape(tensor, 1, tensor.rank())));
   }
   ctx.set_output_handle_data(0, HandleData{{dtype, std::move(shape)}});
   return OkStatus();
@@ -44,21 +44,21 @@ Status SameList(ShapeContext& ctx) {
 Status ListPopBack(ShapeContext& ctx) {
   WEIR_RETURN_IF_ERROR(SameList(ctx));
   WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(1));
-  WEIR_ASSIGN_OR_RETURN(PartialShape merged, MergeShapes(shape, ElementShape(ctx, 0)));
+  WEIR_ASSIGN_OR_RETURN(PartialShape merged, UnifyShapes(shape, ElementShape(ctx, 0)));
   if (ctx.num_outputs() > 1) ctx.set_output(1, std::move(merged));
   return OkStatus();
 }
 
 Status ListGetItem(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(2));
-  WEIR_ASSIGN_OR_RETURN(PartialShape merged, MergeShapes(shape, ElementShape(ctx, 0)));
+  WEIR_ASSIGN_OR_RETURN(PartialShape merged, UnifyShapes(shape, ElementShape(ctx, 0)));
   ctx.set_output(0, std::move(merged));
   return OkStatus();
 }
 
 Status ListStack(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(1));
-  WEIR_ASSIGN_OR_RETURN(PartialShape merged, MergeShapes(shape, ElementShape(ctx, 0)));
+  WEIR_ASSIGN_OR_RETURN(PartialShape merged, UnifyShapes(shape, ElementShape(ctx, 0)));
   int64_t count = ctx.Attr<int64_t>("num_elements").value_or(kUnknown);
   ctx.set_output(0, ConcatShapes(PartialShape{count < 0 ? kUnknown : count}, merged));
   return OkStatus();
@@ -66,7 +66,7 @@ Status ListStack(ShapeContext& ctx) {
 
 Status ListGather(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(2));
-  WEIR_ASSIGN_OR_RETURN(PartialShape merged, MergeShapes(shape, ElementShape(ctx, 0)));
+  WEIR_ASSIGN_OR_RETURN(PartialShape merged, UnifyShapes(shape, ElementShape(ctx, 0)));
   ctx.set_output(0, ConcatShapes(ctx.input(1), merged));
   return OkStatus();
 }

@@ -76,7 +76,7 @@ Status Assign(ShapeContext& ctx) {
     ctx.set_output(0, ctx.input(1));
     return OkStatus();
   }
-  WEIR_ASSIGN_OR_RETURN(PartialShape out, MergeShapes(ctx.input(0), ctx.input(1)));
+  WEIR_ASSIGN_OR_RETURN(PartialShape out, UnifyShapes(ctx.input(0), ctx.input(1)));
   ctx.set_output(0, std::move(out));
   return OkStatus();
 }
