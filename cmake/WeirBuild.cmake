@@ -24,6 +24,9 @@ if(WEIR_SANITIZE)
   add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
 endif()
+if(WEIR_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 
 add_library(weir_options INTERFACE)
 target_compile_options(weir_options INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare
