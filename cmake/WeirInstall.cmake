@@ -1,0 +1,62 @@
+# The library as others see it, and its CMake package.
+#
+# All rooms but `testing` are one library for the outside, built from the rooms' own objects both as libweir.a and as
+# libweir.so. The package offers them as weir::static and weir::shared; weir::weir is the one that BUILD_SHARED_LIBS asks
+# for (cmake/weirConfig.cmake.in).
+option(WEIR_INSTALL "Build the installable libraries" ${PROJECT_IS_TOP_LEVEL})
+if(NOT WEIR_INSTALL OR WEIR_SANITIZE)
+  return()
+endif()
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(objects)
+set(public_libraries)   # what public headers include
+set(private_libraries)
+get_property(rooms GLOBAL PROPERTY WEIR_ROOMS)
+list(REMOVE_ITEM rooms weir_testing)
+foreach(room IN LISTS rooms)
+  get_target_property(type ${room} TYPE)
+  if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    list(APPEND objects $<TARGET_OBJECTS:${room}>)
+  endif()
+  get_target_property(libraries ${room} INTERFACE_LINK_LIBRARIES)
+  foreach(library IN LISTS libraries)
+    if(library MATCHES "^(absl|Threads)::")
+      list(APPEND public_libraries ${library})
+    elseif(NOT library MATCHES "^weir_")
+      list(APPEND private_libraries ${library})
+    endif()
+  endforeach()
+endforeach()
+list(REMOVE_DUPLICATES public_libraries)
+list(REMOVE_DUPLICATES private_libraries)
+
+foreach(kind static shared)
+  string(TOUPPER ${kind} library_type)
+  add_library(weir_${kind}_library ${library_type} ${objects})
+  set_target_properties(weir_${kind}_library PROPERTIES
+    OUTPUT_NAME weir EXPORT_NAME ${kind} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    LINKER_LANGUAGE CXX)
+  target_compile_features(weir_${kind}_library PUBLIC cxx_std_20)
+  target_include_directories(weir_${kind}_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(weir_${kind}_library PUBLIC ${public_libraries} PRIVATE ${private_libraries})
+  install(TARGETS weir_${kind}_library EXPORT weir_${kind})
+  install(EXPORT weir_${kind} FILE weir_${kind}.cmake NAMESPACE weir::
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
+endforeach()
+
+# Public headers. What is left out here may include protobuf and gRPC (scripts/check_layers).
+install(DIRECTORY weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
+        PATTERN "*.h"
+        PATTERN "*_impl.h" EXCLUDE PATTERN "*_internal.h" EXCLUDE
+        PATTERN "*_testing.h" EXCLUDE PATTERN "*_fixture.h" EXCLUDE PATTERN "testing.h" EXCLUDE
+        PATTERN "weir/cli" EXCLUDE PATTERN "weir/proto" EXCLUDE PATTERN "weir/testing" EXCLUDE)
+if(TARGET weir_program)
+  install(TARGETS weir_program)
+endif()
+configure_package_config_file(cmake/weirConfig.cmake.in weirConfig.cmake
+                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
+write_basic_package_version_file(weirConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/weirConfig.cmake ${PROJECT_BINARY_DIR}/weirConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weir)

@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "weir/distributed/grpc_bytes.h"
+#include "weir/distributed/grpc_bytes_internal.h"
 #include "weir/proto/master.pb.h"
 #include "weir/tensor/tensor_proto.h"
 

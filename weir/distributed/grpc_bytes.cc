@@ -1,4 +1,4 @@
-#include "weir/distributed/grpc_bytes.h"
+#include "weir/distributed/grpc_bytes_internal.h"
 
 #include <grpcpp/support/slice.h>
 

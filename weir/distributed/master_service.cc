@@ -1,4 +1,4 @@
-#include "weir/distributed/master_service.h"
+#include "weir/distributed/master_service_internal.h"
 
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/server_context.h>
@@ -7,7 +7,7 @@
 #include <array>
 #include <optional>
 
-#include "weir/distributed/grpc_bytes.h"
+#include "weir/distributed/grpc_bytes_internal.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "weir/base/logging.h"
 #include "weir/distributed/master.h"
-#include "weir/distributed/master_service.h"
+#include "weir/distributed/master_service_internal.h"
 
 namespace weir {
 namespace {

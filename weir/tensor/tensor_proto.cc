@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "weir/tensor/tensor_fields.h"
+#include "weir/tensor/tensor_fields_internal.h"
 
 namespace weir {
 namespace {

@@ -95,15 +95,6 @@ Dims BroadcastStrides(const Shape& from, const Shape& to) {
   return strides;
 }
 
-void CopyElements(DType dtype, const void* from, void* to, int64_t n) {
-  if (n <= 0) return;
-  if (IsPlain(dtype)) {
-    std::memcpy(to, from, n * SizeOf(dtype));
-  } else {
-    FindCopyRun(dtype)(from, 1, to, 1, n);
-  }
-}
-
 void FillElements(DType dtype, const void* value, void* to, int64_t n) { FindCopyRun(dtype)(value, 0, to, 1, n); }
 
 void StridedCopy(const KernelContext& ctx, DType dtype, std::span<const int64_t> dims, const void* from,

@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "weir/framework/kernel.h"
+#include "weir/tensor/copy_elements.h"
 #include "weir/tensor/tensor.h"
 
 namespace weir {
@@ -19,8 +20,6 @@ Dims DenseStrides(std::span<const int64_t> dims);
 // Strides that repeat an array of shape `from` over the shape `to`. REQUIRES: `from` broadcasts to `to`.
 Dims BroadcastStrides(const Shape& from, const Shape& to);
 
-// n consecutive elements; strings and their like are assigned one by one. Memory must not overlap.
-void CopyElements(DType dtype, const void* from, void* to, int64_t n);
 // n copies of one element.
 void FillElements(DType dtype, const void* value, void* to, int64_t n);
 

@@ -8,7 +8,7 @@ void RegisterStateKernels(KernelRegistry& registry) {
   RegisterVariableHandleKernels(registry);
   RegisterVariableAccessKernels(registry);
   RegisterVariableGatherKernels(registry);
-  RegisterScatterKernels(registry);
+  RegisterVariableScatterKernels(registry);
   RegisterScatterNdKernels(registry);
   RegisterStridedSliceAssignKernels(registry);
   RegisterCounterKernels(registry);

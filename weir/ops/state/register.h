@@ -14,7 +14,7 @@ void RegisterAssignKernels(KernelRegistry& registry);
 void RegisterVariableHandleKernels(KernelRegistry& registry);
 void RegisterVariableAccessKernels(KernelRegistry& registry);
 void RegisterVariableGatherKernels(KernelRegistry& registry);
-void RegisterScatterKernels(KernelRegistry& registry);
+void RegisterVariableScatterKernels(KernelRegistry& registry);
 void RegisterScatterNdKernels(KernelRegistry& registry);
 void RegisterStridedSliceAssignKernels(KernelRegistry& registry);
 void RegisterCounterKernels(KernelRegistry& registry);

@@ -56,7 +56,7 @@ void Register(KernelRegistry& registry, std::string_view name) {
 
 }  // namespace
 
-void RegisterScatterKernels(KernelRegistry& registry) {
+void RegisterVariableScatterKernels(KernelRegistry& registry) {
   Register<state::ScatterOp::kUpdate>(registry, "Update");
   Register<state::ScatterOp::kAdd>(registry, "Add");
   Register<state::ScatterOp::kSub>(registry, "Sub");

@@ -1,6 +1,6 @@
 // gRPC's types beside ours.
-#ifndef WEIR_DISTRIBUTED_GRPC_BYTES_H_
-#define WEIR_DISTRIBUTED_GRPC_BYTES_H_
+#ifndef WEIR_DISTRIBUTED_GRPC_BYTES_INTERNAL_H_
+#define WEIR_DISTRIBUTED_GRPC_BYTES_INTERNAL_H_
 
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
@@ -18,4 +18,4 @@ Status FromGrpcStatus(const grpc::Status& status);
 
 }  // namespace weir
 
-#endif  // WEIR_DISTRIBUTED_GRPC_BYTES_H_
+#endif  // WEIR_DISTRIBUTED_GRPC_BYTES_INTERNAL_H_

@@ -1,7 +1,7 @@
 // The gRPC service /tensorflow.MasterService over a Master. Only files of this folder include this header: it brings
 // gRPC along.
-#ifndef WEIR_DISTRIBUTED_MASTER_SERVICE_H_
-#define WEIR_DISTRIBUTED_MASTER_SERVICE_H_
+#ifndef WEIR_DISTRIBUTED_MASTER_SERVICE_INTERNAL_H_
+#define WEIR_DISTRIBUTED_MASTER_SERVICE_INTERNAL_H_
 
 #include <grpcpp/impl/codegen/service_type.h>
 
@@ -17,4 +17,4 @@ class MasterService final : public grpc::Service {
 
 }  // namespace weir
 
-#endif  // WEIR_DISTRIBUTED_MASTER_SERVICE_H_
+#endif  // WEIR_DISTRIBUTED_MASTER_SERVICE_INTERNAL_H_

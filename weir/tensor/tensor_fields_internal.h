@@ -1,6 +1,6 @@
 // Private to tensor_proto.cc and its neighbours: elements in the typed fields of a TensorProto.
-#ifndef WEIR_TENSOR_TENSOR_FIELDS_H_
-#define WEIR_TENSOR_TENSOR_FIELDS_H_
+#ifndef WEIR_TENSOR_TENSOR_FIELDS_INTERNAL_H_
+#define WEIR_TENSOR_TENSOR_FIELDS_INTERNAL_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -97,4 +97,4 @@ size_t ItemBytes() {
 
 }  // namespace weir::tensor_fields
 
-#endif  // WEIR_TENSOR_TENSOR_FIELDS_H_
+#endif  // WEIR_TENSOR_TENSOR_FIELDS_INTERNAL_H_

@@ -1,0 +1,49 @@
+# Daily commands, each a line over CMake or scripts/. `make help` lists them.
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+JOBS := $(shell nproc)
+# Tests of the source tree and the package say nothing new under a sanitizer.
+SANITIZED_CTEST := ctest --parallel $(JOBS) --output-on-failure --no-tests=error --label-exclude lint
+
+.DEFAULT_GOAL := all
+.PHONY: all test bench asan tsan lint format fuzz install help
+
+all:  ## Build everything into build/release
+	cmake --preset release
+	cmake --build --preset release
+
+test:  ## Set up, check, build and run every test
+	scripts/test
+
+bench: all  ## Measure the engine
+	build/release/bin/weir bench engine
+
+asan:  ## Run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	cmake --preset asan
+	cmake --build --preset asan
+	$(SANITIZED_CTEST) --test-dir build/asan
+
+tsan:  ## Run the tests under ThreadSanitizer
+	cmake --preset tsan
+	cmake --build --preset tsan
+	$(SANITIZED_CTEST) --test-dir build/tsan
+
+lint:  ## Check layering and format
+	scripts/check_layers
+	scripts/check_format
+
+format:  ## Format every C++ file
+	scripts/check_format --fix
+
+fuzz:  ## Mutate GraphDefs for FUZZ_SECONDS
+	cmake --preset fuzz
+	cmake --build --preset fuzz --target graph_def_fuzz
+	mkdir -p build/fuzz/corpus
+	build/fuzz/bin/graph_def_fuzz -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
+	  build/fuzz/corpus tests/fuzz/corpus/graph_def
+
+install: all  ## Install the library, its headers, the CMake package and the program under PREFIX
+	cmake --install build/release --prefix "$(PREFIX)"
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

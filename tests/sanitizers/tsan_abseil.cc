@@ -1,0 +1,170 @@
+// Tells ThreadSanitizer what Debian's Abseil does. That library is built without it, so the order that absl::Mutex and
+// its kin make is invisible and every use of a guarded field would look like a race. The functions below take the place
+// of the library's own in programs built for ThreadSanitizer, call these, and report the order.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+
+extern "C" {
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+}
+
+#define WEIR_TEXT_(x) #x
+#define WEIR_TEXT(x) WEIR_TEXT_(x)
+// The mangled name of absl::<inline namespace>::..., without the leading _Z and qualifiers.
+#define WEIR_ABSL_NAME(qualifier, rest) \
+  Mangled("_ZN" qualifier "4absl", WEIR_TEXT(ABSL_OPTION_INLINE_NAMESPACE_NAME), rest)
+
+namespace {
+
+void Acquire(const void* address) { __tsan_acquire(const_cast<void*>(address)); }
+void Release(const void* address) { __tsan_release(const_cast<void*>(address)); }
+
+std::string Mangled(const char* prefix, const std::string& inline_namespace, const char* rest) {
+  return prefix + std::to_string(inline_namespace.size()) + inline_namespace + rest;
+}
+
+// The library's own function.
+template <typename Function>
+Function* Original(const std::string& name) {
+  void* found = dlsym(RTLD_NEXT, name.c_str());
+  if (found == nullptr) {
+    fprintf(stderr, "Abseil lacks %s\n", name.c_str());
+    abort();
+  }
+  return reinterpret_cast<Function*>(found);
+}
+
+}  // namespace
+
+#define WEIR_ORIGINAL(type, qualifier, rest) \
+  static const auto original = Original<type>(WEIR_ABSL_NAME(qualifier, rest))
+
+namespace absl {
+ABSL_NAMESPACE_BEGIN
+
+void Mutex::Lock() {
+  WEIR_ORIGINAL(void(Mutex*), "", "5Mutex4LockEv");
+  original(this);
+  Acquire(this);
+}
+void Mutex::Unlock() {
+  WEIR_ORIGINAL(void(Mutex*), "", "5Mutex6UnlockEv");
+  Release(this);
+  original(this);
+}
+bool Mutex::TryLock() {
+  WEIR_ORIGINAL(bool(Mutex*), "", "5Mutex7TryLockEv");
+  bool locked = original(this);
+  if (locked) Acquire(this);
+  return locked;
+}
+void Mutex::ReaderLock() {
+  WEIR_ORIGINAL(void(Mutex*), "", "5Mutex10ReaderLockEv");
+  original(this);
+  Acquire(this);
+}
+void Mutex::ReaderUnlock() {
+  WEIR_ORIGINAL(void(Mutex*), "", "5Mutex12ReaderUnlockEv");
+  Release(this);
+  original(this);
+}
+void Mutex::LockWhen(const Condition& condition) {
+  WEIR_ORIGINAL(void(Mutex*, const Condition&), "", "5Mutex8LockWhenERKNS0_9ConditionE");
+  original(this, condition);
+  Acquire(this);
+}
+bool Mutex::LockWhenWithTimeout(const Condition& condition, Duration timeout) {
+  WEIR_ORIGINAL(bool(Mutex*, const Condition&, Duration), "",
+                "5Mutex19LockWhenWithTimeoutERKNS0_9ConditionENS0_8DurationE");
+  bool result = original(this, condition, timeout);
+  Acquire(this);
+  return result;
+}
+bool Mutex::LockWhenWithDeadline(const Condition& condition, Time deadline) {
+  WEIR_ORIGINAL(bool(Mutex*, const Condition&, Time), "", "5Mutex20LockWhenWithDeadlineERKNS0_9ConditionENS0_4TimeE");
+  bool result = original(this, condition, deadline);
+  Acquire(this);
+  return result;
+}
+void Mutex::Await(const Condition& condition) {
+  WEIR_ORIGINAL(void(Mutex*, const Condition&), "", "5Mutex5AwaitERKNS0_9ConditionE");
+  Release(this);
+  original(this, condition);
+  Acquire(this);
+}
+bool Mutex::AwaitWithTimeout(const Condition& condition, Duration timeout) {
+  WEIR_ORIGINAL(bool(Mutex*, const Condition&, Duration), "",
+                "5Mutex16AwaitWithTimeoutERKNS0_9ConditionENS0_8DurationE");
+  Release(this);
+  bool result = original(this, condition, timeout);
+  Acquire(this);
+  return result;
+}
+bool Mutex::AwaitWithDeadline(const Condition& condition, Time deadline) {
+  WEIR_ORIGINAL(bool(Mutex*, const Condition&, Time), "", "5Mutex17AwaitWithDeadlineERKNS0_9ConditionENS0_4TimeE");
+  Release(this);
+  bool result = original(this, condition, deadline);
+  Acquire(this);
+  return result;
+}
+
+// Called with the lock held, but inside the library, by whichever thread hands the lock on.
+bool Condition::Eval() const {
+  WEIR_ORIGINAL(bool(const Condition*), "K", "9Condition4EvalEv");
+  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  bool result = original(this);
+  AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  return result;
+}
+
+void CondVar::Wait(Mutex* mutex) {
+  WEIR_ORIGINAL(void(CondVar*, Mutex*), "", "7CondVar4WaitEPNS0_5MutexE");
+  Release(mutex);
+  original(this, mutex);
+  Acquire(mutex);
+}
+bool CondVar::WaitWithTimeout(Mutex* mutex, Duration timeout) {
+  WEIR_ORIGINAL(bool(CondVar*, Mutex*, Duration), "", "7CondVar15WaitWithTimeoutEPNS0_5MutexENS0_8DurationE");
+  Release(mutex);
+  bool result = original(this, mutex, timeout);
+  Acquire(mutex);
+  return result;
+}
+bool CondVar::WaitWithDeadline(Mutex* mutex, Time deadline) {
+  WEIR_ORIGINAL(bool(CondVar*, Mutex*, Time), "", "7CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE");
+  Release(mutex);
+  bool result = original(this, mutex, deadline);
+  Acquire(mutex);
+  return result;
+}
+
+void Notification::Notify() {
+  WEIR_ORIGINAL(void(Notification*), "", "12Notification6NotifyEv");
+  // The flag that waiters load, in code of ours, stands behind the mutex.
+  Release(reinterpret_cast<const char*>(this) + sizeof(Mutex));
+  original(this);
+}
+bool BlockingCounter::DecrementCount() {
+  WEIR_ORIGINAL(bool(BlockingCounter*), "", "15BlockingCounter14DecrementCountEv");
+  Release(this);
+  return original(this);
+}
+void BlockingCounter::Wait() {
+  WEIR_ORIGINAL(void(BlockingCounter*), "", "15BlockingCounter4WaitEv");
+  const void* address = this;
+  original(this);
+  Acquire(address);
+}
+
+ABSL_NAMESPACE_END
+}  // namespace absl
