@@ -210,9 +210,9 @@ StatusOr<std::string> Session::Impl::PartialRunSetup(const StepSignature& signat
   config.cancellation = state->cancellation();
   StartStep(compiled, std::move(config), /*detach=*/true,
             [state, self = shared_from_this(), handle](Status status, std::vector<Tensor>) {
+              // A run stays until all was fetched; a failed one for good, so that its later calls hear of the failure.
+              if (status.ok() && state->complete()) self->DropPartialRun(handle);
               state->StepEnded(status);
-              // A failed run stays, so that its later calls hear of the failure.
-              if (status.ok()) self->DropPartialRun(handle);
             });
   return handle;
 }
@@ -226,13 +226,17 @@ void Session::Impl::PartialRun(const std::string& handle, const StepOptions& opt
     if (found != partial_runs_.end()) state = found->second;
   }
   if (state == nullptr) return done(InvalidArgument("Must run 'setup' before performing partial runs!"), {});
-  if (options.cancellation == nullptr) return state->Call(feeds, fetches, std::move(done));
+  auto finish = [self = shared_from_this(), state, handle, done = std::move(done)](Status status, std::vector<Tensor> out) {
+    if (status.ok() && state->complete()) self->DropPartialRun(handle);
+    done(std::move(status), std::move(out));
+  };
+  if (options.cancellation == nullptr) return state->Call(feeds, fetches, std::move(finish));
   // A call that is cancelled cancels the whole run: its step cannot go on without it.
   CancellationManager* outer = options.cancellation;
   auto token = outer->Register([state, outer] { state->cancellation()->StartCancel(outer->reason()); });
-  state->Call(feeds, fetches, [outer, token, done = std::move(done)](Status status, std::vector<Tensor> out) {
+  state->Call(feeds, fetches, [outer, token, finish](Status status, std::vector<Tensor> out) {
     if (token != CancellationManager::kNoToken) outer->TryDeregister(token);
-    done(std::move(status), std::move(out));
+    finish(std::move(status), std::move(out));
   });
 }
 
