@@ -146,10 +146,10 @@ class HashTable : public LookupTable {
     return OkStatus();
   }
 
-  // A static table ignores it: checkpoints hold none of its entries.
+  // Importing is one way to initialise a static table; once it has its entries it ignores more.
   Status Import(const Tensor& keys, const Tensor& values) override {
     WEIR_ASSIGN_OR_RETURN(int64_t count, CheckKeysAndValues(keys, values));
-    if (is_static_) return OkStatus();
+    if (is_static_) return is_initialized() ? OkStatus() : Initialize(keys, values);
     absl::MutexLock lock(&mu_);
     rows_.clear();
     order_.clear();
