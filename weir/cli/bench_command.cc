@@ -84,8 +84,8 @@ Status PrintEngine(double seconds) {
     WEIR_ASSIGN_OR_RETURN(auto runner, Prepare(workload.name));
     WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureRuns(*runner, seconds));
     double best = *std::min_element(ms.begin(), ms.end());
-    std::printf("%-16s %11.4f ms %11.1f ns   %s\n", std::string(workload.name).c_str(), best, best * 1e6 / workload.units,
-                std::string(workload.about).c_str());
+    std::printf("%-16s %11.4f ms %11.1f ns   %s\n", std::string(workload.name).c_str(), best,
+                best * 1e6 / workload.units, std::string(workload.about).c_str());
   }
   WEIR_ASSIGN_OR_RETURN(std::string large, ProbeLargeGraph(DefaultEnvironment()));
   std::printf("graph_100k       %s\n", large.c_str());
@@ -98,7 +98,8 @@ Status PrintEngine(double seconds) {
 
 void AddBenchCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Measure the engine");
-  command->footer("Examples:\n  weir bench engine\n  weir bench --serve   # one request a line: prepare, measure, probe");
+  command->footer(
+      "Examples:\n  weir bench engine\n  weir bench --serve   # one request a line: prepare, measure, probe");
   auto* section = new std::string("engine");
   auto* seconds = new double(0.5);
   auto* serve = new bool(false);

@@ -15,9 +15,9 @@ namespace weir {
 struct EngineWorkload {
   std::string_view name;
   std::string_view about;
-  double units;            // what one run is divided by
-  std::string_view unit;   // "ops"
-  bool rewrites;           // graph rewriting on
+  double units;           // what one run is divided by
+  std::string_view unit;  // "ops"
+  bool rewrites;          // graph rewriting on
 };
 std::span<const EngineWorkload> EngineWorkloads();
 const EngineWorkload* FindEngineWorkload(std::string_view name);

@@ -187,7 +187,9 @@ class Placer {
   }
 
   bool ChoosesLate(const Node& node) {
-    if (options_.devices.size() == 1 || !node.assigned_device.empty()) return false;
+    if (!node.assigned_device.empty()) return false;
+    // With one device there is nothing to choose; what asks for another one is still reported last.
+    if (options_.devices.size() == 1 && node.requested_device.empty()) return false;
     return GroupOf(node).size == 1 && (IsGenerator(node) || IsMetadata(node));
   }
 

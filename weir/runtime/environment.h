@@ -18,7 +18,8 @@ struct Environment {
   DeviceSet devices;
   std::string task_name = "/job:localhost/replica:0/task:0";
 
-  // The pools of sessions that do not ask for their own, made at first use and sized by the first asker. `threads` 0: one a core.
+  // The pools of sessions that do not ask for their own, made at first use and sized by the first asker. `threads` 0:
+  // one a core.
   ThreadPool* InterOpPool(int threads);
   ThreadPool* IntraOpPool(int threads);
 

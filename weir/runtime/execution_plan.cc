@@ -102,7 +102,8 @@ class Compiler {
       if (gives_ref) planned.takes_refs = true;
       if (wants_ref) planned.keeps_refs = true;
       if (wants_ref && !gives_ref) {
-        return InvalidArgument("Input ", i, " must be a reference, but '", graph_.TensorName(node.inputs[i]), "' is a value");
+        return InvalidArgument("Input ", i, " must be a reference, but '", graph_.TensorName(node.inputs[i]),
+                               "' is a value");
       }
     }
     if (planned.takes_refs) AddRefInputs(node, position);
@@ -202,7 +203,8 @@ class Compiler {
       for (NodeId producer : node.control_inputs) WEIR_RETURN_IF_ERROR(consider(producer));
       if (planned.kind == NodeKind::kEnter) WEIR_RETURN_IF_ERROR(At(AddEnter(node, planned), node));
       if ((planned.kind == NodeKind::kExit || planned.kind == NodeKind::kNextIteration) && planned.frame == 0) {
-        return InvalidArgument(Named(node), " (", node.op(), ") is not inside a loop: none of its inputs comes from an Enter");
+        return InvalidArgument(Named(node), " (", node.op(),
+                               ") is not inside a loop: none of its inputs comes from an Enter");
       }
     }
     return OkStatus();
@@ -213,8 +215,7 @@ class Compiler {
     WEIR_ASSIGN_OR_RETURN(int64_t parallel, node.Attr<int64_t>("parallel_iterations"));
     WEIR_ASSIGN_OR_RETURN(planned.is_constant_enter, node.Attr<bool>("is_constant"));
     if (parallel < 1) return InvalidArgument("parallel_iterations must be positive, not ", parallel);
-    auto [found, fresh] =
-        frame_ids_.try_emplace({planned.frame, name}, static_cast<int32_t>(plan_->frames.size()));
+    auto [found, fresh] = frame_ids_.try_emplace({planned.frame, name}, static_cast<int32_t>(plan_->frames.size()));
     if (fresh) {
       StaticFrame frame;
       frame.name = name;
@@ -271,13 +272,14 @@ class Compiler {
     for (size_t i = 0; i < order_.size(); ++i) {
       const Node& node = NodeAt(i);
       PlanNode& planned = plan_->nodes[i];
-      bool sole = planned.kind != NodeKind::kMerge && plan_->frames[planned.frame].counts[planned.count] == 1;
+      bool to_merge = planned.kind == NodeKind::kMerge;
+      bool sole = !to_merge && plan_->frames[planned.frame].counts[planned.count] == 1;
       for (size_t k = 0; k < node.inputs.size(); ++k) {
         const Endpoint& input = node.inputs[k];
         int32_t slot = planned.input_start + static_cast<int32_t>(k);
         const PlanNode& producer = Planned(input.node);
         if (!IsStatic(input.node)) {
-          edges[producer.id].push_back({planned.id, slot, static_cast<int16_t>(input.index), false, sole});
+          edges[producer.id].push_back({&planned, slot, static_cast<int16_t>(input.index), false, sole, to_merge});
         } else if (producer.kind == NodeKind::kConst) {
           planned.has_statics = true;
           plan_->statics.push_back({slot, plan_->constants[producer.aux]});
@@ -286,7 +288,7 @@ class Compiler {
         }
       }
       for (NodeId input : node.control_inputs) {
-        if (!IsStatic(input)) edges[position_[input]].push_back({planned.id, -1, -1, false, sole});
+        if (!IsStatic(input)) edges[position_[input]].push_back({&planned, -1, -1, false, sole, to_merge});
       }
     }
     for (size_t i = 0; i < edges.size(); ++i) {

@@ -1,15 +1,15 @@
 // ExecutionPlan: a partition compiled for running. Nothing in it changes while steps run, except the cost estimates.
 //
 // Nodes stand in a flat array in a good serial order; what the executor touches for each is one cache line, the rest
-// (names, types) is kept apart. Every input of a node is a slot in an array that each iteration of the node's frame owns;
-// an edge says into which slot a value goes and which pending count it lowers.
+// (names, types) is kept apart. Every input of a node is a slot in an array that each iteration of the node's frame
+// owns; an edge says into which slot a value goes and which pending count it lowers.
 //
-// Values known before the step are not executed at all: a Const without control inputs fills its consumers' slots once and
-// for all (`statics`), and the step's arguments are put into their slots at its start. Such edges lower no count. Edges to a
-// node that waits for nothing else (`sole`) make it ready without touching a count either.
+// Values known before the step are not executed at all: a Const without control inputs fills its consumers' slots once
+// and for all (`statics`), and the step's arguments are put into their slots at its start. Such edges lower no count.
+// Edges to a node that waits for nothing else (`sole`) make it ready without touching a count either.
 //
-// Loops: each Enter's frame name gives a static frame, nested like the loops are. Nodes of a frame number their slots and
-// counts from zero, so that an iteration's memory is just as large as its frame needs.
+// Loops: each Enter's frame name gives a static frame, nested like the loops are. Nodes of a frame number their slots
+// and counts from zero, so that an iteration's memory is just as large as its frame needs.
 #ifndef WEIR_RUNTIME_EXECUTION_PLAN_H_
 #define WEIR_RUNTIME_EXECUTION_PLAN_H_
 
@@ -42,7 +42,8 @@ enum class NodeKind : uint8_t {
   kRecv,
 };
 
-struct PlanNode {
+// One cache line.
+struct alignas(64) PlanNode {
   Kernel* kernel = nullptr;
   const ArgTypes* types = nullptr;  // owned by the node's info
   NodeKind kind = NodeKind::kKernel;
@@ -64,11 +65,12 @@ struct PlanNode {
 };
 
 struct PlanEdge {
-  int32_t node;
-  int32_t slot;    // -1: control edge
-  int16_t output;  // -1: control edge
-  bool move;       // the last use of the output
-  bool sole;       // the consumer waits for this edge only
+  const PlanNode* consumer;
+  int32_t slot;       // -1: control edge
+  int16_t output;     // -1: control edge
+  bool move : 1;      // the last use of the output
+  bool sole : 1;      // the consumer waits for this edge only
+  bool to_merge : 1;  // the consumer is a Merge
 };
 
 struct StaticFrame {
@@ -88,8 +90,8 @@ inline constexpr uint64_t kMergeClaimed = uint64_t{1} << 61;
 inline constexpr uint64_t kMergeLive = uint64_t{1} << 62;
 inline constexpr uint64_t kMergeFired = uint64_t{1} << 63;
 
-struct TransferKey {  // of a kSend or kRecv
-  std::string prefix;     // up to the edge name, with the last ';'
+struct TransferKey {   // of a kSend or kRecv
+  std::string prefix;  // up to the edge name, with the last ';'
   DType dtype = DType::kInvalid;
   bool client_terminated = false;
 };
@@ -116,8 +118,8 @@ struct ExecutionPlan {
   std::vector<TransferKey> transfers;  // of kSend, kRecv nodes
   std::vector<DType> arg_types;
   std::vector<DType> ret_types;
-  std::vector<std::shared_ptr<Kernel>> kernels;  // keeps them alive
-  std::vector<std::vector<std::string>> input_names;  // of nodes that take references, else empty; by node
+  std::vector<std::shared_ptr<Kernel>> kernels;            // keeps them alive
+  std::vector<std::vector<std::string>> input_names;       // of nodes that take references, else empty; by node
   mutable std::unique_ptr<std::atomic<uint32_t>[]> costs;  // estimated cycles, by node
   mutable std::atomic<uint32_t> runs{0};
   Device* device = nullptr;
@@ -134,8 +136,8 @@ struct PlanOptions {
   bool late_args = false;  // arguments arrive during the step (partial runs): kArg nodes run and wait
 };
 
-// Compiles a graph whose arguments and results are `_Arg` and `_Retval` nodes. Kernels come from the cache. Errors name the
-// node: no kernel, inputs from different frames, a loop without its condition.
+// Compiles a graph whose arguments and results are `_Arg` and `_Retval` nodes. Kernels come from the cache. Errors name
+// the node: no kernel, inputs from different frames, a loop without its condition.
 StatusOr<std::shared_ptr<const ExecutionPlan>> CompilePlan(const Graph& graph, KernelCache& kernels,
                                                            const PlanOptions& options);
 

@@ -4,7 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "weir/runtime/cycle_clock.h"
-#include "weir/runtime/executor_async.h"
+#include "weir/runtime/executor_internal.h"
 
 namespace weir {
 namespace {
@@ -70,9 +70,63 @@ void PlanRun::Begin() {
   EndActivity();
 }
 
+// The switch of the loop below; kept together with it, since most nodes take a few nanoseconds.
+__attribute__((always_inline)) inline void PlanRun::Execute(const ReadyNode& entry, Ready& ready) {
+  const PlanNode& node = *entry.node;
+  if (entry.dead && !node.never_dead) {
+    // Transfers carry deadness to the other side; results report it.
+    bool runs_dead = node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv || node.kind == NodeKind::kRetval;
+    if (!runs_dead) return ExecuteDead(entry, ready);
+  }
+  Slot* const inputs = entry.iteration->slots.get() + node.input_start;
+  if (node.takes_refs && !entry.dead) [[unlikely]] {
+    Status status = ResolveRefs(node, inputs);
+    if (!status.ok()) return Fail(node, status);
+  }
+  switch (node.kind) {
+    case NodeKind::kKernel:
+      return ExecuteKernel(entry, ready);
+    case NodeKind::kAsyncKernel:
+      return ExecuteAsync(entry, ready);
+    case NodeKind::kNoOp:
+      if (stats_ != nullptr) [[unlikely]]
+        Record(node, 0, absl::GetCurrentTimeNanos(), absl::GetCurrentTimeNanos(), nullptr);
+      return Finish(entry, false, nullptr, ready);
+    case NodeKind::kConst: {
+      Slot value;
+      value.tensor = plan_->constants[node.aux];
+      if (stats_ != nullptr) [[unlikely]]
+        Record(node, 0, absl::GetCurrentTimeNanos(), absl::GetCurrentTimeNanos(), &value);
+      return Finish(entry, false, &value, ready);
+    }
+    case NodeKind::kIdentity:
+    case NodeKind::kEnter:
+    case NodeKind::kExit:
+    case NodeKind::kNextIteration: {
+      Slot value = node.has_statics ? inputs[0] : std::move(inputs[0]);
+      if (stats_ != nullptr) [[unlikely]]
+        Record(node, 0, absl::GetCurrentTimeNanos(), absl::GetCurrentTimeNanos(), &value);
+      return Finish(entry, false, &value, ready);
+    }
+    case NodeKind::kSwitch:
+      return ExecuteSwitch(entry, ready);
+    case NodeKind::kMerge:
+      return ExecuteMerge(entry, ready);
+    case NodeKind::kArg:
+      return ExecuteArg(entry, ready);
+    case NodeKind::kRetval:
+      return ExecuteRetval(entry, ready);
+    case NodeKind::kSend:
+      return ExecuteSend(entry, ready);
+    case NodeKind::kRecv:
+      return ExecuteRecv(entry, ready);
+  }
+}
+
 void PlanRun::Process(Ready& ready) {
   while (!ready.empty()) {
-    if (stopped_.load(std::memory_order_relaxed)) [[unlikely]] return;
+    if (stopped_.load(std::memory_order_relaxed)) [[unlikely]]
+      return;
     if (context_.cancellation->cancelled()) [[unlikely]] {
       Abort(context_.cancellation->reason());
       return;
@@ -164,92 +218,26 @@ void PlanRun::Fail(const PlanNode& node, const Status& status) {
   Abort(Annotate(status, "", Cat("\n\t [[{{node ", plan_->infos[node.id].name, "}}]]")));
 }
 
-void PlanRun::Execute(const ReadyNode& entry, Ready& ready) {
-  const PlanNode& node = *entry.node;
-  if (entry.dead && !node.never_dead) {
-    // Transfers carry deadness to the other side; results report it.
-    bool runs_dead = node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv || node.kind == NodeKind::kRetval;
-    if (!runs_dead) return ExecuteDead(entry, ready);
-  }
-  Slot* const inputs = entry.iteration->slots.get() + node.input_start;
-  if (node.takes_refs && !entry.dead) [[unlikely]] {
-    Status status = ResolveRefs(node, inputs);
-    if (!status.ok()) return Fail(node, status);
-  }
-  switch (node.kind) {
-    case NodeKind::kKernel:
-      return ExecuteKernel(entry, ready);
-    case NodeKind::kAsyncKernel:
-      return ExecuteAsync(entry, ready);
-    case NodeKind::kNoOp:
-      if (stats_ != nullptr) [[unlikely]] Record(node, 0, absl::GetCurrentTimeNanos(), absl::GetCurrentTimeNanos(), nullptr);
-      return Finish(entry, false, nullptr, ready);
-    case NodeKind::kConst: {
-      Slot value;
-      value.tensor = plan_->constants[node.aux];
-      if (stats_ != nullptr) [[unlikely]] Record(node, 0, absl::GetCurrentTimeNanos(), absl::GetCurrentTimeNanos(), &value);
-      return Finish(entry, false, &value, ready);
-    }
-    case NodeKind::kIdentity:
-    case NodeKind::kEnter:
-    case NodeKind::kExit:
-    case NodeKind::kNextIteration: {
-      Slot value = node.has_statics ? inputs[0] : std::move(inputs[0]);
-      if (stats_ != nullptr) [[unlikely]] Record(node, 0, absl::GetCurrentTimeNanos(), absl::GetCurrentTimeNanos(), &value);
-      return Finish(entry, false, &value, ready);
-    }
-    case NodeKind::kSwitch:
-      return ExecuteSwitch(entry, ready);
-    case NodeKind::kMerge:
-      return ExecuteMerge(entry, ready);
-    case NodeKind::kArg:
-      return ExecuteArg(entry, ready);
-    case NodeKind::kRetval:
-      return ExecuteRetval(entry, ready);
-    case NodeKind::kSend:
-      return ExecuteSend(entry, ready);
-    case NodeKind::kRecv:
-      return ExecuteRecv(entry, ready);
-  }
-}
-
 void PlanRun::ExecuteDead(const ReadyNode& entry, Ready& ready) {
   ClearInputs(*entry.node, entry.iteration->slots.get() + entry.node->input_start);
   Slot nothing;  // enough for Enter, Exit and NextIteration; Deliver does not look at outputs of a dead node
   Finish(entry, true, &nothing, ready);
 }
 
-void PlanRun::Finish(const ReadyNode& entry, bool dead, Slot* outputs, Ready& ready) {
-  const PlanNode& node = *entry.node;
-  Iteration* const iteration = entry.iteration;
-  int made_ready = 0;
-  switch (node.kind) {
-    case NodeKind::kEnter:
-      loops_.Enter(node, iteration, dead, outputs, ready);
-      break;
-    case NodeKind::kExit:
-      return loops_.Exit(node, iteration, dead, outputs, ready);
-    case NodeKind::kNextIteration:
-      return loops_.NextIteration(node, iteration, dead, outputs, ready);
-    default:
-      made_ready = loops_.Deliver(node, iteration, dead, outputs, ready);
+Status PlanRun::CheckOutputs(const PlanNode& node, const Slot* outputs) const {
+  const std::vector<DType>& types = node.types->outputs;
+  for (int i = 0; i < node.num_outputs; ++i) {
+    const Slot& output = outputs[i];
+    if (output.tensor.dtype() == types[i]) [[likely]]
+      continue;
+    if (IsRef(types[i]) && output.ref) continue;
+    if (!output.has_value())
+      return Internal("Missing ", i, "-th output from {{node ", plan_->infos[node.id].name, "}}");
+    if (output.ref) return Internal("Output ", i, " is a reference, but was declared as ", Name(types[i]));
+    return Internal("Output ", i, " of type ", Name(output.tensor.dtype()), " does not match declared output type ",
+                    Name(types[i]), " for node {{node ", plan_->infos[node.id].name, "}}");
   }
-  if (iteration->frame != nullptr) loops_.Account(iteration, made_ready - 1, ready);
-}
-
-void PlanRun::ClearInputs(const PlanNode& node, Slot* inputs) {
-  if (!node.has_statics) [[likely]] {
-    for (int i = 0; i < node.num_inputs; ++i) inputs[i].Clear();
-    return;
-  }
-  for (int i = 0; i < node.num_inputs; ++i) {
-    const Tensor& value = static_by_slot_[node.input_start + i];
-    if (!value.has_value()) {
-      inputs[i].Clear();
-    } else if (!inputs[i].tensor.has_value()) {
-      inputs[i].tensor = value;
-    }
-  }
+  return OkStatus();
 }
 
 void PlanRun::ExecuteKernel(const ReadyNode& entry, Ready& ready) {
@@ -281,24 +269,12 @@ void PlanRun::ExecuteKernel(const ReadyNode& entry, Ready& ready) {
   } else {
     status = node.kernel->Compute(context);
   }
-  if (status.ok()) [[likely]] status = CheckOutputs(node, outputs);
-  if (!status.ok()) [[unlikely]] return Fail(node, status);
+  bool usual = status.ok() && node.num_outputs == 1 && outputs[0].tensor.dtype() == node.types->outputs[0];
+  if (!usual && status.ok()) status = CheckOutputs(node, outputs);
+  if (!status.ok()) [[unlikely]]
+    return Fail(node, status);
   ClearInputs(node, inputs);
   Finish(entry, false, outputs, ready);
-}
-
-Status PlanRun::CheckOutputs(const PlanNode& node, const Slot* outputs) const {
-  const std::vector<DType>& types = node.types->outputs;
-  for (int i = 0; i < node.num_outputs; ++i) {
-    const Slot& output = outputs[i];
-    if (output.tensor.dtype() == types[i]) [[likely]] continue;
-    if (IsRef(types[i]) && output.ref) continue;
-    if (!output.has_value()) return Internal("Missing ", i, "-th output from {{node ", plan_->infos[node.id].name, "}}");
-    if (output.ref) return Internal("Output ", i, " is a reference, but was declared as ", Name(types[i]));
-    return Internal("Output ", i, " of type ", Name(output.tensor.dtype()), " does not match declared output type ",
-                    Name(types[i]), " for node {{node ", plan_->infos[node.id].name, "}}");
-  }
-  return OkStatus();
 }
 
 Status PlanRun::ResolveRefs(const PlanNode& node, Slot* inputs) {
@@ -324,12 +300,13 @@ void PlanRun::ExecuteSwitch(const ReadyNode& entry, Ready& ready) {
   Slot* const inputs = entry.iteration->slots.get() + node.input_start;
   const Tensor& predicate = inputs[1].tensor;
   if (predicate.dtype() != DType::kBool || predicate.num_elements() != 1 || predicate.rank() > 0) {
-    return Fail(node, InvalidArgument("The second input must be a scalar, but it has shape ",
-                                      predicate.shape().ToString()));
+    return Fail(node,
+                InvalidArgument("The second input must be a scalar, but it has shape ", predicate.shape().ToString()));
   }
   Slot outputs[2];
   outputs[predicate.scalar<bool>() ? 1 : 0] = node.has_statics ? inputs[0] : std::move(inputs[0]);
-  if (stats_ != nullptr) [[unlikely]] Record(node, 0, absl::GetCurrentTimeNanos(), absl::GetCurrentTimeNanos(), outputs);
+  if (stats_ != nullptr) [[unlikely]]
+    Record(node, 0, absl::GetCurrentTimeNanos(), absl::GetCurrentTimeNanos(), outputs);
   ClearInputs(node, inputs);
   Finish(entry, false, outputs, ready);
 }
@@ -345,7 +322,8 @@ void PlanRun::ExecuteMerge(const ReadyNode& entry, Ready& ready) {
     outputs[1].tensor = i < 16 ? SmallIndex(i) : Tensor::Scalar<int32_t>(i);
     break;
   }
-  if (stats_ != nullptr) [[unlikely]] Record(node, 0, absl::GetCurrentTimeNanos(), absl::GetCurrentTimeNanos(), outputs);
+  if (stats_ != nullptr) [[unlikely]]
+    Record(node, 0, absl::GetCurrentTimeNanos(), absl::GetCurrentTimeNanos(), outputs);
   Finish(entry, false, outputs, ready);
 }
 

@@ -1,12 +1,12 @@
 // The executor: runs an ExecutionPlan once.
 //
-// A PlanRun is the memory of one run: slots, pending counts and the frames of loops. Runs are pooled, because every node
-// that fires puts its own count back, so a finished run is as good as new. A thread that runs nodes keeps a stack of ready
-// ones: what a finished node makes ready is pushed there and run next, except expensive nodes beside other work, which go to
-// the pool. The run ends when no thread and no asynchronous kernel is at work for it any more.
+// A PlanRun is the memory of one run: slots, pending counts and the frames of loops. Runs are pooled, because every
+// node that fires puts its own count back, so a finished run is as good as new. A thread that runs nodes keeps a stack
+// of ready ones: what a finished node makes ready is pushed there and run next, except expensive nodes beside other
+// work, which go to the pool. The run ends when no thread and no asynchronous kernel is at work for it any more.
 //
-// Deadness: an output that a Switch did not choose is dead, and so is every node with a dead input; it is not run, it only
-// passes deadness on. A Merge runs at its first live input. See frames.h for loops.
+// Deadness: an output that a Switch did not choose is dead, and so is every node with a dead input; it is not run, it
+// only passes deadness on. A Merge runs at its first live input. See frames.h for loops.
 #ifndef WEIR_RUNTIME_EXECUTOR_H_
 #define WEIR_RUNTIME_EXECUTOR_H_
 
@@ -55,11 +55,11 @@ class PlanRun {
 
   // Everything a run is given. What it points to lives until `done` is called.
   struct Setup {
-    StepContext context;              // `device` is set to the plan's
-    std::span<const Tensor> args;     // in order; unused with `exchange`
+    StepContext context;           // `device` is set to the plan's
+    std::span<const Tensor> args;  // in order; unused with `exchange`
     StatsCollector* stats = nullptr;
     StepExchange* exchange = nullptr;
-    bool parallel = true;             // false: everything in the calling thread
+    bool parallel = true;  // false: everything in the calling thread
   };
   // Runs in this thread as far as it gets, then returns; `done` is called once at the end, by whichever thread is last.
   // Results are then in rets().

@@ -1,9 +1,8 @@
-#include "weir/runtime/executor_async.h"
-
 #include <algorithm>
 
 #include "absl/time/clock.h"
 #include "weir/runtime/cycle_clock.h"
+#include "weir/runtime/executor_internal.h"
 
 namespace weir {
 
@@ -73,7 +72,8 @@ void PlanRun::ExecuteAsync(const ReadyNode& entry, Ready& ready) {
                       std::span<Slot>(op->outputs.data(), node.num_outputs));
   if (entry.iteration->frame != nullptr) op->context->set_frame(entry.iteration->frame_id(), entry.iteration->number);
   StartAsync(op);
-  node.kernel->ComputeAsync(*op->context, Completion([op](Status status) { op->run->CompleteAsync(op, std::move(status)); }));
+  node.kernel->ComputeAsync(*op->context,
+                            Completion([op](Status status) { op->run->CompleteAsync(op, std::move(status)); }));
   ReturnAsync(op, ready);
 }
 
@@ -114,20 +114,20 @@ void PlanRun::ExecuteRecv(const ReadyNode& entry, Ready& ready) {
   auto* op = new AsyncOp(this, entry);
   StartAsync(op);
   bool to_device = !plan_->device->is_host() && plan_->infos[node.id].schema->name != "_HostRecv";
-  context_.rendezvous->RecvAsync(
-      key, context_.cancellation, [op, to_device](Status status, Tensor value, bool is_dead) {
-        PlanRun* run = op->run;
-        op->dead = is_dead || op->entry.dead;
-        if (!status.ok() || op->dead) return run->CompleteAsync(op, std::move(status));
-        if (!to_device) {
-          op->outputs[0].tensor = std::move(value);
-          return run->CompleteAsync(op, OkStatus());
-        }
-        run->plan_->device->CopyFromHost(value, [op](StatusOr<Tensor> copied) {
-          if (copied.ok()) op->outputs[0].tensor = *std::move(copied);
-          op->run->CompleteAsync(op, copied.status());
-        });
-      });
+  context_.rendezvous->RecvAsync(key, context_.cancellation,
+                                 [op, to_device](Status status, Tensor value, bool is_dead) {
+                                   PlanRun* run = op->run;
+                                   op->dead = is_dead || op->entry.dead;
+                                   if (!status.ok() || op->dead) return run->CompleteAsync(op, std::move(status));
+                                   if (!to_device) {
+                                     op->outputs[0].tensor = std::move(value);
+                                     return run->CompleteAsync(op, OkStatus());
+                                   }
+                                   run->plan_->device->CopyFromHost(value, [op](StatusOr<Tensor> copied) {
+                                     if (copied.ok()) op->outputs[0].tensor = *std::move(copied);
+                                     op->run->CompleteAsync(op, copied.status());
+                                   });
+                                 });
   ReturnAsync(op, ready);
 }
 

@@ -41,39 +41,6 @@ void Iteration::ResetCounts(const StaticFrame& info) {
   for (size_t i = 0; i < info.counts.size(); ++i) counts[i].store(info.counts[i], std::memory_order_relaxed);
 }
 
-int LoopRun::Deliver(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready) {
-  int made_ready = 0;
-  const PlanEdge* const end = plan_.edges.data() + node.edges_end;
-  for (const PlanEdge* edge = plan_.edges.data() + node.edges_begin; edge != end; ++edge) {
-    const PlanNode& consumer = plan_.nodes[edge->node];
-    bool edge_dead = dead || (edge->slot >= 0 && !outputs[edge->output].has_value());
-    if (consumer.kind == NodeKind::kMerge) [[unlikely]] {
-      made_ready +=
-          DeliverToMerge(*edge, consumer, to, edge_dead, node.kind == NodeKind::kEnter, outputs, ready);
-      continue;
-    }
-    if (edge->slot >= 0 && !edge_dead) {
-      Slot& slot = to->slots[edge->slot];
-      if (edge->move) {
-        slot = std::move(outputs[edge->output]);
-      } else {
-        slot = outputs[edge->output];
-      }
-    }
-    if (!edge->sole) {
-      std::atomic<uint64_t>& count = to->counts[consumer.count];
-      uint64_t before = count.fetch_add(edge_dead ? kDeadOne - 1 : ~uint64_t{0}, std::memory_order_acq_rel);
-      if (static_cast<uint32_t>(before) != 1) continue;
-      edge_dead |= (before >> 32) != 0;
-      // Nobody else lowers it in this iteration any more: ready for the next use of this memory.
-      count.store(plan_.frames[consumer.frame].counts[consumer.count], std::memory_order_relaxed);
-    }
-    ready.push_back({&consumer, to, edge_dead});
-    ++made_ready;
-  }
-  return made_ready;
-}
-
 int LoopRun::DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iteration* to, bool dead, bool from_enter,
                             Slot* outputs, ReadyList& ready) {
   std::atomic<uint64_t>& word = to->counts[merge.count];

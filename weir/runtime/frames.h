@@ -1,10 +1,10 @@
 // Frames and iterations: the memory of loops, and how values move in it.
 //
-// Outside loops there is one iteration, the root's. An Enter makes (or finds) the frame of its loop under the iteration it
-// runs in; the frame has a window of iterations in flight, at most `parallel_iterations`. NextIteration moves a value to the
-// next one, Exit back to the iteration the frame was entered from. An iteration is done when nothing in it is ready or
-// running, no frame inside it is alive, and the one before it is done; then its memory is used for a new one. A frame is
-// done when its last iteration is; only then are exits that stayed dead told to the outside.
+// Outside loops there is one iteration, the root's. An Enter makes (or finds) the frame of its loop under the iteration
+// it runs in; the frame has a window of iterations in flight, at most `parallel_iterations`. NextIteration moves a
+// value to the next one, Exit back to the iteration the frame was entered from. An iteration is done when nothing in it
+// is ready or running, no frame inside it is alive, and the one before it is done; then its memory is used for a new
+// one. A frame is done when its last iteration is; only then are exits that stayed dead told to the outside.
 #ifndef WEIR_RUNTIME_FRAMES_H_
 #define WEIR_RUNTIME_FRAMES_H_
 
@@ -56,7 +56,8 @@ class ReadyList {
   size_t size() const { return size_; }
   ReadyNode& operator[](size_t i) { return data_[i]; }
   void push_back(const ReadyNode& node) {
-    if (size_ == capacity_) [[unlikely]] Grow();
+    if (size_ == capacity_) [[unlikely]]
+      Grow();
     data_[size_++] = node;
   }
   ReadyNode pop_back() { return data_[--size_]; }
@@ -85,8 +86,8 @@ struct Frame {
     Slot slot;
     bool dead;
   };
-  std::vector<Value> invariants;  // of constant Enters, for iterations to come
-  std::vector<Value> deferred;    // from NextIterations that must wait for a free iteration
+  std::vector<Value> invariants;            // of constant Enters, for iterations to come
+  std::vector<Value> deferred;              // from NextIterations that must wait for a free iteration
   std::vector<const PlanNode*> dead_exits;  // of the newest iteration
 };
 
@@ -95,11 +96,11 @@ class LoopRun {
  public:
   explicit LoopRun(const ExecutionPlan& plan) : plan_(plan) {}
 
-  // Puts a node's outputs into its consumers' slots within one iteration, and those that thereby become ready on the list.
-  // Returns how many. Lock-free.
+  // Puts a node's outputs into its consumers' slots within one iteration, and those that thereby become ready on the
+  // list. Returns how many. Lock-free.
   int Deliver(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready);
-  // What an Enter, Exit or NextIteration does with its value at its end. Exit and NextIteration also account for the node
-  // itself.
+  // What an Enter, Exit or NextIteration does with its value at its end. Exit and NextIteration also account for the
+  // node itself.
   void Enter(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
   void Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
   void NextIteration(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
@@ -109,8 +110,8 @@ class LoopRun {
   bool AllDone() const;
 
  private:
-  int DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iteration* to, bool dead, bool from_enter, Slot* outputs,
-                     ReadyList& ready);
+  int DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iteration* to, bool dead, bool from_enter,
+                     Slot* outputs, ReadyList& ready);
   Frame* FindOrMakeFrame(const PlanNode& enter, Iteration* from) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Iteration* NewIteration(Frame* frame, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void DeliverCounted(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready);
@@ -126,6 +127,39 @@ class LoopRun {
   std::vector<Frame*> free_frames_ ABSL_GUARDED_BY(mu_);
   int live_frames_ ABSL_GUARDED_BY(mu_) = 0;
 };
+
+inline int LoopRun::Deliver(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready) {
+  int made_ready = 0;
+  const PlanEdge* const end = plan_.edges.data() + node.edges_end;
+  for (const PlanEdge* edge = plan_.edges.data() + node.edges_begin; edge != end; ++edge) {
+    bool edge_dead = dead || (edge->slot >= 0 && !outputs[edge->output].has_value());
+    if (edge->to_merge) [[unlikely]] {
+      made_ready +=
+          DeliverToMerge(*edge, *edge->consumer, to, edge_dead, node.kind == NodeKind::kEnter, outputs, ready);
+      continue;
+    }
+    if (edge->slot >= 0 && !edge_dead) {
+      Slot& slot = to->slots[edge->slot];
+      if (edge->move) {
+        slot = std::move(outputs[edge->output]);
+      } else {
+        slot = outputs[edge->output];
+      }
+    }
+    if (!edge->sole) {
+      const PlanNode& consumer = *edge->consumer;
+      std::atomic<uint64_t>& count = to->counts[consumer.count];
+      uint64_t before = count.fetch_add(edge_dead ? kDeadOne - 1 : ~uint64_t{0}, std::memory_order_acq_rel);
+      if (static_cast<uint32_t>(before) != 1) continue;
+      edge_dead |= (before >> 32) != 0;
+      // Nobody else lowers it in this iteration any more: ready for the next use of this memory.
+      count.store(plan_.frames[consumer.frame].counts[consumer.count], std::memory_order_relaxed);
+    }
+    ready.push_back({edge->consumer, to, edge_dead});
+    ++made_ready;
+  }
+  return made_ready;
+}
 
 }  // namespace weir
 

@@ -1,8 +1,8 @@
 // KernelCache: the kernels of one session.
 //
-// A stateful operation (a queue, a random generator) has one kernel for each node, shared by all plans of the session, so it
-// goes on where it was whatever signature runs. Operations without state share one kernel between all nodes with equal
-// attributes: a graph of 100,000 additions has one addition.
+// A stateful operation (a queue, a random generator) has one kernel for each node, shared by all plans of the session,
+// so it goes on where it was whatever signature runs. Operations without state share one kernel between all nodes with
+// equal attributes: a graph of 100,000 additions has one addition.
 #ifndef WEIR_RUNTIME_KERNEL_CACHE_H_
 #define WEIR_RUNTIME_KERNEL_CACHE_H_
 
@@ -35,8 +35,8 @@ class KernelCache {
   const KernelRegistry& registry_;
   FunctionRuntime* const functions_;
   absl::Mutex mu_;
-  StringMap<std::shared_ptr<Kernel>> stateful_ ABSL_GUARDED_BY(mu_);        // by device and node name
-  StringMap<std::vector<Shared>> stateless_ ABSL_GUARDED_BY(mu_);           // by device and op
+  StringMap<std::shared_ptr<Kernel>> stateful_ ABSL_GUARDED_BY(mu_);  // by device and node name
+  StringMap<std::vector<Shared>> stateless_ ABSL_GUARDED_BY(mu_);     // by device and op
 };
 
 }  // namespace weir

@@ -71,9 +71,8 @@ void LocalRendezvous::RecvAsync(std::string_view key, CancellationManager* cance
         waiter.cancellation = cancellation;
         if (cancellation != nullptr) {
           std::string name(key);
-          waiter.token = cancellation->Register([this, name, id = waiter.id, cancellation] {
-            CancelWaiter(name, id, cancellation->reason());
-          });
+          waiter.token = cancellation->Register(
+              [this, name, id = waiter.id, cancellation] { CancelWaiter(name, id, cancellation->reason()); });
           if (waiter.token == CancellationManager::kNoToken) failed = cancellation->reason();
         }
         if (failed.ok()) {

@@ -118,7 +118,8 @@ void PartialRunState::Call(std::span<const Feed> feeds, std::span<const std::str
         int index = feed_indices[i];
         args_[index] = feeds[i].second;
         if (!arg_waiters_[index]) continue;
-        answers.push_back([waiter = std::exchange(arg_waiters_[index], nullptr), value = feeds[i].second] { waiter(value); });
+        answers.push_back(
+            [waiter = std::exchange(arg_waiters_[index], nullptr), value = feeds[i].second] { waiter(value); });
       }
       for (int index : request.fetches) fetched_[index] = true;
       request.done = std::move(done);
@@ -226,7 +227,8 @@ void Session::Impl::PartialRun(const std::string& handle, const StepOptions& opt
     if (found != partial_runs_.end()) state = found->second;
   }
   if (state == nullptr) return done(InvalidArgument("Must run 'setup' before performing partial runs!"), {});
-  auto finish = [self = shared_from_this(), state, handle, done = std::move(done)](Status status, std::vector<Tensor> out) {
+  auto finish = [self = shared_from_this(), state, handle, done = std::move(done)](Status status,
+                                                                                   std::vector<Tensor> out) {
     if (status.ok() && state->complete()) self->DropPartialRun(handle);
     done(std::move(status), std::move(out));
   };

@@ -24,8 +24,8 @@ class PartialRunState : public StepExchange {
   void GetArg(int index, std::function<void(StatusOr<Tensor>)> done) override;
   void PutRet(int index, StatusOr<Tensor> value) override;
 
-  // One call: gives the feeds, answers when the fetches are there. INVALID_ARGUMENT if a name was not announced, comes a second
-  // time, or a fetch needs what has not been fed.
+  // One call: gives the feeds, answers when the fetches are there. INVALID_ARGUMENT if a name was not announced, comes
+  // a second time, or a fetch needs what has not been fed.
   void Call(std::span<const Feed> feeds, std::span<const std::string> fetches, Session::RunDone done);
   // The step ended: whoever still waits is told.
   void StepEnded(const Status& status);

@@ -79,10 +79,12 @@ Status Session::Run(const StepOptions& options, std::span<const Feed> feeds, std
   Step::Config config = impl_->MakeConfig(options, report);
   WEIR_ASSIGN_OR_RETURN(config.feeds, impl_->OrderFeeds(*signature, feeds));
   Waiter waiter;
-  impl_->StartStep(signature->compiled, std::move(config), /*detach=*/false,
-                   [&waiter](Status status, std::vector<Tensor> out) { waiter.Finish(std::move(status), std::move(out)); });
+  impl_->StartStep(
+      signature->compiled, std::move(config), /*detach=*/false,
+      [&waiter](Status status, std::vector<Tensor> out) { waiter.Finish(std::move(status), std::move(out)); });
   WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
-  if (outputs != nullptr && !signature->plain_order) *outputs = Arrange(std::move(*outputs), signature->fetch_positions);
+  if (outputs != nullptr && !signature->plain_order)
+    *outputs = Arrange(std::move(*outputs), signature->fetch_positions);
   return OkStatus();
 }
 
@@ -95,11 +97,12 @@ void Session::RunAsync(const StepOptions& options, std::span<const Feed> feeds, 
   if (!ordered.ok()) return done(ordered.status(), {});
   config.feeds = *std::move(ordered);
   // The signature belongs to the session, which must outlive the step.
-  impl_->StartStep((*signature)->compiled, std::move(config), /*detach=*/true,
-                   [impl = impl_, signature = *signature, done = std::move(done)](Status status, std::vector<Tensor> out) {
-                     if (status.ok() && !signature->plain_order) out = Arrange(std::move(out), signature->fetch_positions);
-                     done(std::move(status), std::move(out));
-                   });
+  impl_->StartStep(
+      (*signature)->compiled, std::move(config), /*detach=*/true,
+      [impl = impl_, signature = *signature, done = std::move(done)](Status status, std::vector<Tensor> out) {
+        if (status.ok() && !signature->plain_order) out = Arrange(std::move(out), signature->fetch_positions);
+        done(std::move(status), std::move(out));
+      });
 }
 
 StatusOr<Session::Callable> Session::MakeCallable(const CallableSpec& spec) { return impl_->MakeCallable(spec); }
@@ -110,8 +113,9 @@ Status Session::RunCallable(Callable callable, std::span<const Tensor> feeds, st
   Step::Config config = impl_->MakeConfig(entry->options, report);
   config.feeds.assign(feeds.begin(), feeds.end());
   Waiter waiter;
-  impl_->StartStep(entry->compiled, std::move(config), /*detach=*/false,
-                   [&waiter](Status status, std::vector<Tensor> out) { waiter.Finish(std::move(status), std::move(out)); });
+  impl_->StartStep(
+      entry->compiled, std::move(config), /*detach=*/false,
+      [&waiter](Status status, std::vector<Tensor> out) { waiter.Finish(std::move(status), std::move(out)); });
   WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
   if (outputs != nullptr) *outputs = Arrange(std::move(*outputs), entry->fetch_positions);
   return OkStatus();

@@ -2,7 +2,8 @@
 //
 // Run(feeds, fetches, targets) executes what the fetches and targets need, with the fed tensors in place of what would
 // have made them. A signature (the names, not the values) is compiled once and cached. Any number of threads may run
-// steps at once; they share variables, queues and every other resource, and each sees the graph as it was when it began.
+// steps at once; they share variables, queues and every other resource, and each sees the graph as it was when it
+// began.
 #ifndef WEIR_RUNTIME_SESSION_H_
 #define WEIR_RUNTIME_SESSION_H_
 
@@ -42,9 +43,10 @@ struct RewriteOptions {
 };
 
 struct SessionOptions {
-  int inter_op_threads = 0;  // 0: the process's shared pool, one thread a core; < 0: steps run in the caller's thread alone
+  int inter_op_threads =
+      0;  // 0: the process's shared pool, one thread a core; < 0: steps run in the caller's thread alone
   int intra_op_threads = 0;
-  bool own_threads = false;  // pools of this session's own
+  bool own_threads = false;                 // pools of this session's own
   std::map<std::string, int> device_count;  // at most so many devices of a type
   std::vector<std::string> device_filters;
   bool allow_soft_placement = false;
@@ -64,8 +66,8 @@ enum class TraceLevel { kNone = 0, kSoftware = 1, kHardware = 2, kFull = 3 };
 struct StepOptions {
   TraceLevel trace = TraceLevel::kNone;
   absl::Duration timeout = absl::InfiniteDuration();
-  bool partition_graphs = false;           // put them into the report
-  bool in_caller_thread = false;           // inter_op_thread_pool = -1
+  bool partition_graphs = false;                // put them into the report
+  bool in_caller_thread = false;                // inter_op_thread_pool = -1
   CancellationManager* cancellation = nullptr;  // cancels the step from outside; must outlive it
 };
 

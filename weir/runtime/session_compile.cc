@@ -22,8 +22,8 @@ std::vector<Node*> FindEnds(const Graph& graph, std::string_view op, int first, 
   return out;
 }
 
-// Lets a tensor of the graph take the place of a feed: argument `first_arg + i` is replaced by what result `first_ret + i`
-// would have been.
+// Lets a tensor of the graph take the place of a feed: argument `first_arg + i` is replaced by what result `first_ret +
+// i` would have been.
 Status Connect(Graph* graph, int first_arg, int first_ret, int count) {
   std::vector<Node*> args = FindEnds(*graph, "_Arg", first_arg, count);
   std::vector<Node*> rets = FindEnds(*graph, "_Retval", first_ret, count);
@@ -106,9 +106,8 @@ Status Session::Impl::RewriteGraph(Graph* graph) {
   options.arithmetic = on(rewrites.arithmetic);
   options.dependencies = on(rewrites.dependencies);
   options.max_folded_constant_bytes = rewrites.max_folded_constant_bytes;
-  return OptimizeGraph(graph, options, [this](const Node& node, std::span<const Tensor> inputs) {
-    return Evaluate(node, inputs);
-  });
+  return OptimizeGraph(graph, options,
+                       [this](const Node& node, std::span<const Tensor> inputs) { return Evaluate(node, inputs); });
 }
 
 StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PartitionOverDevices(Graph graph) {

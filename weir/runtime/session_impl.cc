@@ -86,8 +86,8 @@ Status Session::Impl::Extend(const GraphDef& def) {
   WEIR_RETURN_IF_ERROR(steps_.closed());
   absl::MutexLock lock(&graph_mu_);
   if (graph_.num_nodes() + def.node_size() > options_.max_graph_nodes) {
-    return ResourceExhausted("The graph would have ", graph_.num_nodes() + def.node_size(),
-                             " nodes; at most ", options_.max_graph_nodes, " are allowed");
+    return ResourceExhausted("The graph would have ", graph_.num_nodes() + def.node_size(), " nodes; at most ",
+                             options_.max_graph_nodes, " are allowed");
   }
   WEIR_RETURN_IF_ERROR(ImportGraphDef(def, &graph_));
   if (def.node_size() > 0 || def.library().function_size() > 0) ++version_;

@@ -24,9 +24,9 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   // A signature as a caller wrote it: its names in any order, a fetch perhaps twice.
   struct Signature {
     std::shared_ptr<CompiledStep> compiled;
-    std::vector<int> feed_positions;   // position of feed i in the compiled step
+    std::vector<int> feed_positions;  // position of feed i in the compiled step
     std::vector<int> fetch_positions;
-    bool plain_order = true;           // both are 0, 1, 2 ...
+    bool plain_order = true;  // both are 0, 1, 2 ...
   };
 
   Impl(std::shared_ptr<Environment> environment, SessionOptions options);

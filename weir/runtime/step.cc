@@ -93,9 +93,7 @@ void Step::Run() {
   size_t last = runs_.size() - 1;
   auto shared = last > 0 ? std::make_shared<PlanRun::Setup>(setup) : nullptr;
   for (size_t i = 0; i < last; ++i) {
-    setup.context.runner([this, i, shared] {
-      runs_[i]->Start(*shared, [this](Status status) { OnRunDone(status); });
-    });
+    setup.context.runner([this, i, shared] { runs_[i]->Start(*shared, [this](Status status) { OnRunDone(status); }); });
   }
   runs_[last]->Start(setup, [this](Status status) { OnRunDone(status); });
 }
@@ -112,8 +110,8 @@ void Step::OnRunDone(const Status& status) {
     {
       FastMutexLock lock(&mu_);
       // What the abort of another partition caused is not the reason.
-      if (status_.ok() || (status_.code() == absl::StatusCode::kCancelled &&
-                           status.code() != absl::StatusCode::kCancelled)) {
+      if (status_.ok() ||
+          (status_.code() == absl::StatusCode::kCancelled && status.code() != absl::StatusCode::kCancelled)) {
         status_ = status;
       }
     }
@@ -216,8 +214,8 @@ void StepTable::Expire(Step* step, int64_t id, absl::Duration timeout) {
     cancellation = found->cancellation();
     pending = found->DescribePending();
   }
-  cancellation->StartCancel(DeadlineExceeded("Timed out: step ", id, " did not end within ",
-                                             absl::FormatDuration(timeout), ", ", pending));
+  cancellation->StartCancel(
+      DeadlineExceeded("Timed out: step ", id, " did not end within ", absl::FormatDuration(timeout), ", ", pending));
 }
 
 void StepTable::Close(const Status& reason, const Status& refusal) {

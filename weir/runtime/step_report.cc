@@ -80,15 +80,18 @@ std::string StepReport::ToChromeTrace() const {
     for (const NodeStats& node : device.nodes) origin = std::min(origin, node.start_ns);
   }
   for (size_t pid = 0; pid < devices.size(); ++pid) {
-    add(Cat("{\"ph\":\"M\",\"pid\":", pid, ",\"name\":\"process_name\",\"args\":{\"name\":", Quoted(devices[pid].device), "}}"));
+    add(Cat("{\"ph\":\"M\",\"pid\":", pid,
+            ",\"name\":\"process_name\",\"args\":{\"name\":", Quoted(devices[pid].device), "}}"));
     for (const auto& [thread, name] : devices[pid].thread_names) {
-      add(Cat("{\"ph\":\"M\",\"pid\":", pid, ",\"tid\":", thread, ",\"name\":\"thread_name\",\"args\":{\"name\":", Quoted(name), "}}"));
+      add(Cat("{\"ph\":\"M\",\"pid\":", pid, ",\"tid\":", thread,
+              ",\"name\":\"thread_name\",\"args\":{\"name\":", Quoted(name), "}}"));
     }
     for (const NodeStats& node : devices[pid].nodes) {
       std::string op = node.label.substr(std::min(node.label.size(), node.label.find(" = ") + 3));
-      add(absl::StrFormat("{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":%s,\"args\":{\"node\":%s}}", pid,
-                          node.thread_id, (node.start_ns - origin) / 1e3, node.op_end_rel_ns / 1e3,
-                          Quoted(op.substr(0, op.find('('))), Quoted(node.node)));
+      add(absl::StrFormat(
+          "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":%s,\"args\":{\"node\":%s}}", pid,
+          node.thread_id, (node.start_ns - origin) / 1e3, node.op_end_rel_ns / 1e3, Quoted(op.substr(0, op.find('('))),
+          Quoted(node.node)));
     }
   }
   return out + "\n]}\n";

@@ -14,6 +14,9 @@ class CpuDevice : public Device {
   using Device::Device;
   Allocator* allocator() override { return CpuAllocator(); }
   bool is_host() const override { return true; }
+  std::shared_ptr<Device> WithResources(std::shared_ptr<ResourceManager> resources) override {
+    return std::make_shared<CpuDevice>(info(), std::move(resources));
+  }
   void CopyToHost(const Tensor& device_tensor, CopyDone done) override { done(device_tensor); }
   void CopyFromHost(const Tensor& host_tensor, CopyDone done) override { done(host_tensor); }
 };
