@@ -63,7 +63,7 @@ StatusOr<Tensor> ZerosOf(const Tensor& tensor) {
   return out;
 }
 
-StatusOr<PartialShape> MergeShapes(const PartialShape& a, const PartialShape& b) {
+StatusOr<PartialShape> MergeElementShapes(const PartialShape& a, const PartialShape& b) {
   if (a.has_rank() && b.has_rank() && a.rank() != b.rank()) {
     return InvalidArgument("PartialTensorShape: Incompatible ranks during merge: ", a.rank(), " vs. ", b.rank());
   }

@@ -15,7 +15,7 @@ StatusOr<Tensor> AddTensors(const Tensor& a, const Tensor& b);
 // Zeros of the same type and shape; variants by their own ZerosLike.
 StatusOr<Tensor> ZerosOf(const Tensor& tensor);
 // What both say. INVALID_ARGUMENT if they contradict each other.
-StatusOr<PartialShape> MergeShapes(const PartialShape& a, const PartialShape& b);
+StatusOr<PartialShape> MergeElementShapes(const PartialShape& a, const PartialShape& b);
 
 }  // namespace weir
 

@@ -6,6 +6,7 @@
 #include "weir/ops/queue/philox_stream.h"
 #include "weir/ops/queue/queue.h"
 #include "weir/ops/queue/tuple.h"
+#include "weir/tensor/copy_elements.h"
 
 namespace weir {
 namespace {
@@ -69,11 +70,10 @@ void CopyCorner(const Tensor& from, Tensor& to) {
   // Copies runs of the innermost dimension; `index` counts through the others.
   int64_t run = rank == 0 ? 1 : from.dim(rank - 1);
   std::vector<int64_t> index(rank, 0);
-  Tensor flat = *from.Reshaped(Shape({from.num_elements()}));
   for (int64_t source = 0; source < from.num_elements(); source += run) {
     int64_t target = 0;
     for (int d = 0; d < rank; ++d) target = target * to.dim(d) + index[d];
-    CopyElements(flat.Slice(source, source + run), to, target);
+    CopyElements(from, source, to, target, run);
     for (int d = rank - 2; d >= 0; --d) {
       if (++index[d] < from.dim(d)) break;
       index[d] = 0;

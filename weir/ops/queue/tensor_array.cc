@@ -189,7 +189,7 @@ bool TensorArray::dynamic_size() const {
 
 Status TensorArray::MergeElementShape(const PartialShape& shape) {
   absl::MutexLock lock(&mu_);
-  WEIR_ASSIGN_OR_RETURN(options_.element_shape, MergeShapes(options_.element_shape, shape));
+  WEIR_ASSIGN_OR_RETURN(options_.element_shape, MergeElementShapes(options_.element_shape, shape));
   return OkStatus();
 }
 

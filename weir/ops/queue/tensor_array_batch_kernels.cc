@@ -5,6 +5,7 @@
 #include "weir/ops/queue/register.h"
 #include "weir/ops/queue/tensor_array_input.h"
 #include "weir/ops/queue/tuple.h"
+#include "weir/tensor/copy_elements.h"
 
 namespace weir {
 namespace {
@@ -135,7 +136,7 @@ class TensorArrayConcatKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     int64_t offset = 0;
     for (const Tensor& value : values) {
-      CopyElements(value, *out, offset);
+      CopyElements(value, 0, *out, offset, value.num_elements());
       offset += value.num_elements();
     }
     return OkStatus();

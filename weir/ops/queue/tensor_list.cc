@@ -91,7 +91,7 @@ StatusOr<std::shared_ptr<VariantValue>> TensorList::Add(const VariantValue& othe
   }
   auto out = std::make_shared<TensorList>();
   out->dtype = dtype;
-  WEIR_ASSIGN_OR_RETURN(out->element_shape, MergeShapes(element_shape, b->element_shape));
+  WEIR_ASSIGN_OR_RETURN(out->element_shape, MergeElementShapes(element_shape, b->element_shape));
   out->max_num_elements = max_num_elements;
   out->elements.reserve(elements.size());
   for (size_t i = 0; i < elements.size(); ++i) {
@@ -112,10 +112,10 @@ StatusOr<std::shared_ptr<VariantValue>> TensorList::Add(const VariantValue& othe
 }
 
 StatusOr<PartialShape> TensorList::CommonShape(const PartialShape& requested) const {
-  WEIR_ASSIGN_OR_RETURN(PartialShape shape, MergeShapes(requested, element_shape));
+  WEIR_ASSIGN_OR_RETURN(PartialShape shape, MergeElementShapes(requested, element_shape));
   for (const Tensor& element : elements) {
     if (!element.has_value()) continue;
-    WEIR_ASSIGN_OR_RETURN(shape, MergeShapes(shape, element.shape()));
+    WEIR_ASSIGN_OR_RETURN(shape, MergeElementShapes(shape, element.shape()));
   }
   return shape;
 }

@@ -7,6 +7,7 @@
 #include "weir/ops/queue/register.h"
 #include "weir/ops/queue/tensor_list.h"
 #include "weir/ops/queue/tuple.h"
+#include "weir/tensor/copy_elements.h"
 
 namespace weir {
 namespace {
@@ -24,7 +25,8 @@ Status StackElements(KernelContext& ctx, const TensorList& list, std::span<const
   }
   for (size_t row = 0; row < indices.size(); ++row) {
     const Tensor& element = list.elements[indices[row]];
-    if (element.has_value()) CopyElements(element, out, static_cast<int64_t>(row) * shape.num_elements());
+    int64_t count = shape.num_elements();
+    if (element.has_value()) CopyElements(element, 0, out, static_cast<int64_t>(row) * count, count);
   }
   ctx.set_output(0, std::move(out));
   return OkStatus();
@@ -212,7 +214,7 @@ class ListConcatKernel : public Kernel {
       WEIR_ASSIGN_OR_RETURN(requested, ShapeFromTensor(ctx.input(1)));
       leading = ctx.input(2).span<int64_t>();
     }
-    WEIR_ASSIGN_OR_RETURN(PartialShape first, MergeShapes(requested, list->element_shape));
+    WEIR_ASSIGN_OR_RETURN(PartialShape first, MergeElementShapes(requested, list->element_shape));
     if (first.has_rank() && first.rank() < 1) {
       return InvalidArgument("Concat requires elements to be at least vectors, found scalars instead.");
     }
@@ -248,7 +250,8 @@ class ListConcatKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(list->dtype, shape));
     int64_t offset = 0;
     for (size_t i = 0; i < list->elements.size(); ++i) {
-      if (list->elements[i].has_value()) CopyElements(list->elements[i], out, offset);
+      const Tensor& element = list->elements[i];
+      if (element.has_value()) CopyElements(element, 0, out, offset, element.num_elements());
       offset += lengths->data<int64_t>()[i] * row->num_elements();
     }
     ctx.set_output(0, std::move(out));
@@ -268,7 +271,7 @@ class ListConcatKernel : public Kernel {
       if (list.elements[i].rank() == 0) {
         return InvalidArgument("Concat saw a scalar shape at index ", i, " but requires at least vectors.");
       }
-      WEIR_ASSIGN_OR_RETURN(rows, MergeShapes(rows, WithoutFirst(list.elements[i].shape())));
+      WEIR_ASSIGN_OR_RETURN(rows, MergeElementShapes(rows, WithoutFirst(list.elements[i].shape())));
     }
     return rows;
   }

@@ -85,7 +85,7 @@ class PopBackKernel : public Kernel {
       ctx.set_output(1, list->elements.back());
     } else {
       WEIR_ASSIGN_OR_RETURN(PartialShape requested, ShapeFromTensor(ctx.input(1)));
-      WEIR_ASSIGN_OR_RETURN(PartialShape merged, MergeShapes(requested, list->element_shape));
+      WEIR_ASSIGN_OR_RETURN(PartialShape merged, MergeElementShapes(requested, list->element_shape));
       std::optional<Shape> shape = merged.ToShape();
       if (!shape.has_value()) {
         return InvalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined.",
@@ -123,11 +123,11 @@ class GetItemKernel : public Kernel {
       return OkStatus();
     }
     WEIR_ASSIGN_OR_RETURN(PartialShape requested, ShapeFromTensor(ctx.input(2)));
-    WEIR_ASSIGN_OR_RETURN(PartialShape merged, MergeShapes(requested, list->element_shape));
+    WEIR_ASSIGN_OR_RETURN(PartialShape merged, MergeElementShapes(requested, list->element_shape));
     // Neither says enough: an element that is set, no further than the first, does.
     for (size_t i = 0; i < list->elements.size() && !merged.IsFullyDefined(); ++i) {
       if (!list->elements[i].has_value()) continue;
-      WEIR_ASSIGN_OR_RETURN(merged, MergeShapes(merged, list->elements[i].shape()));
+      WEIR_ASSIGN_OR_RETURN(merged, MergeElementShapes(merged, list->elements[i].shape()));
     }
     std::optional<Shape> shape = merged.ToShape();
     if (!shape.has_value()) {

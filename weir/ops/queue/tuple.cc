@@ -1,10 +1,6 @@
 #include "weir/ops/queue/tuple.h"
 
-#include <algorithm>
-#include <cstring>
-
-#include "weir/tensor/resource_handle.h"
-#include "weir/tensor/variant.h"
+#include "weir/tensor/copy_elements.h"
 
 namespace weir {
 
@@ -33,18 +29,6 @@ Status CheckTypes(const TensorTuple& tuple, const std::vector<DType>& types) {
   return OkStatus();
 }
 
-void CopyElements(const Tensor& from, Tensor& to, int64_t begin) {
-  if (from.num_elements() == 0) return;
-  if (IsPlain(from.dtype())) {
-    std::memcpy(static_cast<char*>(to.raw_data()) + begin * SizeOf(from.dtype()), from.raw_data(), from.num_bytes());
-    return;
-  }
-  DispatchDType(from.dtype(), TypeList<std::string, ResourceHandle, Variant>{}, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    std::copy_n(from.data<T>(), from.num_elements(), to.data<T>() + begin);
-  });
-}
-
 StatusOr<Tensor> OwnSlice(Tensor slice) {
   if (slice.is_aligned()) return slice;
   return slice.Clone();
@@ -64,7 +48,9 @@ StatusOr<Tensor> StackTensors(const std::vector<const Tensor*>& rows) {
   int64_t stride = shape.num_elements();
   WEIR_RETURN_IF_ERROR(shape.InsertDim(0, static_cast<int64_t>(rows.size())));
   WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(rows[0]->dtype(), shape));
-  for (size_t i = 0; i < rows.size(); ++i) CopyElements(*rows[i], out, static_cast<int64_t>(i) * stride);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    CopyElements(*rows[i], 0, out, static_cast<int64_t>(i) * stride, stride);
+  }
   return out;
 }
 

@@ -17,8 +17,6 @@ std::string ShapesText(const std::vector<PartialShape>& shapes);  // "[[2],[]]"
 // INVALID_ARGUMENT unless the tensors have these types.
 Status CheckTypes(const TensorTuple& tuple, const std::vector<DType>& types);
 
-// Copies the elements of `from` to place `begin` of `to`, in row-major order. REQUIRES: same type, and it fits.
-void CopyElements(const Tensor& from, Tensor& to, int64_t begin);
 // A slice as a tensor of its own: shares memory where that leaves it aligned, else a copy.
 StatusOr<Tensor> OwnSlice(Tensor slice);
 // A copy of row `row` of every tensor, each in memory of its own.
