@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -21,59 +22,84 @@ thread_local ThreadIdentity current_thread;
 
 }  // namespace
 
+// Shared by the pool and its threads: a pool may be destroyed by one of its own threads, which then outlives it.
 class ThreadPool::Impl {
  public:
-  Impl(std::string name, int num_threads) : name_(std::move(name)) {
-    if (num_threads <= 0) num_threads = std::max(1u, std::thread::hardware_concurrency());
-    threads_.reserve(num_threads);
-    for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this, i] { Loop(i); });
-  }
-
-  ~Impl() {
-    {
-      absl::MutexLock lock(&mu_);
-      stopping_ = true;
-    }
-    for (std::thread& thread : threads_) thread.join();
-  }
-
-  int num_threads() const { return static_cast<int>(threads_.size()); }
+  explicit Impl(std::string name) : name_(std::move(name)), ring_(64) {}
 
   void Schedule(std::function<void()> closure) {
-    absl::MutexLock lock(&mu_);
-    queue_.push_back(std::move(closure));
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      if (size_ == ring_.size()) Grow();
+      ring_[(first_ + size_++) % ring_.size()] = std::move(closure);
+    }
+    wake_.notify_one();
   }
 
- private:
+  void Stop() {
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+  }
+
   void Loop(int index) {
     current_thread = {this, index};
     pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
+    std::unique_lock<std::mutex> lock(mu_);
     while (true) {
-      std::function<void()> closure;
-      {
-        absl::MutexLock lock(&mu_);
-        mu_.Await(absl::Condition(
-            +[](Impl* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mu_) { return self->stopping_ || !self->queue_.empty(); },
-            this));
-        if (queue_.empty()) return;
-        closure = std::move(queue_.front());
-        queue_.pop_front();
-      }
+      wake_.wait(lock, [this] { return stopping_ || size_ > 0; });
+      if (size_ == 0) return;
+      std::function<void()> closure = std::move(ring_[first_]);
+      ring_[first_] = nullptr;
+      first_ = (first_ + 1) % ring_.size();
+      --size_;
+      lock.unlock();
       closure();
+      closure = nullptr;
+      lock.lock();
     }
   }
 
+ private:
+  // A ring, so that a steady stream of closures allocates nothing.
+  void Grow() {
+    std::vector<std::function<void()>> larger(ring_.size() * 2);
+    for (size_t i = 0; i < size_; ++i) larger[i] = std::move(ring_[(first_ + i) % ring_.size()]);
+    ring_ = std::move(larger);
+    first_ = 0;
+  }
+
   const std::string name_;
-  absl::Mutex mu_;
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  std::deque<std::function<void()>> queue_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::thread> threads_;
+  std::mutex mu_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::vector<std::function<void()>> ring_;
+  size_t first_ = 0;
+  size_t size_ = 0;
 };
 
-ThreadPool::ThreadPool(std::string name, int num_threads)
-    : impl_(std::make_unique<Impl>(std::move(name), num_threads)) {}
-ThreadPool::~ThreadPool() = default;
-int ThreadPool::num_threads() const { return impl_->num_threads(); }
+ThreadPool::ThreadPool(std::string name, int num_threads) : impl_(std::make_shared<Impl>(std::move(name))) {
+  if (num_threads <= 0) num_threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  threads_.reserve(num_threads);
+  for (int i = 0; i < num_threads; ++i) {
+    threads_.emplace_back([impl = impl_, i] { impl->Loop(i); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  impl_->Stop();
+  for (std::thread& thread : threads_) {
+    if (thread.get_id() == std::this_thread::get_id()) {
+      thread.detach();
+    } else {
+      thread.join();
+    }
+  }
+}
+
+int ThreadPool::num_threads() const { return static_cast<int>(threads_.size()); }
 void ThreadPool::Schedule(std::function<void()> closure) { impl_->Schedule(std::move(closure)); }
 int ThreadPool::CurrentThread() const { return current_thread.pool == impl_.get() ? current_thread.index : -1; }
 

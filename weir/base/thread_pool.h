@@ -1,4 +1,4 @@
-// ThreadPool: a fixed number of threads that run closures; each has a queue of its own and steals when idle.
+// ThreadPool: a fixed number of threads that run closures, first come, first served.
 #ifndef WEIR_BASE_THREAD_POOL_H_
 #define WEIR_BASE_THREAD_POOL_H_
 
@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 
@@ -15,7 +17,7 @@ class ThreadPool {
  public:
   // `num_threads` <= 0: one a core. Threads are named after `name`.
   ThreadPool(std::string name, int num_threads);
-  // Runs what is queued, then ends the threads.
+  // Runs what is queued, then ends the threads. May be called by one of them.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -32,7 +34,8 @@ class ThreadPool {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace weir

@@ -191,7 +191,7 @@ class Compiler {
         int32_t frame = OutputFrame(Planned(producer));
         if (first == nullptr) {
           first = graph_.node(producer);
-          planned.frame = frame;
+          planned.frame = static_cast<int16_t>(frame);
         } else if (frame != planned.frame) {
           return InvalidArgument(Named(node), " has inputs from different frames. The input ", Named(*first),
                                  " is in frame '", plan_->frames[planned.frame].name, "'. The input ",
@@ -217,6 +217,7 @@ class Compiler {
     if (parallel < 1) return InvalidArgument("parallel_iterations must be positive, not ", parallel);
     auto [found, fresh] = frame_ids_.try_emplace({planned.frame, name}, static_cast<int32_t>(plan_->frames.size()));
     if (fresh) {
+      if (plan_->frames.size() > std::numeric_limits<int16_t>::max()) return ResourceExhausted("Too many loops");
       StaticFrame frame;
       frame.name = name;
       frame.parent = planned.frame;
@@ -262,6 +263,7 @@ class Compiler {
       }
       for (NodeId input : node.control_inputs) pending += !IsStatic(input);
       frame.counts.push_back(pending);
+      planned.initial_count = static_cast<uint32_t>(pending);
       if (planned.kind == NodeKind::kMerge && planned.frame == 0) plan_->root_merges.push_back(planned.id);
     }
   }
@@ -299,9 +301,13 @@ class Compiler {
         seen[edge->output] = true;
         edge->move = true;
       }
-      planned.edges_begin = static_cast<int32_t>(plan_->edges.size());
+      planned.num_edges = static_cast<int32_t>(edges[i].size());
       plan_->edges.insert(plan_->edges.end(), edges[i].begin(), edges[i].end());
-      planned.edges_end = static_cast<int32_t>(plan_->edges.size());
+    }
+    const PlanEdge* next = plan_->edges.data();
+    for (PlanNode& planned : plan_->nodes) {
+      planned.edges = next;
+      next += planned.num_edges;
     }
   }
 

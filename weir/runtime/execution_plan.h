@@ -42,10 +42,13 @@ enum class NodeKind : uint8_t {
   kRecv,
 };
 
+struct PlanEdge;
+
 // One cache line.
 struct alignas(64) PlanNode {
   Kernel* kernel = nullptr;
   const ArgTypes* types = nullptr;  // owned by the node's info
+  const PlanEdge* edges = nullptr;  // in the plan's `edges`
   NodeKind kind = NodeKind::kKernel;
   bool may_be_expensive = false;
   bool never_dead = false;         // ControlTrigger
@@ -54,15 +57,16 @@ struct alignas(64) PlanNode {
   bool has_statics = false;        // some input slots are filled for good
   bool is_constant_enter = false;  // a loop invariant
   uint16_t num_outputs = 0;
+  int16_t frame = 0;  // static frame
   int32_t num_inputs = 0;
-  int32_t input_start = 0;  // first slot, in the frame's numbering
-  int32_t count = 0;        // pending count, in the frame's numbering
-  int32_t edges_begin = 0;
-  int32_t edges_end = 0;
-  int32_t frame = 0;  // static frame
-  int32_t id = 0;     // position in the plan
-  int32_t aux = 0;    // kArg, kRetval: index; kEnter: child static frame; kConst: index of its value; kSend, kRecv: key
+  int32_t num_edges = 0;
+  int32_t input_start = 0;    // first slot, in the frame's numbering
+  int32_t count = 0;          // pending count, in the frame's numbering
+  uint32_t initial_count = 0;
+  int32_t id = 0;   // position in the plan
+  int32_t aux = 0;  // kArg, kRetval: index; kEnter: child static frame; kConst: index of its value; kSend, kRecv: key
 };
+static_assert(sizeof(PlanNode) == 64);
 
 struct PlanEdge {
   const PlanNode* consumer;

@@ -130,8 +130,8 @@ class LoopRun {
 
 inline int LoopRun::Deliver(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready) {
   int made_ready = 0;
-  const PlanEdge* const end = plan_.edges.data() + node.edges_end;
-  for (const PlanEdge* edge = plan_.edges.data() + node.edges_begin; edge != end; ++edge) {
+  const PlanEdge* const end = node.edges + node.num_edges;
+  for (const PlanEdge* edge = node.edges; edge != end; ++edge) {
     bool edge_dead = dead || (edge->slot >= 0 && !outputs[edge->output].has_value());
     if (edge->to_merge) [[unlikely]] {
       made_ready +=
@@ -153,7 +153,7 @@ inline int LoopRun::Deliver(const PlanNode& node, Iteration* to, bool dead, Slot
       if (static_cast<uint32_t>(before) != 1) continue;
       edge_dead |= (before >> 32) != 0;
       // Nobody else lowers it in this iteration any more: ready for the next use of this memory.
-      count.store(plan_.frames[consumer.frame].counts[consumer.count], std::memory_order_relaxed);
+      count.store(consumer.initial_count, std::memory_order_relaxed);
     }
     ready.push_back({edge->consumer, to, edge_dead});
     ++made_ready;
