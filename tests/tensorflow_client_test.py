@@ -38,11 +38,9 @@ class TensorFlowClient(unittest.TestCase):
     server = Server()
     self.server = server.__enter__()
     self.addCleanup(lambda: server.__exit__())
-    self.config = tf1.ConfigProto(operation_timeout_in_ms=60000)
 
-  def session(self, graph=None, **options):
-    config = tf1.ConfigProto(operation_timeout_in_ms=60000, **options)
-    return tf1.Session(self.server.target, graph=graph, config=config)
+  def session(self, timeout_in_ms=60000):
+    return tf1.Session(self.server.target, config=tf1.ConfigProto(operation_timeout_in_ms=timeout_in_ms))
 
   def test_linear_regression(self):
     with tf.Graph().as_default():
@@ -51,7 +49,8 @@ class TensorFlowClient(unittest.TestCase):
       slope = tf1.get_variable("slope", initializer=0.0)
       offset = tf1.get_variable("offset", initializer=0.0)
       loss = tf.reduce_mean(tf.square(slope * x + offset - y))
-      train = tf1.train.GradientDescentOptimizer(0.2).minimize(loss)
+      gradients = tf.gradients(loss, [slope, offset])
+      train = [tf1.assign_sub(v, 0.2 * g) for v, g in zip([slope, offset], gradients)]
       init = tf1.global_variables_initializer()
       xs = np.linspace(-1, 1, 64, dtype=np.float32)
       with self.session() as session:
@@ -59,27 +58,6 @@ class TensorFlowClient(unittest.TestCase):
         for _ in range(200):
           session.run(train, {x: xs, y: 3 * xs + 2})
         np.testing.assert_allclose(session.run([slope, offset]), [3, 2], atol=1e-3)
-
-  def test_softmax_regression_with_feeding(self):
-    random = np.random.RandomState(0)
-    centers = random.randn(10, 20).astype(np.float32) * 3
-    labels = random.randint(0, 10, 500)
-    images = centers[labels] + random.randn(500, 20).astype(np.float32)
-    with tf.Graph().as_default():
-      x = tf1.placeholder(tf.float32, [None, 20])
-      y = tf1.placeholder(tf.int64, [None])
-      w = tf1.get_variable("w", initializer=tf.zeros([20, 10]), use_resource=False)
-      b = tf1.get_variable("b", initializer=tf.zeros([10]), use_resource=False)
-      logits = tf.matmul(x, w) + b
-      loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
-      train = tf1.train.GradientDescentOptimizer(0.1).minimize(loss)
-      accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), y), tf.float32))
-      init = tf1.global_variables_initializer()
-      with self.session() as session:
-        session.run(init)
-        for start in list(range(0, 500, 50)) * 5:
-          session.run(train, {x: images[start:start + 50], y: labels[start:start + 50]})
-        self.assertGreater(session.run(accuracy, {x: images, y: labels}), 0.95)
 
   def test_queue_runners(self):
     with tf.Graph().as_default():
@@ -138,7 +116,7 @@ class TensorFlowClient(unittest.TestCase):
   def test_sigterm_ends_a_blocked_step(self):
     with tf.Graph().as_default():
       blocked = tf1.FIFOQueue(1, [tf.int32]).dequeue()
-      session = self.session()
+      session = self.session(3000)  # the client waits so long for a server that is gone
       caught = []
       ready = tf.constant(1)
       session.run(ready)

@@ -1,3 +1,4 @@
+#include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
@@ -41,7 +42,13 @@ StatusOr<std::string> ReadPem(const std::string& path) {
   return text.str();
 }
 
+// What a client sent is not an event of the server: it would let anybody fill the log.
+void LogProtobuf(google::protobuf::LogLevel, const char*, int, const std::string& message) {
+  WEIR_LOG(DEBUG) << "protobuf: " << message;
+}
+
 Status Serve(const Flags& flags) {
+  google::protobuf::SetLogHandler(LogProtobuf);
   // Blocked here, so that every thread made from now on leaves these signals to sigwait below.
   sigset_t signals;
   sigemptyset(&signals);

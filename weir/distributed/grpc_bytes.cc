@@ -1,8 +1,8 @@
-#include "weir/distributed/grpc_bytes_internal.h"
-
 #include <grpcpp/support/slice.h>
 
 #include <vector>
+
+#include "weir/distributed/grpc_bytes_internal.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,3 @@
-#include "weir/distributed/master_service_internal.h"
-
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/proto_buffer_reader.h>
@@ -8,6 +6,7 @@
 #include <optional>
 
 #include "weir/distributed/grpc_bytes_internal.h"
+#include "weir/distributed/master_service_internal.h"
 
 namespace weir {
 namespace {

@@ -1,5 +1,6 @@
 // Steps: RunStep, partial runs and callables.
 #include <algorithm>
+#include <cstring>
 
 #include "weir/distributed/master.h"
 #include "weir/distributed/master_internal.h"
@@ -42,9 +43,14 @@ bool WantsReport(const StepOptions& options) { return options.trace != TraceLeve
 // What happened inside a step is told as a worker's error, as TensorFlow's master does; what is wrong with the request
 // is not.
 Status FromWorker(const Status& status, const std::string& task) {
-  std::string_view text = FromAbsl(status.message());
+  std::string text = Message(status);
   if (text.find("[[{{node ") == text.npos && text.find("for node {{node ") == text.npos) return status;
-  return Annotate(status, Cat("From ", task, ":\n"));
+  if (text.starts_with("Cannot assign a device for operation")) return status;  // before any worker saw it
+  // A server's feeds and fetches are received and sent, those of a local session are arguments and results.
+  for (auto [from, to] : {std::pair("{{node _Retval_", "{{node _send_"), std::pair("{{node _Arg_", "{{node _recv_")}) {
+    for (size_t at = text.find(from); at != text.npos; at = text.find(from, at)) text.replace(at, strlen(from), to);
+  }
+  return Status(status.code(), Cat("From ", task, ":\n", text));
 }
 
 void FillMetadata(bool wanted, const StepReport& report, RunMetadata* metadata) {
@@ -66,6 +72,9 @@ Status Master::PrepareStep(Step& step) {
   WEIR_RETURN_IF_ERROR(request_ids_.Track(request.request_id, "RunStep"));
   WEIR_ASSIGN_OR_RETURN(step.session, BeginCall(request.session_handle));
   WEIR_RETURN_IF_ERROR(request.feed_error);
+  if (!request.partial_run_handle.empty() && !step.session->HasPartialRun(request.partial_run_handle)) {
+    return InvalidArgument("Must run PartialRunSetup before performing partial runs");
+  }
   // A fetch asked for twice is answered once; answers are in the order of names.
   std::sort(request.fetches.begin(), request.fetches.end());
   request.fetches.erase(std::unique(request.fetches.begin(), request.fetches.end()), request.fetches.end());

@@ -37,6 +37,11 @@ void ServedSession::BeginPartialRun(const std::string& run, std::set<std::string
   partial_runs_[run] = std::move(names);
 }
 
+bool ServedSession::HasPartialRun(const std::string& run) const {
+  absl::MutexLock lock(&mu_);
+  return partial_runs_.contains(run);
+}
+
 bool ServedSession::AdvancePartialRun(const std::string& run, std::span<const Feed> feeds,
                                       std::span<const std::string> fetches) {
   absl::MutexLock lock(&mu_);

@@ -31,6 +31,7 @@ class ServedSession {
 
   // What a partial run still waits for, by feed and fetch name.
   void BeginPartialRun(const std::string& run, std::set<std::string> names);
+  bool HasPartialRun(const std::string& run) const;
   // True if the names were the last ones.
   bool AdvancePartialRun(const std::string& run, std::span<const Feed> feeds, std::span<const std::string> fetches);
 

@@ -231,7 +231,12 @@ class Placer {
 
   // Sources go to their consumers, measures to what they measure, if the device allows it.
   Status AssignLate() {
-    if (options_.devices.size() == 1) return OkStatus();
+    if (options_.devices.size() == 1) {
+      for (const auto& node : graph_.nodes()) {
+        if (node) WEIR_RETURN_IF_ERROR(Assign(*node));
+      }
+      return OkStatus();
+    }
     Consumers consumers(graph_);
     for (const auto& node : graph_.nodes()) {
       if (!node || !ChoosesLate(*node)) continue;

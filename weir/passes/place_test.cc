@@ -55,6 +55,15 @@ TEST(PlaceGraph, SoftPlacementFindsAnother) {
   EXPECT_EQ(soft.Find("p")->assigned_device, kCpu);
 }
 
+TEST(PlaceGraph, PlacesARequestedSourceOnTheOnlyDevice) {
+  PlacementOptions options = TwoDevices();
+  options.devices.pop_back();
+  Graph graph = MakeGraph(On("/cpu:0", FloatPlaceholder("a")) + FloatPlaceholder("b"));
+  ASSERT_TRUE(PlaceGraph(&graph, options).ok());
+  EXPECT_EQ(graph.Find("a")->assigned_device, kCpu);
+  EXPECT_EQ(graph.Find("b")->assigned_device, kCpu);
+}
+
 TEST(PlaceGraph, NamesTheNodeThatFitsNowhere) {
   Graph graph = MakeGraph(On("/job:ps/task:3", FloatPlaceholder("a")));
   Status status = PlaceGraph(&graph, TwoDevices());

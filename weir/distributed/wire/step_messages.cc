@@ -3,6 +3,8 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <algorithm>
+
 #include "absl/functional/function_ref.h"
 #include "weir/distributed/wire/tensor_wire.h"
 #include "weir/proto/config.pb.h"
@@ -140,6 +142,36 @@ Status Limit(size_t size, CodedInputStream* in) {
   return OkStatus();
 }
 
+// Length of the UTF-8 sequence at the beginning of `text`, 0 if there is none.
+size_t Utf8Length(std::string_view text) {
+  unsigned char first = text[0];
+  size_t length = first < 0x80                    ? 1
+                  : first >= 0xc2 && first < 0xe0 ? 2
+                  : first >= 0xe0 && first < 0xf0 ? 3
+                  : first >= 0xf0 && first < 0xf5 ? 4
+                                                  : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  }
+  if (length < 3) return length;
+  unsigned char second = text[1];  // overlong forms, surrogates, and what is beyond Unicode
+  bool bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
+             (first == 0xf4 && second > 0x8f);
+  return bad ? 0 : length;
+}
+
+// Messages may quote a user's bytes, but a string field must be UTF-8 or the client refuses the whole response.
+std::string ToUtf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    size_t length = Utf8Length(text);
+    out.append(length == 0 ? std::string_view("?") : text.substr(0, length));
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out;
+}
+
 void WriteMetadata(const RunMetadata& metadata, WireBuffer* out) {
   out->AppendBytesField(2, metadata.SerializeAsString());
 }
@@ -173,7 +205,7 @@ Status WriteRunStepResponse(std::span<const std::string> names, std::span<const 
   if (!status.ok()) {
     message.AppendTag(3, 0);
     message.AppendVarint(static_cast<uint64_t>(status.code()));
-    message.AppendBytesField(4, FromAbsl(status.message()));
+    message.AppendBytesField(4, ToUtf8(FromAbsl(status.message())));
   }
   *out = std::move(message);
   return OkStatus();

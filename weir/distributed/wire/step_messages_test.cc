@@ -109,6 +109,10 @@ TEST(StepMessages, WritesResponses) {
   EXPECT_EQ(response.status_error_message(), "gone");
   EXPECT_FALSE(response.has_metadata());
 
+  ASSERT_TRUE(WriteRunStepResponse({}, {}, nullptr, NotFound("no \xff\xe4\xc3\xa4\xed\xa0\x80"), &out).ok());
+  ASSERT_TRUE(response.ParseFromString(out.Flatten()));
+  EXPECT_EQ(response.status_error_message(), "no ??\xc3\xa4???");
+
   ASSERT_TRUE(WriteRunCallableResponse(tensors, metadata, &out).ok());
   RunCallableResponse callable;
   ASSERT_TRUE(callable.ParseFromString(out.Flatten()));
