@@ -76,16 +76,16 @@ StatusOr<Tensor> TensorFromJson(const nlohmann::json& json, const std::string& f
     }
     return out;
   }
-  bool known = DispatchDType(*dtype, decltype(RealTypes{} + TypeList<bool>{}){}, [&](auto tag) {
-    Fill<typename decltype(tag)::type>(json.at("values"), out);
-  });
+  bool known = DispatchDType(*dtype, decltype(RealTypes{} + TypeList<bool>{}){},
+                             [&](auto tag) { Fill<typename decltype(tag)::type>(json.at("values"), out); });
   if (!known) return InvalidArgument("cannot read values of type ", Name(*dtype));
   return out;
 }
 
 std::string Difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
   if (got.dtype() != want.dtype()) return Cat("type ", Name(got.dtype()), " instead of ", Name(want.dtype()));
-  if (!(got.shape() == want.shape())) return Cat("shape ", got.shape().ToString(), " instead of ", want.shape().ToString());
+  if (!(got.shape() == want.shape()))
+    return Cat("shape ", got.shape().ToString(), " instead of ", want.shape().ToString());
   std::string out;
   bool known = DispatchDType(want.dtype(), ComparedTypes{}, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -54,7 +54,7 @@ void KernelRegistry::Register(KernelEntry def) {
 }
 
 StatusOr<const KernelEntry*> KernelRegistry::Find(std::string_view op, std::string_view device_type,
-                                                const AttrMap& attrs) const {
+                                                  const AttrMap& attrs) const {
   std::string label = KernelLabel(attrs);
   absl::ReaderMutexLock lock(&mu_);
   const KernelEntry* best = nullptr;

@@ -164,9 +164,9 @@ class Pruner {
   Status AddRets(Graph& out) {
     for (size_t i = 0; i < fetched_.size(); ++i) {
       const Endpoint& endpoint = fetched_[i];
-      WEIR_RETURN_IF_ERROR(AddEnd(out, "_Retval", endpoint, static_cast<int>(i),
-                                  {Endpoint{new_id_[endpoint.node], endpoint.index}})
-                               .status());
+      WEIR_RETURN_IF_ERROR(
+          AddEnd(out, "_Retval", endpoint, static_cast<int>(i), {Endpoint{new_id_[endpoint.node], endpoint.index}})
+              .status());
     }
     return OkStatus();
   }

@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// All op schemas, `cpus` host devices, and kernels for AddV2, Sub and Less (float and int32 scalars), "Block" (an asynchronous kernel
-// that waits until it is cancelled or released) and "Fail".
+// All op schemas, `cpus` host devices, and kernels for AddV2, Sub and Less (float and int32 scalars), "Block" (an
+// asynchronous kernel that waits until it is cancelled or released) and "Fail".
 std::shared_ptr<Environment> TestEnvironment(int cpus = 1);
 
 // Lets every waiting Block kernel of the process go on.

@@ -95,9 +95,8 @@ void ReleaseBlocked() {
 void AwaitBlocked(int count) {
   BlockedSet& set = Blocked();
   absl::MutexLock lock(&set.mu);
-  auto enough = [&set, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(set.mu) {
-    return static_cast<int>(set.waiting.size()) >= count;
-  };
+  auto enough = [&set, count]()
+                    ABSL_EXCLUSIVE_LOCKS_REQUIRED(set.mu) { return static_cast<int>(set.waiting.size()) >= count; };
   set.mu.Await(absl::Condition(&enough));
 }
 

@@ -1,5 +1,5 @@
-// If, Case, While, For and calls, run as calls of functions. Most graphs never come here: the session lowers them to Switch
-// and Merge first.
+// If, Case, While, For and calls, run as calls of functions. Most graphs never come here: the session lowers them to
+// Switch and Merge first.
 #include "weir/framework/call_kernel.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/control_flow/register.h"
@@ -7,16 +7,15 @@
 namespace weir {
 namespace {
 
-// Truth of a tensor as TensorFlow's If and While see it: a scalar by its value, a string if not empty, anything else if it
-// has elements.
+// Truth of a tensor as TensorFlow's If and While see it: a scalar by its value, a string if not empty, anything else if
+// it has elements.
 StatusOr<bool> ToBool(const Tensor& tensor) {
   if (tensor.rank() > 0) return tensor.num_elements() > 0;
   if (tensor.dtype() == DType::kString) return !tensor.scalar<std::string>().empty();
   bool value = false;
   using Types = TypeList<float, double, int32_t, uint8_t, int16_t, int8_t, int64_t, bool>;
-  if (!DispatchDType(tensor.dtype(), Types{}, [&](auto tag) {
-        value = tensor.scalar<typename decltype(tag)::type>() != 0;
-      })) {
+  if (!DispatchDType(tensor.dtype(), Types{},
+                     [&](auto tag) { value = tensor.scalar<typename decltype(tag)::type>() != 0; })) {
     return InvalidArgument(Name(tensor.dtype()), " cannot be converted to a boolean");
   }
   return value;
@@ -62,7 +61,8 @@ class CaseKernel : public AsyncKernel {
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     WEIR_ASSIGN_OR_RETURN(std::vector<FunctionAttr> branches, init.Attr<std::vector<FunctionAttr>>("branches"));
     auto kernel = std::make_unique<CaseKernel>();
-    for (FunctionAttr& branch : branches) kernel->branches_.push_back(std::make_unique<LazyFunction>(std::move(branch)));
+    for (FunctionAttr& branch : branches)
+      kernel->branches_.push_back(std::make_unique<LazyFunction>(std::move(branch)));
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
   void ComputeAsync(KernelContext& ctx, Completion done) override {
@@ -71,7 +71,8 @@ class CaseKernel : public AsyncKernel {
     int32_t branch = index.scalar<int32_t>();
     if (branches_.empty()) return done(InvalidArgument("Case has no branches"));
     // Out of range means the last one.
-    if (branch < 0 || branch >= static_cast<int32_t>(branches_.size())) branch = static_cast<int32_t>(branches_.size()) - 1;
+    if (branch < 0 || branch >= static_cast<int32_t>(branches_.size()))
+      branch = static_cast<int32_t>(branches_.size()) - 1;
     auto finish = std::make_shared<Completion>(std::move(done));
     branches_[branch]->Run(ctx.step(), TakeInputs(ctx, 1), [&ctx, finish](Status status, std::vector<Tensor> results) {
       if (status.ok()) status = SetOutputs(ctx, std::move(results));
@@ -136,9 +137,10 @@ class WhileKernel : public AsyncKernel {
       state.in_body = false;
       return true;
     }
-    StatusOr<bool> go_on = results.size() == 1 ? ToBool(results[0])
-                                               : StatusOr<bool>(InvalidArgument("The loop's condition gave ", results.size(),
-                                                                                " values instead of one"));
+    StatusOr<bool> go_on =
+        results.size() == 1
+            ? ToBool(results[0])
+            : StatusOr<bool>(InvalidArgument("The loop's condition gave ", results.size(), " values instead of one"));
     if (go_on.ok() && *go_on) {
       state.in_body = true;
       return true;
@@ -184,7 +186,8 @@ class RefSelectKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor& index = ctx.input(0);
-    if (index.rank() != 0) return InvalidArgument("Index must be a scalar, but it has shape ", index.shape().ToString());
+    if (index.rank() != 0)
+      return InvalidArgument("Index must be a scalar, but it has shape ", index.shape().ToString());
     int32_t i = index.scalar<int32_t>();
     if (i < 0 || i >= ctx.num_inputs() - 1) {
       return InvalidArgument("Index must be in the range [0, ", ctx.num_inputs() - 1, ") but got ", i);
@@ -198,11 +201,13 @@ class RefSelectKernel : public Kernel {
 }  // namespace
 
 void RegisterFunctionalKernels(KernelRegistry& registry) {
-  for (const char* op : {"PartitionedCall", "StatefulPartitionedCall"}) registry.Add(KernelBuilder(op), MakeKernel<CallKernel>);
+  for (const char* op : {"PartitionedCall", "StatefulPartitionedCall"})
+    registry.Add(KernelBuilder(op), MakeKernel<CallKernel>);
   for (const char* op : {"If", "StatelessIf"}) registry.Add(KernelBuilder(op), MakeKernel<IfKernel>);
   for (const char* op : {"Case", "StatelessCase"}) registry.Add(KernelBuilder(op), MakeKernel<CaseKernel>);
   for (const char* op : {"While", "StatelessWhile"}) registry.Add(KernelBuilder(op), MakeKernel<WhileKernel>);
-  for (const char* op : {"_ListToArray", "_ArrayToList"}) registry.Add(KernelBuilder(op), MakeKernel<PassThroughKernel>);
+  for (const char* op : {"_ListToArray", "_ArrayToList"})
+    registry.Add(KernelBuilder(op), MakeKernel<PassThroughKernel>);
   registry.Add(KernelBuilder("FakeParam"), MakeKernel<FakeParamKernel>);
   registry.Add(KernelBuilder("ToBool"), MakeKernel<ToBoolKernel>);
   registry.Add(KernelBuilder("RefSelect"), MakeKernel<RefSelectKernel>);

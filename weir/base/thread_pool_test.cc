@@ -1,0 +1,56 @@
+#include "weir/base/thread_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+
+namespace weir {
+namespace {
+
+TEST(ThreadPool, RunsWhatIsQueuedBeforeItEnds) {
+  std::atomic<int> runs = 0;
+  {
+    ThreadPool pool("test", 3);
+    for (int i = 0; i < 1000; ++i) pool.Schedule([&runs] { ++runs; });
+  }
+  EXPECT_EQ(runs, 1000);
+}
+
+TEST(ThreadPool, MayBeEndedByOneOfItsThreads) {
+  absl::Notification ended;
+  auto pool = std::make_shared<ThreadPool>("test", 2);
+  ThreadPool* raw = pool.get();
+  raw->Schedule([pool = std::move(pool), &ended]() mutable {
+    pool.reset();
+    ended.Notify();
+  });
+  ended.WaitForNotification();
+}
+
+TEST(ThreadPool, ParallelForCoversEveryIndexOnce) {
+  ThreadPool pool("test", 3);
+  std::vector<std::atomic<int>> seen(10'000);
+  pool.ParallelFor(10'000, 1'000, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++seen[i];
+  });
+  for (const auto& count : seen) ASSERT_EQ(count, 1);
+}
+
+TEST(ThreadPool, KnowsItsThreads) {
+  ThreadPool pool("test", 2);
+  EXPECT_EQ(pool.CurrentThread(), -1);
+  absl::Notification done;
+  int index = -1;
+  pool.Schedule([&] {
+    index = pool.CurrentThread();
+    done.Notify();
+  });
+  done.WaitForNotification();
+  EXPECT_GE(index, 0);
+}
+
+}  // namespace
+}  // namespace weir
