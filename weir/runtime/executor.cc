@@ -133,6 +133,7 @@ void PlanRun::Process(Ready& ready) {
     }
     ReadyNode entry = ready.pop_back();
     size_t before = ready.size();
+    ready.set_alone(active_.load(std::memory_order_acquire) == 1);
     Execute(entry, ready);
     if (ready.size() > 1 && ready.size() > before) Offload(ready, before);
   }
@@ -241,15 +242,22 @@ Status PlanRun::CheckOutputs(const PlanNode& node, const Slot* outputs) const {
 }
 
 void PlanRun::ExecuteKernel(const ReadyNode& entry, Ready& ready) {
+  int count = entry.node->num_outputs;
+  if (count <= 1) {
+    Slot output;
+    RunKernel(entry, &output, ready);
+  } else if (count <= kInlineOutputs) {
+    Slot few[kInlineOutputs];
+    RunKernel(entry, few, ready);
+  } else {
+    std::vector<Slot> many(count);
+    RunKernel(entry, many.data(), ready);
+  }
+}
+
+inline void PlanRun::RunKernel(const ReadyNode& entry, Slot* outputs, Ready& ready) {
   const PlanNode& node = *entry.node;
   Slot* const inputs = entry.iteration->slots.get() + node.input_start;
-  Slot few[kInlineOutputs];
-  std::vector<Slot> many;
-  Slot* outputs = few;
-  if (node.num_outputs > kInlineOutputs) {
-    many.resize(node.num_outputs);
-    outputs = many.data();
-  }
   KernelContext context(context_, plan_->infos[node.id], *node.types, {inputs, static_cast<size_t>(node.num_inputs)},
                         {outputs, node.num_outputs});
   if (entry.iteration->frame != nullptr) context.set_frame(entry.iteration->frame_id(), entry.iteration->number);
@@ -287,7 +295,11 @@ Status PlanRun::ResolveRefs(const PlanNode& node, Slot* inputs) {
     if (!initialized && !info.schema->allows_uninitialized_input && node.kind != NodeKind::kMerge) {
       return FailedPrecondition("Attempting to use uninitialized value ", plan_->input_names[node.id][i]);
     }
-    if (!IsRef(types[i])) inputs[i].tensor = inputs[i].ref->tensor;
+    if (IsRef(types[i])) continue;
+    inputs[i].tensor = inputs[i].ref->tensor;
+    if (node.kind != NodeKind::kRetval) continue;
+    // What leaves the step must not change with the variable.
+    WEIR_ASSIGN_OR_RETURN(inputs[i].tensor, inputs[i].tensor.Clone());
   }
   for (int i = 0; i < node.num_inputs; ++i) {
     if (inputs[i].ref && !IsRef(types[i])) inputs[i].ref = nullptr;

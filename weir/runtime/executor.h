@@ -89,6 +89,7 @@ class PlanRun {
   void Execute(const ReadyNode& entry, Ready& ready);
   void ExecuteDead(const ReadyNode& entry, Ready& ready);
   void ExecuteKernel(const ReadyNode& entry, Ready& ready);
+  void RunKernel(const ReadyNode& entry, Slot* outputs, Ready& ready);
   void ExecuteAsync(const ReadyNode& entry, Ready& ready);
   void ExecuteArg(const ReadyNode& entry, Ready& ready);
   void ExecuteRetval(const ReadyNode& entry, Ready& ready);

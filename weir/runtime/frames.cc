@@ -1,6 +1,7 @@
 #include "weir/runtime/frames.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace weir {
 namespace {
@@ -51,7 +52,13 @@ int LoopRun::DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iterati
     add = kDeadOne * static_cast<uint64_t>(from_enter ? merge.num_inputs : 1);
   } else {
     // Only the first live value counts; a second one (a malformed graph) is dropped.
-    if (word.fetch_or(kMergeClaimed, std::memory_order_acq_rel) & kMergeClaimed) return 0;
+    if (ready.alone()) {
+      uint64_t seen = word.load(std::memory_order_relaxed);
+      if (seen & kMergeClaimed) return 0;
+      word.store(seen | kMergeClaimed, std::memory_order_relaxed);
+    } else if (word.fetch_or(kMergeClaimed, std::memory_order_acq_rel) & kMergeClaimed) {
+      return 0;
+    }
     Slot& slot = to->slots[edge.slot];
     slot = edge.move ? std::move(outputs[edge.output]) : outputs[edge.output];
     add = kMergeLive;
@@ -65,7 +72,13 @@ int LoopRun::DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iterati
     bool all_dead = dead_inputs >= static_cast<uint64_t>(merge.num_inputs);
     bool fire = static_cast<uint32_t>(next) == 0 && (live || all_dead) && (next & kMergeFired) == 0;
     if (fire) next |= kMergeFired;
-    if (word.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) {
+    bool stored = ready.alone();
+    if (stored) {
+      word.store(next, std::memory_order_relaxed);
+    } else {
+      stored = word.compare_exchange_weak(seen, next, std::memory_order_acq_rel);
+    }
+    if (stored) {
       if (!fire) return 0;
       ready.push_back({&merge, to, !live});
       return 1;
@@ -73,9 +86,25 @@ int LoopRun::DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iterati
   }
 }
 
+class ABSL_SCOPED_LOCKABLE LoopRun::MaybeLock {
+ public:
+  MaybeLock(FastMutex* mu, const ReadyList& ready) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) ABSL_NO_THREAD_SAFETY_ANALYSIS
+      : mu_(ready.alone() ? nullptr : mu) {
+    if (mu_ != nullptr) mu_->Lock();
+  }
+  ~MaybeLock() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (mu_ != nullptr) mu_->Unlock();
+  }
+  MaybeLock(const MaybeLock&) = delete;
+  MaybeLock& operator=(const MaybeLock&) = delete;
+
+ private:
+  FastMutex* const mu_;
+};
+
 void LoopRun::DeliverCounted(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready) {
   int made_ready = Deliver(node, to, dead, outputs, ready);
-  if (to->frame != nullptr) to->outstanding.fetch_add(made_ready, std::memory_order_relaxed);
+  if (to->frame != nullptr && made_ready > 0) FetchAdd(to->outstanding, made_ready, ready.alone());
 }
 
 Frame* LoopRun::FindOrMakeFrame(const PlanNode& enter, Iteration* from) {
@@ -95,7 +124,7 @@ Frame* LoopRun::FindOrMakeFrame(const PlanNode& enter, Iteration* from) {
   child->iterations_in_flight = 0;
   child->oldest = 0;
   child->newest = -1;
-  child->window.assign(info.parallel_iterations + 1, nullptr);
+  child->window.assign(std::bit_ceil(static_cast<size_t>(info.parallel_iterations) + 1), nullptr);
   ++from->live_children;
   ++live_frames_;
   return child;
@@ -119,7 +148,7 @@ Iteration* LoopRun::NewIteration(Frame* frame, ReadyList& ready) {
   iteration->frame = frame;
   iteration->number = ++frame->newest;
   iteration->live_children = 0;
-  frame->window[iteration->number % frame->window.size()] = iteration;
+  frame->at(iteration->number) = iteration;
   ++frame->iterations_in_flight;
   frame->dead_exits.clear();
   for (Frame::Value& value : frame->invariants) {
@@ -130,14 +159,14 @@ Iteration* LoopRun::NewIteration(Frame* frame, ReadyList& ready) {
 }
 
 void LoopRun::Enter(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
-  FastMutexLock lock(&mu_);
+  MaybeLock lock(&mu_, ready);
   Frame* frame = FindOrMakeFrame(node, from);
   if (frame->newest < 0) NewIteration(frame, ready);
-  Iteration* first = frame->oldest == 0 ? frame->window[0] : nullptr;
+  Iteration* first = frame->oldest == 0 ? frame->at(0) : nullptr;
   if (node.is_constant_enter) {
     for (int64_t number = frame->oldest; number <= frame->newest; ++number) {
       Slot copy = *value;
-      DeliverCounted(node, frame->window[number % frame->window.size()], dead, &copy, ready);
+      DeliverCounted(node, frame->at(number), dead, &copy, ready);
     }
     frame->invariants.push_back({&node, std::move(*value), dead});
   } else if (first != nullptr) {
@@ -148,7 +177,7 @@ void LoopRun::Enter(const PlanNode& node, Iteration* from, bool dead, Slot* valu
 }
 
 void LoopRun::Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
-  FastMutexLock lock(&mu_);
+  MaybeLock lock(&mu_, ready);
   Frame* frame = from->frame;
   if (!dead) {
     DeliverCounted(node, frame->parent, false, value, ready);
@@ -159,15 +188,15 @@ void LoopRun::Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value
 }
 
 void LoopRun::EndNode(Iteration* iteration, ReadyList& ready) {
-  if (iteration->outstanding.fetch_sub(1, std::memory_order_acq_rel) == 1) CompleteIterations(iteration, ready);
+  if (FetchAdd(iteration->outstanding, -1, ready.alone()) == 1) CompleteIterations(iteration, ready);
 }
 
 void LoopRun::NextIteration(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
   if (dead) return Account(from, -1, ready);
-  FastMutexLock lock(&mu_);
+  MaybeLock lock(&mu_, ready);
   Frame* frame = from->frame;
   if (from->number < frame->newest) {
-    DeliverCounted(node, frame->window[(from->number + 1) % frame->window.size()], false, value, ready);
+    DeliverCounted(node, frame->at(from->number + 1), false, value, ready);
   } else if (frame->iterations_in_flight < frame->info->parallel_iterations) {
     DeliverCounted(node, NewIteration(frame, ready), false, value, ready);
   } else {
@@ -179,8 +208,8 @@ void LoopRun::NextIteration(const PlanNode& node, Iteration* from, bool dead, Sl
 void LoopRun::Account(Iteration* iteration, int change, ReadyList& ready) {
   if (change == 0) return;
   uint64_t serial = iteration->serial;
-  if (iteration->outstanding.fetch_add(change, std::memory_order_acq_rel) + change != 0) return;
-  FastMutexLock lock(&mu_);
+  if (FetchAdd(iteration->outstanding, change, ready.alone()) + change != 0) return;
+  MaybeLock lock(&mu_, ready);
   // Another thread may have completed it in between.
   if (iteration->serial == serial && iteration->frame != nullptr) CompleteIterations(iteration, ready);
 }
@@ -190,7 +219,7 @@ void LoopRun::CompleteIterations(Iteration* iteration, ReadyList& ready) {
     Frame* frame = iteration->frame;
     if (iteration->outstanding.load(std::memory_order_acquire) != 0 || iteration->live_children != 0) return;
     if (iteration->number != frame->oldest || frame->pending_enters > 0) return;
-    frame->window[iteration->number % frame->window.size()] = nullptr;
+    frame->at(iteration->number) = nullptr;
     free_iterations_[frame->info - plan_.frames.data()].push_back(iteration);
     iteration->frame = nullptr;
     ++iteration->serial;
@@ -203,7 +232,7 @@ void LoopRun::CompleteIterations(Iteration* iteration, ReadyList& ready) {
       for (Frame::Value& value : deferred) DeliverCounted(*value.node, next, value.dead, &value.slot, ready);
     }
     if (frame->oldest <= frame->newest) {
-      iteration = frame->window[frame->oldest % frame->window.size()];
+      iteration = frame->at(frame->oldest);
     } else {
       iteration = CompleteFrame(frame, ready);
     }

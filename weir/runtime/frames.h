@@ -42,7 +42,8 @@ struct ReadyNode {
   Iteration* iteration = nullptr;
   bool dead = false;
 };
-// A stack of ready nodes.
+// A thread's stack of ready nodes. While no other thread and no asynchronous kernel is at work for the run, the thread is
+// `alone` and need not pay for atomic read-modify-writes and locks.
 class ReadyList {
  public:
   ReadyList() = default;
@@ -51,6 +52,9 @@ class ReadyList {
   }
   ReadyList(const ReadyList&) = delete;
   ReadyList& operator=(const ReadyList&) = delete;
+
+  bool alone() const { return alone_; }
+  void set_alone(bool alone) { alone_ = alone; }
 
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
@@ -66,11 +70,21 @@ class ReadyList {
  private:
   void Grow();
   static constexpr size_t kInline = 16;
+  bool alone_ = false;
   ReadyNode* data_ = inline_;
   size_t size_ = 0;
   size_t capacity_ = kInline;
   ReadyNode inline_[kInline];
 };
+
+// Adds to a counter and gives its old value.
+template <typename T>
+T FetchAdd(std::atomic<T>& counter, T delta, bool alone) {
+  if (!alone) return counter.fetch_add(delta, std::memory_order_acq_rel);
+  T old = counter.load(std::memory_order_relaxed);
+  counter.store(old + delta, std::memory_order_relaxed);
+  return old;
+}
 
 struct Frame {
   const StaticFrame* info = nullptr;
@@ -80,7 +94,7 @@ struct Frame {
   int32_t iterations_in_flight = 0;
   int64_t oldest = 0;
   int64_t newest = 0;
-  std::vector<Iteration*> window;  // by number modulo its size
+  std::vector<Iteration*> window;  // by number modulo its size, a power of two
   struct Value {
     const PlanNode* node;
     Slot slot;
@@ -89,6 +103,8 @@ struct Frame {
   std::vector<Value> invariants;            // of constant Enters, for iterations to come
   std::vector<Value> deferred;              // from NextIterations that must wait for a free iteration
   std::vector<const PlanNode*> dead_exits;  // of the newest iteration
+
+  Iteration*& at(int64_t number) { return window[static_cast<size_t>(number) & (window.size() - 1)]; }
 };
 
 // All frames of one run.
@@ -114,6 +130,8 @@ class LoopRun {
                      Slot* outputs, ReadyList& ready);
   Frame* FindOrMakeFrame(const PlanNode& enter, Iteration* from) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Iteration* NewIteration(Frame* frame, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Holds the lock unless the thread is alone.
+  class MaybeLock;
   void DeliverCounted(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready);
   void EndNode(Iteration* iteration, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CompleteIterations(Iteration* iteration, ReadyList& ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -149,7 +167,7 @@ inline int LoopRun::Deliver(const PlanNode& node, Iteration* to, bool dead, Slot
     if (!edge->sole) {
       const PlanNode& consumer = *edge->consumer;
       std::atomic<uint64_t>& count = to->counts[consumer.count];
-      uint64_t before = count.fetch_add(edge_dead ? kDeadOne - 1 : ~uint64_t{0}, std::memory_order_acq_rel);
+      uint64_t before = FetchAdd(count, edge_dead ? kDeadOne - 1 : ~uint64_t{0}, ready.alone());
       if (static_cast<uint32_t>(before) != 1) continue;
       edge_dead |= (before >> 32) != 0;
       // Nobody else lowers it in this iteration any more: ready for the next use of this memory.

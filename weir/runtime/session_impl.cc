@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weir/framework/session_tensors.h"
 #include "weir/graph/import.h"
 #include "weir/proto/graph.pb.h"
 #include "weir/runtime/partial_run.h"
@@ -10,6 +11,7 @@ namespace weir {
 namespace {
 
 std::atomic<int64_t> next_step_id{1};
+std::atomic<int64_t> next_session_id{1};
 
 void AppendKey(std::string_view part, std::string& key) {
   key.append(part);
@@ -46,9 +48,16 @@ bool IsPlainOrder(const std::vector<int>& positions, size_t size) {
 }  // namespace
 
 Session::Impl::Impl(std::shared_ptr<Environment> environment, SessionOptions options)
-    : environment_(std::move(environment)), options_(std::move(options)), graph_(environment_->ops) {}
+    : environment_(std::move(environment)),
+      options_(std::move(options)),
+      handle_(Cat("session_", next_session_id.fetch_add(1, std::memory_order_relaxed))),
+      graph_(environment_->ops) {}
 
-Session::Impl::~Impl() = default;
+Session::Impl::~Impl() {
+  for (const auto& device : devices_.devices()) {
+    device->resources().ClearContainer(SessionTensorContainer(handle_));
+  }
+}
 
 Status Session::Impl::Init() {
   std::shared_ptr<ResourceManager> own_resources;
@@ -196,6 +205,7 @@ Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* r
   Step::Config config;
   config.context.step_id = next_step_id.fetch_add(1, std::memory_order_relaxed);
   config.context.intra_op = intra_op_;
+  config.context.session_handle = handle_;
   config.context.runner = [pool = inter_op_](std::function<void()> closure) { pool->Schedule(std::move(closure)); };
   config.context.functions = functions_.get();
   config.context.deterministic = options_.deterministic;

@@ -87,6 +87,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
 
   const std::shared_ptr<Environment> environment_;
   const SessionOptions options_;
+  const std::string handle_;  // tells this session's kept tensors from others'
   DeviceSet devices_;
   std::unique_ptr<ThreadPool> own_inter_op_;
   std::unique_ptr<ThreadPool> own_intra_op_;
