@@ -8,6 +8,7 @@
 #include "weir/ops/queue/register.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/table/register.h"
+#include "weir/ops/train/register.h"
 
 namespace weir {
 
@@ -19,6 +20,7 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterQueueKernels(registry);
   RegisterStateKernels(registry);
   RegisterTableKernels(registry);
+  RegisterTrainKernels(registry);
 }
 
 }  // namespace weir
