@@ -6,6 +6,7 @@
 #include "weir/ops/control_flow/register.h"
 #include "weir/ops/math/register.h"
 #include "weir/ops/queue/register.h"
+#include "weir/ops/random/register.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/table/register.h"
 #include "weir/ops/train/register.h"
@@ -18,6 +19,7 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterControlFlowKernels(registry);
   RegisterMathKernels(registry);
   RegisterQueueKernels(registry);
+  RegisterRandomKernels(registry);
   RegisterStateKernels(registry);
   RegisterTableKernels(registry);
   RegisterTrainKernels(registry);

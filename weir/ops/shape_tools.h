@@ -43,6 +43,7 @@ void RegisterMathShapes(OpRegistry& registry);
 void RegisterControlFlowShapes(OpRegistry& registry);
 void RegisterStateShapes(OpRegistry& registry);
 void RegisterQueueShapes(OpRegistry& registry);
+void RegisterRandomShapes(OpRegistry& registry);
 void RegisterTrainShapes(OpRegistry& registry);
 // All of them.
 void RegisterBuiltinShapeFunctions(OpRegistry& registry);

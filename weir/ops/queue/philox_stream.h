@@ -2,23 +2,18 @@
 #ifndef WEIR_OPS_QUEUE_PHILOX_STREAM_H_
 #define WEIR_OPS_QUEUE_PHILOX_STREAM_H_
 
-#include <array>
-#include <cstdint>
+#include "weir/base/philox.h"
 
 namespace weir {
 
 class PhiloxStream {
  public:
   // Both seeds 0: seeded by the system.
-  PhiloxStream(uint64_t seed, uint64_t seed2);
-  uint32_t Next();
+  PhiloxStream(uint64_t seed, uint64_t seed2) : numbers_(Philox::FromSeeds(seed, seed2)) {}
+  uint32_t Next() { return numbers_.Next(); }
 
  private:
-  void Refill();
-  std::array<uint32_t, 2> key_;
-  std::array<uint32_t, 4> counter_{};
-  std::array<uint32_t, 4> block_{};
-  int used_ = 4;
+  PhiloxNumbers numbers_;
 };
 
 }  // namespace weir

@@ -1,0 +1,120 @@
+#include "weir/ops/random/philox_source.h"
+
+#include "weir/framework/variable.h"
+
+namespace weir::random {
+namespace {
+
+constexpr int kPhilox = 1;
+constexpr int kAutomatic = 3;
+
+uint64_t Word(uint32_t low, uint32_t high) { return static_cast<uint64_t>(high) << 32 | low; }
+
+StatusOr<Philox> KeyAndCounterInput(const Tensor& key, const Tensor& counter) {
+  if (key.shape() != Shape{1}) return InvalidArgument("key must have shape [1], not ", key.shape().ToString());
+  if (!counter.shape().IsVector() || counter.dim(0) < 2) {
+    return InvalidArgument("counter must be a vector with length at least 2; got shape: ", counter.shape().ToString());
+  }
+  const uint64_t* words = counter.data<uint64_t>();
+  return Philox(key.scalar<uint64_t>(), words[0], words[1]);
+}
+
+}  // namespace
+
+Philox FromStatelessSeed(uint64_t seed, uint64_t seed2) {
+  Philox::Block mixed = Philox(Word(0x3ec8f720, 0x02461e29), seed, seed2).Next();
+  return Philox(Word(mixed[0], mixed[1]), 0, Word(mixed[2], mixed[3]));
+}
+
+StatusOr<Philox> StatelessSeedInput(const KernelContext& ctx, int i) {
+  const Tensor& seed = ctx.input(i);
+  if (seed.shape() != Shape{2}) return InvalidArgument("seed must have shape [2], not ", seed.shape().ToString());
+  uint64_t words[2] = {};
+  bool known = DispatchDType(seed.dtype(), TypeList<int32_t, int64_t, uint32_t, uint64_t>{}, [&](auto tag) {
+    auto values = seed.span<typename decltype(tag)::type>();
+    for (int k = 0; k < 2; ++k) words[k] = static_cast<uint64_t>(values[k]);
+  });
+  if (!known) return InvalidArgument("seed must be an integer tensor, got ", Name(seed.dtype()));
+  return FromStatelessSeed(words[0], words[1]);
+}
+
+Status CheckAlgorithm(const Tensor& tensor) {
+  if (!tensor.shape().IsScalar()) {
+    return InvalidArgument("algorithm must be of shape [], not ", tensor.shape().ToString());
+  }
+  int64_t id = tensor.dtype() == DType::kInt32 ? tensor.scalar<int32_t>() : tensor.scalar<int64_t>();
+  if (id == kPhilox || id == kAutomatic) return OkStatus();
+  return InvalidArgument("Unsupported algorithm id: ", id);
+}
+
+StatusOr<std::array<int64_t, 3>> AdvanceGenerator(KernelContext& ctx, int input, uint64_t blocks) {
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Variable> variable, LookUpResource<Variable>(ctx, input));
+  absl::MutexLock lock(&variable->mu);
+  Tensor& tensor = variable->tensor;
+  if (!tensor.has_value()) {
+    const ResourceHandle& handle = ctx.input(input).scalar<ResourceHandle>();
+    return UninitializedVariable(handle.container, handle.name);
+  }
+  if (tensor.dtype() != DType::kInt64) {
+    return InvalidArgument("dtype of RNG state variable must be int64, not ", Name(tensor.dtype()));
+  }
+  if (!tensor.shape().IsVector()) {
+    return InvalidArgument("RNG state must have one and only one dimension, not ", tensor.rank());
+  }
+  if (tensor.dim(0) < 3) {
+    return InvalidArgument("For the Philox algorithm, the size of state must be at least 3; got ", tensor.dim(0));
+  }
+  WEIR_RETURN_IF_ERROR(variable->MakeWritable(ctx.device().allocator()));
+  int64_t* words = tensor.data<int64_t>();
+  std::array<int64_t, 3> before = {words[0], words[1], words[2]};
+  Philox after(0, static_cast<uint64_t>(words[0]), static_cast<uint64_t>(words[1]));
+  after.Skip(blocks);
+  words[0] = static_cast<int64_t>(after.counter_low());
+  words[1] = static_cast<int64_t>(after.counter_high());
+  return before;
+}
+
+Status PhiloxSource::Init(const KernelInit& init) {
+  const OpSchema& schema = init.schema();
+  if (int i = schema.FindInput("seed"); i >= 0) {
+    kind_ = Kind::kStatelessSeed;
+    input_ = i;
+  } else if (i = schema.FindInput("key"); i >= 0) {
+    kind_ = Kind::kKeyAndCounter;
+    input_ = i;
+    counter_ = schema.FindInput("counter");
+    algorithm_ = schema.FindInput("alg");
+  } else if (i = schema.FindInput("resource"); i >= 0) {
+    kind_ = Kind::kVariable;
+    input_ = i;
+    algorithm_ = schema.FindInput("algorithm");
+  } else {
+    WEIR_ASSIGN_OR_RETURN(int64_t seed, init.Attr<int64_t>("seed"));
+    WEIR_ASSIGN_OR_RETURN(int64_t seed2, init.Attr<int64_t>("seed2"));
+    absl::MutexLock lock(&mu_);
+    state_ = Philox::FromSeeds(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2));
+  }
+  return OkStatus();
+}
+
+StatusOr<Philox> PhiloxSource::Reserve(KernelContext& ctx, uint64_t blocks) {
+  if (algorithm_ >= 0) WEIR_RETURN_IF_ERROR(CheckAlgorithm(ctx.input(algorithm_)));
+  switch (kind_) {
+    case Kind::kStatelessSeed:
+      return StatelessSeedInput(ctx, input_);
+    case Kind::kKeyAndCounter:
+      return KeyAndCounterInput(ctx.input(input_), ctx.input(counter_));
+    case Kind::kVariable: {
+      WEIR_ASSIGN_OR_RETURN(auto words, AdvanceGenerator(ctx, input_, blocks));
+      return Philox(static_cast<uint64_t>(words[2]), static_cast<uint64_t>(words[0]), static_cast<uint64_t>(words[1]));
+    }
+    case Kind::kSeeds:
+      break;
+  }
+  absl::MutexLock lock(&mu_);
+  Philox reserved = state_;
+  state_.Skip(blocks);
+  return reserved;
+}
+
+}  // namespace weir::random

@@ -1,0 +1,16 @@
+#include "weir/ops/random/register.h"
+
+namespace weir {
+
+void RegisterRandomKernels(KernelRegistry& registry) {
+  RegisterRandomValueKernels(registry);
+  RegisterRandomStateKernels(registry);
+  RegisterRandomShuffleKernels(registry);
+  RegisterMultinomialKernels(registry);
+  RegisterGammaKernels(registry);
+  RegisterPoissonKernels(registry);
+  RegisterParameterizedNormalKernels(registry);
+  RegisterCandidateKernels(registry);
+}
+
+}  // namespace weir
