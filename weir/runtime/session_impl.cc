@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/time/clock.h"
 #include "weir/framework/session_tensors.h"
 #include "weir/graph/import.h"
 #include "weir/proto/graph.pb.h"
@@ -43,6 +44,18 @@ bool IsPlainOrder(const std::vector<int>& positions, size_t size) {
     if (positions[i] != static_cast<int>(i)) return false;
   }
   return true;
+}
+
+// A step that keeps its thread for less than this is not worth handing to another one.
+constexpr int64_t kShortStepNs = 100'000;
+
+void StartTimed(std::shared_ptr<CompiledStep> compiled, Step::Config config, Step::Done done) {
+  int64_t start = absl::GetCurrentTimeNanos();
+  Step::Start(compiled->Acquire(), std::move(config),
+              [compiled, done = std::move(done)](Status status, std::vector<Tensor> out) {
+                done(std::move(status), std::move(out));
+              });
+  compiled->last_start_ns.store(absl::GetCurrentTimeNanos() - start, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -222,19 +235,17 @@ Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* r
 void Session::Impl::StartStep(const std::shared_ptr<CompiledStep>& compiled, Step::Config config, bool detach,
                               Step::Done done) {
   if (!detach) return Step::Start(compiled->Acquire(), std::move(config), std::move(done));
+  if (compiled->last_start_ns.load(std::memory_order_relaxed) < kShortStepNs) {
+    return StartTimed(compiled, std::move(config), std::move(done));
+  }
   struct Detached {
     std::shared_ptr<CompiledStep> compiled;
     Step::Config config;
     Step::Done done;
   };
   auto detached = std::make_shared<Detached>(Detached{compiled, std::move(config), std::move(done)});
-  inter_op_->Schedule([detached] {
-    auto keep = detached->compiled;
-    Step::Start(keep->Acquire(), std::move(detached->config),
-                [keep, done = std::move(detached->done)](Status status, std::vector<Tensor> out) {
-                  done(std::move(status), std::move(out));
-                });
-  });
+  inter_op_->Schedule(
+      [detached] { StartTimed(detached->compiled, std::move(detached->config), std::move(detached->done)); });
 }
 
 void Session::Impl::Close(const Status& reason) { steps_.Close(reason, Cancelled("Session has been closed.")); }

@@ -3,6 +3,7 @@
 #define WEIR_RUNTIME_STEP_H_
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct CompiledStep {
   std::vector<DType> feed_types;
   std::vector<std::string> feed_names;
   size_t num_fetches = 0;
+  // How long the last step kept the thread that started it; very long before the first one.
+  std::atomic<int64_t> last_start_ns{std::numeric_limits<int64_t>::max()};
   // The graphs that the plans were made of, serialized; made anew when asked for, since few ask.
   std::function<std::vector<std::string>()> export_partitions;
 
