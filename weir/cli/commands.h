@@ -13,6 +13,8 @@ namespace weir {
 void AddBenchCommand(CLI::App& program);
 void AddServerCommand(CLI::App& program);
 void AddOpsCommand(CLI::App& program);
+void AddRunCommand(CLI::App& program);
+void AddShowCommand(CLI::App& program);
 
 // For a command's callback: prints an error as "weir: <message>" and ends the program with exit code 1.
 void ExitOnError(const Status& status);

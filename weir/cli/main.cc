@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,7 +10,12 @@ namespace weir {
 
 void ExitOnError(const Status& status) {
   if (status.ok()) return;
-  std::fprintf(stderr, "weir: %s\n", Message(status).c_str());
+  // One line, whatever the message holds.
+  std::string text = Message(status);
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  std::fflush(stdout);
+  std::fprintf(stderr, "weir: %s\n", text.c_str());
   std::exit(1);
 }
 
@@ -33,6 +39,17 @@ int main(int argc, char** argv) {
   weir::AddServerCommand(program);
   weir::AddBenchCommand(program);
   weir::AddOpsCommand(program);
-  CLI11_PARSE(program, argc, argv);
+  weir::AddRunCommand(program);
+  weir::AddShowCommand(program);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);  // --help and --version
+    std::vector<std::string> unknown = program.remaining();
+    if (program.get_subcommands().empty() && !unknown.empty()) {
+      weir::ExitOnError(weir::InvalidArgument("there is no command '", unknown[0], "'; see weir --help"));
+    }
+    weir::ExitOnError(weir::InvalidArgument(error.what()));
+  }
   return 0;
 }

@@ -1,0 +1,20 @@
+// Draws a graph in layers: producers above their consumers.
+#ifndef WEIR_CLI_GRAPH_SVG_H_
+#define WEIR_CLI_GRAPH_SVG_H_
+
+#include <string>
+
+#include "weir/base/status.h"
+
+namespace weir {
+
+class GraphDef;  // wire format
+
+inline constexpr int kMaxDrawnNodes = 3000;
+
+// INVALID_ARGUMENT for a graph of more than kMaxDrawnNodes. Edges that go back (loops) are drawn up the right side.
+StatusOr<std::string> GraphToSvg(const GraphDef& graph);
+
+}  // namespace weir
+
+#endif  // WEIR_CLI_GRAPH_SVG_H_

@@ -1,0 +1,121 @@
+#include <zlib.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "weir/io/file.h"
+#include "weir/io/record_reader.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kBufferBytes = 256 << 10;
+
+class FileStream : public InputStream {
+ public:
+  explicit FileStream(std::unique_ptr<RandomAccessFile> file) : file_(std::move(file)), buffer_(kBufferBytes) {}
+
+  Status Read(size_t count, std::string* out) override {
+    while (count > 0) {
+      if (begin_ == end_) {
+        WEIR_ASSIGN_OR_RETURN(end_, file_->ReadUpTo(offset_, buffer_.size(), buffer_.data()));
+        begin_ = 0;
+        offset_ += end_;
+        if (end_ == 0) return OkStatus();
+      }
+      size_t part = std::min(count, end_ - begin_);
+      out->append(buffer_.data() + begin_, part);
+      begin_ += part;
+      count -= part;
+    }
+    return OkStatus();
+  }
+
+ private:
+  std::unique_ptr<RandomAccessFile> file_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  uint64_t offset_ = 0;
+};
+
+class InflateStream : public InputStream {
+ public:
+  // REQUIRES: `window_bits` as for inflateInit2.
+  static StatusOr<std::unique_ptr<InputStream>> Make(std::unique_ptr<InputStream> source, int window_bits) {
+    auto stream = std::unique_ptr<InflateStream>(new InflateStream(std::move(source)));
+    if (inflateInit2(&stream->zlib_, window_bits) != Z_OK) return ResourceExhausted("no memory to decompress");
+    stream->started_ = true;
+    return std::unique_ptr<InputStream>(std::move(stream));
+  }
+  ~InflateStream() override {
+    if (started_) inflateEnd(&zlib_);
+  }
+
+  Status Read(size_t count, std::string* out) override {
+    size_t begin = out->size();
+    out->resize(begin + count);
+    size_t done = 0;
+    Status status;
+    while (done < count) {
+      if (zlib_.avail_in == 0) {
+        input_.clear();
+        status = source_->Read(kBufferBytes, &input_);
+        if (!status.ok() || input_.empty()) break;
+        zlib_.next_in = reinterpret_cast<Bytef*>(input_.data());
+        zlib_.avail_in = static_cast<uInt>(input_.size());
+      }
+      zlib_.next_out = reinterpret_cast<Bytef*>(out->data() + begin + done);
+      zlib_.avail_out = static_cast<uInt>(std::min<size_t>(count - done, 1 << 30));
+      uInt before = zlib_.avail_out;
+      int result = inflate(&zlib_, Z_NO_FLUSH);
+      done += before - zlib_.avail_out;
+      if (result == Z_STREAM_END) {
+        inflateReset(&zlib_);  // files that were appended to hold several streams
+      } else if (result != Z_OK && result != Z_BUF_ERROR) {
+        status = DataLoss("inflate() failed with error ", result, zlib_.msg != nullptr ? ": " : "",
+                          zlib_.msg != nullptr ? zlib_.msg : "");
+        break;
+      }
+    }
+    out->resize(begin + done);
+    return status;
+  }
+
+ private:
+  explicit InflateStream(std::unique_ptr<InputStream> source) : source_(std::move(source)) {}
+
+  std::unique_ptr<InputStream> source_;
+  std::string input_;
+  z_stream zlib_{};
+  bool started_ = false;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<InputStream>> OpenStream(const std::string& path, Compression compression) {
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
+  std::unique_ptr<InputStream> stream = std::make_unique<FileStream>(std::move(file));
+  if (compression == Compression::kNone) return stream;
+  return InflateStream::Make(std::move(stream), compression == Compression::kGzip ? MAX_WBITS + 16 : MAX_WBITS);
+}
+
+StatusOr<Compression> ParseCompression(std::string_view name) {
+  if (name.empty()) return Compression::kNone;
+  if (name == "GZIP") return Compression::kGzip;
+  if (name == "ZLIB") return Compression::kZlib;
+  return InvalidArgument("Unsupported compression_type: ", name);
+}
+
+StatusOr<Compression> GuessCompression(const std::string& path) {
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
+  unsigned char head[2] = {};
+  WEIR_ASSIGN_OR_RETURN(size_t got, file->ReadUpTo(0, 2, reinterpret_cast<char*>(head)));
+  if (got < 2) return Compression::kNone;
+  if (head[0] == 0x1f && head[1] == 0x8b) return Compression::kGzip;
+  // Deflate with the usual window; the two bytes are a multiple of 31.
+  if (head[0] == 0x78 && (head[0] * 256 + head[1]) % 31 == 0) return Compression::kZlib;
+  return Compression::kNone;
+}
+
+}  // namespace weir
