@@ -4,6 +4,7 @@
 #include "weir/ops/accumulator/register.h"
 #include "weir/ops/array/register.h"
 #include "weir/ops/control_flow/register.h"
+#include "weir/ops/io/register.h"
 #include "weir/ops/math/register.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/random/register.h"
@@ -18,6 +19,7 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterAccumulatorKernels(registry);
   RegisterArrayKernels(registry);
   RegisterControlFlowKernels(registry);
+  RegisterIoKernels(registry);
   RegisterMathKernels(registry);
   RegisterQueueKernels(registry);
   RegisterRandomKernels(registry);

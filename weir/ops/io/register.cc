@@ -1,0 +1,11 @@
+#include "weir/ops/io/register.h"
+
+namespace weir {
+
+void RegisterIoKernels(KernelRegistry& registry) {
+  RegisterFileKernels(registry);
+  RegisterDecodeKernels(registry);
+  RegisterCsvKernels(registry);
+}
+
+}  // namespace weir

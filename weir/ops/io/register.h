@@ -1,0 +1,17 @@
+#ifndef WEIR_OPS_IO_REGISTER_H_
+#define WEIR_OPS_IO_REGISTER_H_
+
+namespace weir {
+
+class KernelRegistry;
+
+void RegisterIoKernels(KernelRegistry& registry);
+
+// Its parts.
+void RegisterFileKernels(KernelRegistry& registry);
+void RegisterDecodeKernels(KernelRegistry& registry);
+void RegisterCsvKernels(KernelRegistry& registry);
+
+}  // namespace weir
+
+#endif  // WEIR_OPS_IO_REGISTER_H_
