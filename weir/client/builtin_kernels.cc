@@ -9,6 +9,7 @@
 #include "weir/ops/queue/register.h"
 #include "weir/ops/random/register.h"
 #include "weir/ops/state/register.h"
+#include "weir/ops/string/register.h"
 #include "weir/ops/table/register.h"
 #include "weir/ops/train/register.h"
 
@@ -23,6 +24,7 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterQueueKernels(registry);
   RegisterRandomKernels(registry);
   RegisterStateKernels(registry);
+  RegisterStringKernels(registry);
   RegisterTableKernels(registry);
   RegisterTrainKernels(registry);
 }

@@ -5,6 +5,9 @@ namespace weir {
 void RegisterIoKernels(KernelRegistry& registry) {
   RegisterRestoreKernels(registry);
   RegisterShardNameKernels(registry);
+  RegisterFileKernels(registry);
+  RegisterDecodeKernels(registry);
+  RegisterCsvKernels(registry);
 }
 
 }  // namespace weir

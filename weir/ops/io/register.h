@@ -10,6 +10,10 @@ void RegisterIoKernels(KernelRegistry& registry);
 
 void RegisterRestoreKernels(KernelRegistry& registry);
 void RegisterShardNameKernels(KernelRegistry& registry);
+// Its parts.
+void RegisterFileKernels(KernelRegistry& registry);
+void RegisterDecodeKernels(KernelRegistry& registry);
+void RegisterCsvKernels(KernelRegistry& registry);
 
 }  // namespace weir
 
