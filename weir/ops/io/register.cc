@@ -4,7 +4,6 @@ namespace weir {
 
 void RegisterIoKernels(KernelRegistry& registry) {
   RegisterRestoreKernels(registry);
-  RegisterShardNameKernels(registry);
   RegisterFileKernels(registry);
   RegisterDecodeKernels(registry);
   RegisterCsvKernels(registry);

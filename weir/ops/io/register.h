@@ -8,9 +8,8 @@ class KernelRegistry;
 
 void RegisterIoKernels(KernelRegistry& registry);
 
-void RegisterRestoreKernels(KernelRegistry& registry);
-void RegisterShardNameKernels(KernelRegistry& registry);
 // Its parts.
+void RegisterRestoreKernels(KernelRegistry& registry);
 void RegisterFileKernels(KernelRegistry& registry);
 void RegisterDecodeKernels(KernelRegistry& registry);
 void RegisterCsvKernels(KernelRegistry& registry);
