@@ -9,6 +9,7 @@ class KernelRegistry;
 void RegisterIoKernels(KernelRegistry& registry);
 
 void RegisterRestoreKernels(KernelRegistry& registry);
+void RegisterSaveKernels(KernelRegistry& registry);
 void RegisterShardNameKernels(KernelRegistry& registry);
 // Its parts.
 void RegisterFileKernels(KernelRegistry& registry);
