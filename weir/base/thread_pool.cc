@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "weir/base/denormals.h"
 
 namespace weir {
 namespace {
@@ -46,6 +47,7 @@ class ThreadPool::Impl {
 
   void Loop(int index) {
     current_thread = {this, index};
+    FlushDenormals flush;
     pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
     std::unique_lock<std::mutex> lock(mu_);
     while (true) {

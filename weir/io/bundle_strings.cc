@@ -7,6 +7,17 @@
 namespace weir {
 namespace {
 
+// What the running checksum is fed for a length.
+std::string LengthWord(uint64_t length) {
+  std::string word;
+  if (length <= UINT32_MAX) {
+    AppendFixed32(&word, static_cast<uint32_t>(length));
+  } else {
+    AppendFixed64(&word, length);
+  }
+  return word;
+}
+
 Status BadLengths() { return DataLoss("its lengths do not fit its bytes"); }
 Status BadChecksum() { return DataLoss("Checksum does not match"); }
 
@@ -25,13 +36,7 @@ StatusOr<Tensor> ParseStrings(std::string_view bytes, const Shape& shape, uint32
   uint32_t crc = 0;
   for (uint64_t& length : lengths) {
     if (!TakeVarint64(&bytes, &length)) return BadLengths();
-    std::string word;
-    if (length <= UINT32_MAX) {
-      AppendFixed32(&word, static_cast<uint32_t>(length));
-    } else {
-      AppendFixed64(&word, length);
-    }
-    crc = ExtendCrc32c(crc, word);
+    crc = ExtendCrc32c(crc, LengthWord(length));
   }
   std::string_view stored = bytes.substr(0, 4);
   uint32_t masked;
@@ -83,6 +88,42 @@ StatusOr<Tensor> ParseBundleElements(std::string_view bytes, DType dtype, const 
   if (dtype == DType::kString) return ParseStrings(bytes, shape, masked_crc);
   if (dtype == DType::kVariant) return ParseVariants(bytes, shape, masked_crc);
   return DataLoss("a checkpoint cannot hold elements of type ", Name(dtype));
+}
+
+StatusOr<std::string> FormatBundleElements(const Tensor& tensor, uint32_t* masked_crc) {
+  std::string out;
+  uint32_t crc = 0;
+  if (tensor.dtype() == DType::kString) {
+    for (const std::string& element : tensor.span<std::string>()) {
+      AppendVarint64(&out, element.size());
+      crc = ExtendCrc32c(crc, LengthWord(element.size()));
+    }
+    std::string stored;
+    AppendFixed32(&stored, MaskCrc(crc));
+    out += stored;
+    crc = ExtendCrc32c(crc, stored);
+    for (const std::string& element : tensor.span<std::string>()) {
+      out += element;
+      crc = ExtendCrc32c(crc, element);
+    }
+  } else if (tensor.dtype() == DType::kVariant) {
+    for (const Variant& element : tensor.span<Variant>()) {
+      VariantTensorDataProto proto;
+      WEIR_RETURN_IF_ERROR(ToProto(element, &proto));
+      std::string bytes = proto.SerializeAsString();
+      std::string word, stored;
+      AppendFixed64(&word, bytes.size());
+      crc = ExtendCrc32c(ExtendCrc32c(crc, word), bytes);
+      AppendFixed32(&stored, MaskCrc(crc));
+      crc = ExtendCrc32c(crc, stored);
+      AppendVarint64(&out, bytes.size());
+      out += bytes + stored;
+    }
+  } else {
+    return Unimplemented("A checkpoint cannot hold elements of type ", Name(tensor.dtype()));
+  }
+  *masked_crc = MaskCrc(crc);
+  return out;
 }
 
 }  // namespace weir

@@ -55,6 +55,16 @@ StatusOr<TensorSlice> TensorSlice::FromProto(const TensorSliceProto& proto) {
   return out;
 }
 
+void TensorSlice::ToProto(TensorSliceProto* proto) const {
+  proto->Clear();
+  for (const Extent& extent : extents_) {
+    TensorSliceProto::Extent* item = proto->add_extent();
+    if (extent.length == kFull) continue;
+    item->set_start(extent.start);
+    item->set_length(extent.length);
+  }
+}
+
 StatusOr<TensorSlice> TensorSlice::ClippedTo(const Shape& shape) const {
   if (shape.rank() != rank()) {
     return InvalidArgument("Mismatching ranks: shape = ", shape.ToString(), ", slice = ", ToString());
@@ -127,8 +137,8 @@ StatusOr<ShapeAndSlice> ParseShapeAndSlice(std::string_view text) {
   }
   ShapeAndSlice out;
   WEIR_ASSIGN_OR_RETURN(out.shape, Shape::Make(dims));
-  WEIR_ASSIGN_OR_RETURN(TensorSlice slice, TensorSlice::Parse(spec));
-  WEIR_ASSIGN_OR_RETURN(out.slice, slice.ClippedTo(out.shape));
+  WEIR_ASSIGN_OR_RETURN(out.slice, TensorSlice::Parse(spec));
+  WEIR_RETURN_IF_ERROR(out.slice.ClippedTo(out.shape).status());
   return out;
 }
 

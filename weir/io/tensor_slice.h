@@ -27,6 +27,7 @@ class TensorSlice {
   // "-:0,2": an item a dimension, `-` or "start,length". INVALID_ARGUMENT otherwise.
   static StatusOr<TensorSlice> Parse(std::string_view text);
   static StatusOr<TensorSlice> FromProto(const TensorSliceProto& proto);
+  void ToProto(TensorSliceProto* proto) const;
 
   int rank() const { return static_cast<int>(extents_.size()); }
   const Extent& extent(int i) const { return extents_[i]; }
@@ -47,7 +48,7 @@ class TensorSlice {
 // A shape_and_slice of SaveV2 and RestoreV2: "4 5 0,2:-".
 struct ShapeAndSlice {
   Shape shape;
-  TensorSlice slice;
+  TensorSlice slice;  // lies in it; a whole dimension may be written either way
 };
 StatusOr<ShapeAndSlice> ParseShapeAndSlice(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "weir/base/denormals.h"
 #include "weir/runtime/cycle_clock.h"
 #include "weir/runtime/executor_internal.h"
 
@@ -124,6 +125,7 @@ __attribute__((always_inline)) inline void PlanRun::Execute(const ReadyNode& ent
 }
 
 void PlanRun::Process(Ready& ready) {
+  FlushDenormals flush;
   while (!ready.empty()) {
     if (stopped_.load(std::memory_order_relaxed)) [[unlikely]]
       return;
@@ -193,10 +195,30 @@ void PlanRun::EndActivity(int count) {
       break;
     }
   }
+  if (!ret_refs_.empty()) {
+    Status copied = CopyRefResults();
+    if (status.ok()) status = copied;
+  }
   // `done` may destroy this object.
   Done done = std::move(done_);
   done_ = nullptr;
   done(std::move(status));
+}
+
+// A fetched reference gives its variable's value at the end of the step, as if the client had looked at the memory then; and
+// it is a copy, so that it does not change with the variable.
+Status PlanRun::CopyRefResults() {
+  std::vector<std::pair<int, RefPtr<RefCell>>> refs;
+  {
+    FastMutexLock lock(&mu_);
+    refs.swap(ret_refs_);
+  }
+  for (auto& [index, ref] : refs) {
+    absl::MutexLock lock(&ref->mu);
+    if (!ref->tensor.has_value()) continue;
+    WEIR_ASSIGN_OR_RETURN(rets_[index], ref->tensor.Clone());
+  }
+  return OkStatus();
 }
 
 void PlanRun::Abort(const Status& status) {
@@ -295,12 +317,9 @@ Status PlanRun::ResolveRefs(const PlanNode& node, Slot* inputs) {
     if (!initialized && !info.schema->allows_uninitialized_input && node.kind != NodeKind::kMerge) {
       return FailedPrecondition("Attempting to use uninitialized value ", plan_->input_names[node.id][i]);
     }
-    if (IsRef(types[i])) continue;
-    inputs[i].tensor = inputs[i].ref->tensor;
-    if (node.kind != NodeKind::kRetval) continue;
-    // What leaves the step must not change with the variable.
-    WEIR_ASSIGN_OR_RETURN(inputs[i].tensor, inputs[i].tensor.Clone());
+    if (!IsRef(types[i])) inputs[i].tensor = inputs[i].ref->tensor;
   }
+  if (node.kind == NodeKind::kRetval) return OkStatus();  // still needs the reference
   for (int i = 0; i < node.num_inputs; ++i) {
     if (inputs[i].ref && !IsRef(types[i])) inputs[i].ref = nullptr;
   }
@@ -363,6 +382,10 @@ void PlanRun::ExecuteRetval(const ReadyNode& entry, Ready& ready) {
     exchange_->PutRet(node.aux, status);
   } else if (exchange_ != nullptr) {
     exchange_->PutRet(node.aux, node.has_statics ? inputs[0].tensor : std::move(inputs[0].tensor));
+  } else if (inputs[0].ref) {
+    FastMutexLock lock(&mu_);
+    ret_refs_.emplace_back(node.aux, std::move(inputs[0].ref));
+    rets_[node.aux] = std::move(inputs[0].tensor);
   } else {
     rets_[node.aux] = node.has_statics ? inputs[0].tensor : std::move(inputs[0].tensor);
   }

@@ -104,6 +104,7 @@ class PlanRun {
 
   // Gives references their values, or checks that they have one.
   Status ResolveRefs(const PlanNode& node, Slot* inputs);
+  Status CopyRefResults();
   Status CheckOutputs(const PlanNode& node, const Slot* outputs) const;
   void ClearInputs(const PlanNode& node, Slot* inputs);
   void Fail(const PlanNode& node, const Status& status);
@@ -132,6 +133,7 @@ class PlanRun {
   Status status_ ABSL_GUARDED_BY(mu_);
   std::vector<ReadyNode> shared_ ABSL_GUARDED_BY(mu_);  // offered to the pool
   std::vector<AsyncOp*> waiting_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::pair<int, RefPtr<RefCell>>> ret_refs_;  // results that are references; guarded by mu_ while the run goes on
 };
 
 // The runs of one plan that are not in use. Thread-safe.

@@ -4,6 +4,7 @@ namespace weir {
 
 void RegisterIoKernels(KernelRegistry& registry) {
   RegisterRestoreKernels(registry);
+  RegisterSaveKernels(registry);
   RegisterFileKernels(registry);
   RegisterDecodeKernels(registry);
   RegisterCsvKernels(registry);

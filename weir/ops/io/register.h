@@ -10,6 +10,7 @@ void RegisterIoKernels(KernelRegistry& registry);
 
 // Its parts.
 void RegisterRestoreKernels(KernelRegistry& registry);
+void RegisterSaveKernels(KernelRegistry& registry);
 void RegisterFileKernels(KernelRegistry& registry);
 void RegisterDecodeKernels(KernelRegistry& registry);
 void RegisterCsvKernels(KernelRegistry& registry);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "weir/ops/io/register.h"
 #include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
@@ -45,6 +47,52 @@ TEST(RestoreV2, SaysWhatIsWrong) {
   EXPECT_TRUE(absl::IsInvalidArgument(Restore(kSaver, {"matrix"}, {"4 4 -:-"}, {DType::kFloat}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Restore(kSaver, {"matrix"}, {"", ""}, {DType::kFloat}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Restore(kSaver, {}, {}, {DType::kFloat}).status()));
+}
+
+TEST(SaveV2, WhatIsSavedAndMergedIsRestored) {
+  KernelRunner run({RegisterIoKernels});
+  std::string folder = testing::TempDir() + "/save_test_temp";
+  std::filesystem::remove_all(folder);
+  std::string destination = testing::TempDir() + "/save_test";
+  Tensor numbers = Tensor::FromSpan<int32_t>(std::vector<int32_t>{1, 2, 3, 4}, Shape({2, 2}));
+  std::vector<std::string> parts;
+  for (int i = 0; i < 2; ++i) {
+    parts.push_back(Cat(folder, "/part-", i));
+    auto saved = run("SaveV2")
+                     .Input(Tensor::Scalar(parts.back()))
+                     .Input(Strings({"split", Cat("text", i)}))
+                     .Input(Strings({Cat("4 2 ", 2 * i, ",2:0,2"), ""}))
+                     .Inputs({numbers, Tensor::Scalar(Cat("words ", i))})
+                     .Attr("dtypes", std::vector<DType>{DType::kInt32, DType::kString})
+                     .Run();
+    ASSERT_TRUE(saved.ok()) << saved.status();
+  }
+  auto merged = run("MergeV2Checkpoints").Input(Strings(parts)).Input(Tensor::Scalar(destination)).Run();
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  auto out = Restore(destination, {"split", "text1"}, {"", ""}, {DType::kInt32, DType::kString});
+  ASSERT_TRUE(out.ok()) << out.status();
+  ExpectTensorEqual((*out)[0], Tensor::FromSpan<int32_t>(std::vector<int32_t>{1, 2, 3, 4, 1, 2, 3, 4}, Shape({4, 2})));
+  ExpectTensorEqual((*out)[1], Tensor::Scalar("words 1"));
+}
+
+TEST(SaveV2, SaysWhatIsWrong) {
+  KernelRunner run({RegisterIoKernels});
+  auto save = [&](std::string prefix, std::vector<std::string> names, std::vector<std::string> slices) {
+    return run("SaveV2")
+        .Input(Tensor::Scalar(prefix))
+        .Input(Strings(names))
+        .Input(Strings(slices))
+        .Inputs({Tensor::Scalar(1.f), Tensor::Scalar(2.f)})
+        .Attr("dtypes", std::vector<DType>{DType::kFloat, DType::kFloat})
+        .Run()
+        .status();
+  };
+  std::string prefix = testing::TempDir() + "/save_test_bad";
+  EXPECT_TRUE(absl::IsInvalidArgument(save(prefix, {"a", "a"}, {"", ""})));
+  EXPECT_TRUE(absl::IsInvalidArgument(save(prefix, {"a"}, {"", ""})));
+  EXPECT_TRUE(absl::IsInvalidArgument(save(prefix, {"a", "b"}, {"", "4 0,2"})));
+  EXPECT_TRUE(absl::IsNotFound(save(testing::TempDir() + "/no/such/place/model", {"a", "b"}, {"", ""})));
 }
 
 TEST(Restore, ReadsOneTensor) {
