@@ -6,6 +6,7 @@
 #include "weir/ops/control_flow/register.h"
 #include "weir/ops/io/register.h"
 #include "weir/ops/math/register.h"
+#include "weir/ops/nn/register.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/random/register.h"
 #include "weir/ops/state/register.h"
@@ -21,6 +22,7 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterControlFlowKernels(registry);
   RegisterIoKernels(registry);
   RegisterMathKernels(registry);
+  RegisterNnKernels(registry);
   RegisterQueueKernels(registry);
   RegisterRandomKernels(registry);
   RegisterStateKernels(registry);

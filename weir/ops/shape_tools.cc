@@ -142,6 +142,7 @@ void RegisterBuiltinShapeFunctions(OpRegistry& registry) {
   RegisterControlFlowShapes(registry);
   RegisterStateShapes(registry);
   RegisterQueueShapes(registry);
+  RegisterNnShapes(registry);
   RegisterRandomShapes(registry);
   RegisterTrainShapes(registry);
   RegisterStringShapes(registry);

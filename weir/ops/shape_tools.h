@@ -43,6 +43,7 @@ void RegisterMathShapes(OpRegistry& registry);
 void RegisterControlFlowShapes(OpRegistry& registry);
 void RegisterStateShapes(OpRegistry& registry);
 void RegisterQueueShapes(OpRegistry& registry);
+void RegisterNnShapes(OpRegistry& registry);
 void RegisterRandomShapes(OpRegistry& registry);
 void RegisterTrainShapes(OpRegistry& registry);
 void RegisterStringShapes(OpRegistry& registry);

@@ -1,5 +1,6 @@
 // Special functions as elementwise kernels; all computed in double.
 #include <cmath>
+#include <limits>
 
 #include "weir/device/cpu/elementwise.h"
 #include "weir/device/cpu/special_functions.h"
@@ -24,9 +25,13 @@ struct Binary {
   }
 };
 
+// TensorFlow's rational function in double is NaN at the infinities.
 struct ErfOp {
   template <typename T>
   static T Do(T x) {
+    if constexpr (std::is_same_v<T, double>) {
+      if (std::isinf(x)) return std::numeric_limits<double>::quiet_NaN();
+    }
     return std::erf(x);
   }
 };

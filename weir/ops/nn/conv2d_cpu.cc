@@ -1,0 +1,282 @@
+// Conv2D and its two gradients over NHWC images: plain loops, the innermost over channels that lie together.
+#include <vector>
+
+#include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/index_input.h"
+#include "weir/ops/nn/register.h"
+#include "weir/ops/nn/window.h"
+
+namespace weir {
+namespace {
+
+using nn::WindowAxis;
+using ConvTypes = TypeList<Half, BFloat16, float, double, int32_t>;
+
+struct Geometry {
+  int64_t batch, in_channels, out_channels;
+  int64_t group_in, group_out, groups;  // channels of one group
+  WindowAxis h, w;
+
+  int64_t in_row() const { return w.input * in_channels; }
+  int64_t out_row() const { return w.output * out_channels; }
+  int64_t tap() const { return group_in * out_channels; }  // filter elements of one place in the window
+};
+
+StatusOr<Geometry> MakeGeometry(const nn::Window2D& window, const Shape& input, const Shape& filter) {
+  if (input.rank() != 4) return InvalidArgument("input must be 4-dimensional: ", input.ToString());
+  if (filter.rank() != 4) return InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
+  Geometry g{};
+  g.batch = input.dim(0);
+  g.in_channels = input.dim(3);
+  g.group_in = filter.dim(2);
+  g.out_channels = filter.dim(3);
+  if (g.group_in <= 0) return InvalidArgument("filter depth must be stricly greated than 0: ", filter.ToString());
+  if (g.in_channels % g.group_in != 0) {
+    return InvalidArgument("input depth must be evenly divisible by filter depth: ", g.in_channels, " vs ", g.group_in);
+  }
+  g.groups = g.in_channels / g.group_in;
+  if (g.groups > 0 && g.out_channels % g.groups != 0) {
+    return InvalidArgument("output depth must be evenly divisible by number of groups: ", g.out_channels, " vs ",
+                           g.groups);
+  }
+  g.group_out = g.groups > 0 ? g.out_channels / g.groups : 0;
+  WEIR_ASSIGN_OR_RETURN(g.h, window.Axis(window.height(), input.dim(1), filter.dim(0)));
+  WEIR_ASSIGN_OR_RETURN(g.w, window.Axis(window.width(), input.dim(2), filter.dim(1)));
+  return g;
+}
+
+StatusOr<Shape> OutputShape(const Geometry& g) {
+  const int64_t dims[] = {g.batch, g.h.output, g.w.output, g.out_channels};
+  return Shape::Make(dims);
+}
+
+// The elements in the type that is computed in: themselves, or a widened copy.
+template <typename T>
+class WideView {
+ public:
+  explicit WideView(const Tensor& tensor) {
+    if constexpr (kIsSmallFloat<T>) {
+      copy_.resize(static_cast<size_t>(tensor.num_elements()));
+      for (size_t i = 0; i < copy_.size(); ++i) copy_[i] = Widen(tensor.data<T>()[i]);
+      data_ = copy_.data();
+    } else {
+      data_ = tensor.data<T>();
+    }
+  }
+  const ComputeType<T>* data() const { return data_; }
+
+ private:
+  std::vector<ComputeType<T>> copy_;
+  const ComputeType<T>* data_;
+};
+
+template <typename C>
+void AddScaled(C factor, const C* from, int64_t n, C* to) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = WrapAdd(to[i], WrapMul(factor, from[i]));
+}
+
+// One row of the output.
+template <typename C>
+void ForwardRow(const Geometry& g, const C* image, const C* filter, int64_t oh, C* row) {
+  for (int64_t kh = 0; kh < g.h.size; ++kh) {
+    const int64_t ih = g.h.At(oh, kh);
+    if (ih < 0 || ih >= g.h.input) continue;
+    for (int64_t kw = 0; kw < g.w.size; ++kw) {
+      const C* tap = filter + (kh * g.w.size + kw) * g.tap();
+      for (int64_t ow = 0; ow < g.w.output; ++ow) {
+        const int64_t iw = g.w.At(ow, kw);
+        if (iw < 0 || iw >= g.w.input) continue;
+        const C* x = image + ih * g.in_row() + iw * g.in_channels;
+        C* y = row + ow * g.out_channels;
+        for (int64_t c = 0; c < g.in_channels; ++c) {
+          const int64_t first = c / g.group_in * g.group_out;
+          AddScaled(x[c], tap + c % g.group_in * g.out_channels + first, g.group_out, y + first);
+        }
+      }
+    }
+  }
+}
+
+// One row of the gradient by the input; the filter's last two dimensions are swapped: [h, w, out, in].
+template <typename C>
+void BackwardRow(const Geometry& g, const C* gradient, const C* swapped, int64_t ih, C* row) {
+  for (int64_t kh = 0; kh < g.h.size; ++kh) {
+    const int64_t at = ih + g.h.before - kh * g.h.dilation;
+    if (at < 0 || at % g.h.stride != 0 || at / g.h.stride >= g.h.output) continue;
+    const C* line = gradient + at / g.h.stride * g.out_row();
+    for (int64_t kw = 0; kw < g.w.size; ++kw) {
+      const C* tap = swapped + (kh * g.w.size + kw) * g.tap();
+      for (int64_t ow = 0; ow < g.w.output; ++ow) {
+        const int64_t iw = g.w.At(ow, kw);
+        if (iw < 0 || iw >= g.w.input) continue;
+        const C* dy = line + ow * g.out_channels;
+        C* dx = row + iw * g.in_channels;
+        for (int64_t c = 0; c < g.out_channels; ++c) {
+          AddScaled(dy[c], tap + c * g.group_in, g.group_in, dx + c / g.group_out * g.group_in);
+        }
+      }
+    }
+  }
+}
+
+// The gradient by the filter's elements at one place in the window.
+template <typename C>
+void FilterTap(const Geometry& g, const C* input, const C* gradient, int64_t kh, int64_t kw, C* tap) {
+  for (int64_t n = 0; n < g.batch; ++n) {
+    for (int64_t oh = 0; oh < g.h.output; ++oh) {
+      const int64_t ih = g.h.At(oh, kh);
+      if (ih < 0 || ih >= g.h.input) continue;
+      const C* x = input + (n * g.h.input + ih) * g.in_row();
+      const C* dy = gradient + (n * g.h.output + oh) * g.out_row();
+      for (int64_t ow = 0; ow < g.w.output; ++ow) {
+        const int64_t iw = g.w.At(ow, kw);
+        if (iw < 0 || iw >= g.w.input) continue;
+        for (int64_t c = 0; c < g.in_channels; ++c) {
+          const int64_t first = c / g.group_in * g.group_out;
+          AddScaled(x[iw * g.in_channels + c], dy + ow * g.out_channels + first, g.group_out,
+                    tap + c % g.group_in * g.out_channels + first);
+        }
+      }
+    }
+  }
+}
+
+template <typename T, typename C>
+void Narrow(const std::vector<C>& from, T* to) {
+  for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<T>(from[i]);
+}
+
+class Conv2DKernel : public Kernel {
+ public:
+  enum class Part { kForward, kInput, kFilter };
+
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, Part part) {
+    auto kernel = std::make_unique<Conv2DKernel>();
+    kernel->part_ = part;
+    WEIR_ASSIGN_OR_RETURN(kernel->window_, nn::ReadWindow2D(init, /*is_pool=*/false));
+    if (kernel->window_.channels_second) {
+      return Unimplemented("The ", init.schema().name, " op currently only supports the NHWC tensor format on the ",
+                           "CPU. The op was given the format: NCHW");
+    }
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    Shape input = ctx.input(0).shape();
+    Shape filter = ctx.input(1).shape();
+    if (part_ == Part::kInput) {
+      WEIR_ASSIGN_OR_RETURN(input, ImageSizes(ctx.input(0), filter, ctx.input(2).shape()));
+    } else if (part_ == Part::kFilter) {
+      WEIR_ASSIGN_OR_RETURN(filter, ShapeInput(ctx.input(1), "filter_sizes"));
+    }
+    WEIR_ASSIGN_OR_RETURN(Geometry g, MakeGeometry(window_, input, filter));
+    WEIR_ASSIGN_OR_RETURN(Shape output, OutputShape(g));
+    if (part_ != Part::kForward && ctx.input(2).shape() != output) {
+      return InvalidArgument("Conv2D backprop: the size of out_backprop does not match computed: actual = ",
+                             ctx.input(2).shape().ToString(), ", computed = ", output.ToString());
+    }
+    const Shape& result = part_ == Part::kForward ? output : part_ == Part::kInput ? input : filter;
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, result));
+    if (result.num_elements() == 0) return OkStatus();
+    DispatchDType(out->dtype(), ConvTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      switch (part_) {
+        case Part::kForward:
+          return Forward<T>(ctx, g, *out);
+        case Part::kInput:
+          return BackwardInput<T>(ctx, g, *out);
+        case Part::kFilter:
+          return BackwardFilter<T>(ctx, g, *out);
+      }
+    });
+    return OkStatus();
+  }
+
+ private:
+  // Sizes of the image: all four, or height and width alone.
+  static StatusOr<Shape> ImageSizes(const Tensor& sizes, const Shape& filter, const Shape& gradient) {
+    WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(sizes, "input_sizes"));
+    if (shape.rank() != 2 || filter.rank() != 4 || gradient.rank() != 4) return shape;
+    const int64_t dims[] = {gradient.dim(0), shape.dim(0), shape.dim(1), filter.dim(2)};
+    return Shape::Make(dims);
+  }
+  static double RowCost(const Geometry& g) {
+    return 0.3 * static_cast<double>(g.h.size * g.w.size) * static_cast<double>(g.w.output * g.tap());
+  }
+
+  template <typename T>
+  static void Forward(KernelContext& ctx, const Geometry& g, Tensor& out) {
+    using C = ComputeType<T>;
+    const WideView<T> input(ctx.input(0)), filter(ctx.input(1));
+    T* to = out.data<T>();
+    ctx.ParallelFor(g.batch * g.h.output, RowCost(g), [&](int64_t begin, int64_t end) {
+      std::vector<C> row(static_cast<size_t>(g.out_row()));
+      for (int64_t i = begin; i < end; ++i) {
+        std::fill(row.begin(), row.end(), C(0));
+        const C* image = input.data() + i / g.h.output * g.h.input * g.in_row();
+        ForwardRow(g, image, filter.data(), i % g.h.output, row.data());
+        Narrow(row, to + i * g.out_row());
+      }
+    });
+  }
+
+  template <typename T>
+  static void BackwardInput(KernelContext& ctx, const Geometry& g, Tensor& out) {
+    using C = ComputeType<T>;
+    const WideView<T> filter(ctx.input(1)), gradient(ctx.input(2));
+    const int64_t taps = g.h.size * g.w.size;
+    std::vector<C> swapped(static_cast<size_t>(taps * g.tap()));
+    for (int64_t t = 0; t < taps; ++t) {
+      for (int64_t i = 0; i < g.group_in; ++i) {
+        for (int64_t o = 0; o < g.out_channels; ++o) {
+          swapped[t * g.tap() + o * g.group_in + i] = filter.data()[t * g.tap() + i * g.out_channels + o];
+        }
+      }
+    }
+    T* to = out.data<T>();
+    ctx.ParallelFor(g.batch * g.h.input, RowCost(g), [&](int64_t begin, int64_t end) {
+      std::vector<C> row(static_cast<size_t>(g.in_row()));
+      for (int64_t i = begin; i < end; ++i) {
+        std::fill(row.begin(), row.end(), C(0));
+        const C* image = gradient.data() + i / g.h.input * g.h.output * g.out_row();
+        BackwardRow(g, image, swapped.data(), i % g.h.input, row.data());
+        Narrow(row, to + i * g.in_row());
+      }
+    });
+  }
+
+  template <typename T>
+  static void BackwardFilter(KernelContext& ctx, const Geometry& g, Tensor& out) {
+    using C = ComputeType<T>;
+    const WideView<T> input(ctx.input(0)), gradient(ctx.input(2));
+    T* to = out.data<T>();
+    const double cost = RowCost(g) * static_cast<double>(g.batch * g.h.output);
+    ctx.ParallelFor(g.h.size * g.w.size, cost, [&](int64_t begin, int64_t end) {
+      std::vector<C> tap(static_cast<size_t>(g.tap()));
+      for (int64_t i = begin; i < end; ++i) {
+        std::fill(tap.begin(), tap.end(), C(0));
+        FilterTap(g, input.data(), gradient.data(), i / g.w.size, i % g.w.size, tap.data());
+        Narrow(tap, to + i * g.tap());
+      }
+    });
+  }
+
+  nn::Window2D window_;
+  Part part_ = Part::kForward;
+};
+
+}  // namespace
+
+void RegisterConv2DKernels(KernelRegistry& registry) {
+  using Part = Conv2DKernel::Part;
+  auto add = [&](std::string_view op, Part part, auto types) {
+    registry.Add(KernelBuilder(op).Types("T", types),
+                 [part](const KernelInit& init) { return Conv2DKernel::Make(init, part); });
+  };
+  add("Conv2D", Part::kForward, ConvTypes{});
+  add("Conv2DBackpropInput", Part::kInput, ConvTypes{});
+  add("Conv2DBackpropFilter", Part::kFilter, FloatTypes{});
+}
+
+}  // namespace weir

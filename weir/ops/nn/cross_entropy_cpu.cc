@@ -1,0 +1,140 @@
+// Cross entropy of logits, against distributions or class numbers, with the gradient by the logits.
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/index_input.h"
+#include "weir/ops/nn/register.h"
+
+namespace weir {
+namespace {
+
+// Writes x - max(x) into `shifted` and returns the sum of its exponentials.
+template <typename T, typename C>
+C ShiftedSum(const T* x, int64_t step, int64_t n, C* shifted) {
+  C max = Widen(x[0]);
+  for (int64_t i = 1; i < n; ++i) max = std::max(max, static_cast<C>(Widen(x[i * step])));
+  C sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    shifted[i] = Widen(x[i * step]) - max;
+    sum += std::exp(shifted[i]);
+  }
+  return sum;
+}
+
+// The value of a matrix that is broadcast to more rows or columns where it has one.
+struct MatrixSteps {
+  int64_t row, column;
+};
+MatrixSteps StepsOf(const Shape& shape) { return {shape.dim(0) == 1 ? 0 : shape.dim(1), shape.dim(1) == 1 ? 0 : 1}; }
+
+class SoftmaxCrossEntropyKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor logits = ctx.input(0);
+    const Tensor labels = ctx.input(1);
+    const Shape &a = logits.shape(), &b = labels.shape();
+    if (!a.IsMatrix() || !b.IsMatrix()) {
+      return InvalidArgument("logits and labels must be 2-dimensional, got ", a.ToString(), " and ", b.ToString());
+    }
+    int64_t dims[2];
+    for (int d = 0; d < 2; ++d) {
+      if (a.dim(d) != b.dim(d) && a.dim(d) != 1 && b.dim(d) != 1) {
+        return InvalidArgument("logits and labels must be broadcastable: logits_size=", a.ToString(),
+                               " labels_size=", b.ToString());
+      }
+      dims[d] = a.dim(d) == 1 ? b.dim(d) : a.dim(d);
+    }
+    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
+    WEIR_ASSIGN_OR_RETURN(Tensor * loss, ctx.AllocateOutput(0, Shape{dims[0]}));
+    WEIR_ASSIGN_OR_RETURN(Tensor * backprop, ctx.AllocateOutput(1, shape));
+    const int64_t n = dims[1];
+    DispatchDType(logits.dtype(), FloatTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      using C = ComputeType<T>;
+      if (n == 0) {
+        for (T& x : loss->span<T>()) x = T(C(0));
+        return;
+      }
+      const MatrixSteps logit_steps = StepsOf(a), label_steps = StepsOf(b);
+      ctx.ParallelFor(dims[0], 12.0 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+        std::vector<C> shifted(static_cast<size_t>(n));
+        for (int64_t row = begin; row < end; ++row) {
+          const C sum = ShiftedSum(logits.data<T>() + row * logit_steps.row, logit_steps.column, n, shifted.data());
+          const C log_sum = std::log(sum);
+          const T* label = labels.data<T>() + row * label_steps.row;
+          T* gradient = backprop->data<T>() + row * n;
+          C total = 0;
+          for (int64_t i = 0; i < n; ++i) {
+            const C p = Widen(label[i * label_steps.column]);
+            if (p != C(0)) total += p * (log_sum - shifted[i]);
+            gradient[i] = static_cast<T>(std::exp(shifted[i]) / sum - p);
+          }
+          loss->data<T>()[row] = static_cast<T>(total);
+        }
+      });
+    });
+    return OkStatus();
+  }
+};
+
+class SparseSoftmaxCrossEntropyKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor logits = ctx.input(0);
+    const Tensor& labels = ctx.input(1);
+    if (!logits.shape().IsMatrix()) {
+      return InvalidArgument("logits must be 2-D, but got shape ", logits.shape().ToString());
+    }
+    if (!labels.shape().IsVector()) {
+      return InvalidArgument("labels must be 1-D, but got shape ", labels.shape().ToString());
+    }
+    if (logits.dim(0) != labels.dim(0)) {
+      return InvalidArgument("logits and labels must have the same first dimension, got logits shape ",
+                             logits.shape().ToString(), " and labels shape ", labels.shape().ToString());
+    }
+    const int64_t n = logits.dim(1);
+    if (n <= 0) {
+      return InvalidArgument("Must have at least one class, but got logits shape ", logits.shape().ToString());
+    }
+    WEIR_ASSIGN_OR_RETURN(Dims classes, IntElements(labels, "labels"));
+    for (int64_t label : classes) {
+      if (label < 0 || label >= n) {
+        return InvalidArgument("Received a label value of ", label, " which is outside the valid range of [0, ", n,
+                               ").  Label values: ", labels.SummarizeValues(100));
+      }
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor * loss, ctx.AllocateOutput(0, labels.shape()));
+    WEIR_ASSIGN_OR_RETURN(Tensor * backprop, ctx.AllocateOutput(1, logits.shape()));
+    DispatchDType(logits.dtype(), FloatTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      using C = ComputeType<T>;
+      ctx.ParallelFor(logits.dim(0), 12.0 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+        std::vector<C> shifted(static_cast<size_t>(n));
+        for (int64_t row = begin; row < end; ++row) {
+          const C sum = ShiftedSum(logits.data<T>() + row * n, 1, n, shifted.data());
+          const int64_t label = classes[static_cast<size_t>(row)];
+          loss->data<T>()[row] = static_cast<T>(std::log(sum) - shifted[static_cast<size_t>(label)]);
+          T* gradient = backprop->data<T>() + row * n;
+          for (int64_t i = 0; i < n; ++i) {
+            gradient[i] = static_cast<T>(std::exp(shifted[i]) / sum - (i == label ? C(1) : C(0)));
+          }
+        }
+      });
+    });
+    return OkStatus();
+  }
+};
+
+}  // namespace
+
+void RegisterCrossEntropyKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("SoftmaxCrossEntropyWithLogits").Types("T", FloatTypes{}),
+               MakeKernel<SoftmaxCrossEntropyKernel>);
+  registry.Add(
+      KernelBuilder("SparseSoftmaxCrossEntropyWithLogits").Types("T", FloatTypes{}).Types("Tlabels", IndexTypes{}),
+      MakeKernel<SparseSoftmaxCrossEntropyKernel>);
+}
+
+}  // namespace weir

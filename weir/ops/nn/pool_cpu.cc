@@ -1,0 +1,240 @@
+// MaxPool, AvgPool and their gradients over NHWC images.
+#include <limits>
+#include <vector>
+
+#include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/index_input.h"
+#include "weir/ops/nn/register.h"
+#include "weir/ops/nn/window.h"
+
+namespace weir {
+namespace {
+
+using nn::WindowAxis;
+
+struct Geometry {
+  int64_t batch, channels;
+  WindowAxis h, w;
+  Shape output;
+
+  int64_t image() const { return h.input * w.input * channels; }
+  int64_t pooled() const { return h.output * w.output * channels; }
+};
+
+StatusOr<Geometry> MakeGeometry(const nn::Window2D& window, const Shape& input) {
+  if (input.rank() != 4) return InvalidArgument("tensor_in must be 4-dimensional");
+  Geometry g{};
+  g.batch = input.dim(0);
+  g.channels = input.dim(3);
+  WEIR_ASSIGN_OR_RETURN(g.h, window.Axis(1, input.dim(1), window.ksize[1]));
+  WEIR_ASSIGN_OR_RETURN(g.w, window.Axis(2, input.dim(2), window.ksize[2]));
+  const int64_t dims[] = {g.batch, g.h.output, g.w.output, g.channels};
+  WEIR_ASSIGN_OR_RETURN(g.output, Shape::Make(dims));
+  return g;
+}
+
+// Calls `body(ih, iw)` for every place of window (oh, ow) inside the image.
+template <typename Body>
+void ForWindow(const Geometry& g, int64_t oh, int64_t ow, Body body) {
+  for (int64_t ih = g.h.Begin(oh); ih < g.h.End(oh); ++ih) {
+    for (int64_t iw = g.w.Begin(ow); iw < g.w.End(ow); ++iw) body(ih, iw);
+  }
+}
+
+class PoolKernel : public Kernel {
+ public:
+  static Status Read(const KernelInit& init, nn::Window2D& window) {
+    WEIR_ASSIGN_OR_RETURN(window, nn::ReadWindow2D(init, /*is_pool=*/true));
+    if (window.channels_second) {
+      return InvalidArgument("Default ", init.schema().name, " only supports NHWC on device type CPU");
+    }
+    if (window.ksize[0] != 1) return Unimplemented("Pooling is not yet supported on the batch dimension.");
+    if (window.ksize[3] != 1) return Unimplemented("Pooling is not yet supported on the depth dimension.");
+    for (int64_t size : window.ksize) {
+      if (size <= 0) return InvalidArgument("Sliding window ksize must be positive, got ", size);
+    }
+    return OkStatus();
+  }
+};
+
+template <bool kMax>
+class ForwardKernel : public PoolKernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<ForwardKernel>();
+    WEIR_RETURN_IF_ERROR(Read(init, kernel->window_));
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& input = ctx.input(0);
+    WEIR_ASSIGN_OR_RETURN(Geometry g, MakeGeometry(window_, input.shape()));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, g.output));
+    if (g.output.num_elements() == 0) return OkStatus();
+    DispatchDType(input.dtype(), RealTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const double cost = static_cast<double>(g.h.size * g.w.size * g.w.output * g.channels);
+      ctx.ParallelFor(g.batch * g.h.output, cost, [&](int64_t begin, int64_t end) {
+        std::vector<ComputeType<T>> sums(static_cast<size_t>(g.channels));
+        for (int64_t i = begin; i < end; ++i) {
+          const T* image = input.data<T>() + i / g.h.output * g.image();
+          for (int64_t ow = 0; ow < g.w.output; ++ow) {
+            T* to = out->data<T>() + (i * g.w.output + ow) * g.channels;
+            Pool(g, image, i % g.h.output, ow, sums, to);
+          }
+        }
+      });
+    });
+    return OkStatus();
+  }
+
+ private:
+  template <typename T, typename C>
+  static void Pool(const Geometry& g, const T* image, int64_t oh, int64_t ow, std::vector<C>& sums, T* to) {
+    bool is_first = true;
+    int64_t count = 0;
+    std::fill(sums.begin(), sums.end(), C(0));
+    ForWindow(g, oh, ow, [&](int64_t ih, int64_t iw) {
+      const T* x = image + (ih * g.w.input + iw) * g.channels;
+      for (int64_t c = 0; c < g.channels; ++c) {
+        const C value = Widen(x[c]);
+        if constexpr (kMax) {
+          sums[c] = is_first || value > sums[c] || value != value ? value : sums[c];
+        } else {
+          sums[c] = static_cast<C>(sums[c] + value);
+        }
+      }
+      is_first = false;
+      ++count;
+    });
+    for (int64_t c = 0; c < g.channels; ++c) {
+      to[c] = static_cast<T>(kMax || count == 0 ? sums[c] : static_cast<C>(sums[c] / static_cast<C>(count)));
+    }
+  }
+
+  nn::Window2D window_;
+};
+
+// The gradient goes to the first largest element of each window.
+class MaxPoolGradKernel : public PoolKernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<MaxPoolGradKernel>();
+    WEIR_RETURN_IF_ERROR(Read(init, kernel->window_));
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& input = ctx.input(0);
+    const Tensor& gradient = ctx.input(2);
+    WEIR_ASSIGN_OR_RETURN(Geometry g, MakeGeometry(window_, input.shape()));
+    for (int i = 1; i < 3; ++i) {
+      if (ctx.input(i).shape() != g.output) {
+        return InvalidArgument("Expected ", ctx.node().schema->inputs[i].name, " shape to be ", g.output.ToString(),
+                               ", but got ", ctx.input(i).shape().ToString());
+      }
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, input.shape()));
+    if (input.num_elements() == 0) return OkStatus();
+    DispatchDType(input.dtype(), RealTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const double cost = 2.0 * static_cast<double>(g.h.size * g.w.size * g.pooled());
+      ctx.ParallelFor(g.batch, cost, [&](int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; ++n) {
+          Scatter(g, input.data<T>() + n * g.image(), gradient.data<T>() + n * g.pooled(),
+                  out->data<T>() + n * g.image());
+        }
+      });
+    });
+    return OkStatus();
+  }
+
+ private:
+  template <typename T>
+  static void Scatter(const Geometry& g, const T* image, const T* gradient, T* to) {
+    using C = ComputeType<T>;
+    std::vector<C> sums(static_cast<size_t>(g.image()), C(0));
+    for (int64_t oh = 0; oh < g.h.output; ++oh) {
+      for (int64_t ow = 0; ow < g.w.output; ++ow) {
+        for (int64_t c = 0; c < g.channels; ++c) {
+          int64_t best = -1;
+          ForWindow(g, oh, ow, [&](int64_t ih, int64_t iw) {
+            const int64_t at = (ih * g.w.input + iw) * g.channels + c;
+            if (best < 0 || Widen(image[at]) > Widen(image[best])) best = at;
+          });
+          if (best < 0) continue;
+          const C add = Widen(gradient[(oh * g.w.output + ow) * g.channels + c]);
+          sums[static_cast<size_t>(best)] = WrapAdd(sums[static_cast<size_t>(best)], add);
+        }
+      }
+    }
+    for (size_t i = 0; i < sums.size(); ++i) to[i] = static_cast<T>(sums[i]);
+  }
+
+  nn::Window2D window_;
+};
+
+class AvgPoolGradKernel : public PoolKernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<AvgPoolGradKernel>();
+    WEIR_RETURN_IF_ERROR(Read(init, kernel->window_));
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& gradient = ctx.input(1);
+    if (!ctx.input(0).shape().IsVector() || ctx.input(0).dim(0) != 4) {
+      return InvalidArgument("out_backprop must be 1-dimensional and 4 elements");
+    }
+    WEIR_ASSIGN_OR_RETURN(Shape input, ShapeInput(ctx.input(0), "orig_input_shape"));
+    WEIR_ASSIGN_OR_RETURN(Geometry g, MakeGeometry(window_, input));
+    if (gradient.shape() != g.output) {
+      return InvalidArgument("Expected grad shape to be ", g.output.ToString(), ", but got ",
+                             gradient.shape().ToString());
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, input));
+    if (input.num_elements() == 0) return OkStatus();
+    DispatchDType(gradient.dtype(), FloatTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const double cost = static_cast<double>(g.h.size * g.w.size * g.pooled());
+      ctx.ParallelFor(g.batch, cost, [&](int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; ++n) {
+          Spread(g, gradient.data<T>() + n * g.pooled(), out->data<T>() + n * g.image());
+        }
+      });
+    });
+    return OkStatus();
+  }
+
+ private:
+  template <typename T>
+  static void Spread(const Geometry& g, const T* gradient, T* to) {
+    using C = ComputeType<T>;
+    std::vector<C> sums(static_cast<size_t>(g.image()), C(0));
+    for (int64_t oh = 0; oh < g.h.output; ++oh) {
+      for (int64_t ow = 0; ow < g.w.output; ++ow) {
+        const int64_t count = (g.h.End(oh) - g.h.Begin(oh)) * (g.w.End(ow) - g.w.Begin(ow));
+        const T* dy = gradient + (oh * g.w.output + ow) * g.channels;
+        ForWindow(g, oh, ow, [&](int64_t ih, int64_t iw) {
+          C* dx = sums.data() + (ih * g.w.input + iw) * g.channels;
+          for (int64_t c = 0; c < g.channels; ++c) dx[c] += Widen(dy[c]) / static_cast<C>(count);
+        });
+      }
+    }
+    for (size_t i = 0; i < sums.size(); ++i) to[i] = static_cast<T>(sums[i]);
+  }
+
+  nn::Window2D window_;
+};
+
+}  // namespace
+
+void RegisterPoolKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("MaxPool").Types("T", RealTypes{}), MakeKernel<ForwardKernel<true>>);
+  registry.Add(KernelBuilder("AvgPool").Types("T", FloatTypes{}), MakeKernel<ForwardKernel<false>>);
+  registry.Add(KernelBuilder("MaxPoolGrad").Types("T", RealTypes{}), MakeKernel<MaxPoolGradKernel>);
+  registry.Add(KernelBuilder("AvgPoolGrad").Types("T", FloatTypes{}), MakeKernel<AvgPoolGradKernel>);
+}
+
+}  // namespace weir

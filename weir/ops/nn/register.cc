@@ -1,0 +1,18 @@
+#include "weir/ops/nn/register.h"
+
+namespace weir {
+
+void RegisterNnKernels(KernelRegistry& registry) {
+  RegisterActivationKernels(registry);
+  RegisterBiasKernels(registry);
+  RegisterSoftmaxKernels(registry);
+  RegisterCrossEntropyKernels(registry);
+  RegisterInTopKKernels(registry);
+  RegisterL2LossKernels(registry);
+  RegisterConv2DKernels(registry);
+  RegisterPoolKernels(registry);
+  RegisterBatchNormKernels(registry);
+  RegisterLrnKernels(registry);
+}
+
+}  // namespace weir
