@@ -1,4 +1,5 @@
-// Conv2D and its two gradients over NHWC images: plain loops, the innermost over channels that lie together.
+// Conv2D, DepthwiseConv2dNative and their gradients, and Conv3D: plain loops over images with channels last, the
+// innermost over channels that lie together. A depthwise convolution is one with a group for each channel.
 #include <vector>
 
 #include "weir/device/cpu/arithmetic.h"
@@ -154,6 +155,7 @@ class Conv2DKernel : public Kernel {
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, Part part) {
     auto kernel = std::make_unique<Conv2DKernel>();
     kernel->part_ = part;
+    kernel->is_depthwise_ = init.schema().name.starts_with("Depthwise");
     WEIR_ASSIGN_OR_RETURN(kernel->window_, nn::ReadWindow2D(init, /*is_pool=*/false));
     if (kernel->window_.channels_second) {
       return Unimplemented("The ", init.schema().name, " op currently only supports the NHWC tensor format on the ",
@@ -170,7 +172,11 @@ class Conv2DKernel : public Kernel {
     } else if (part_ == Part::kFilter) {
       WEIR_ASSIGN_OR_RETURN(filter, ShapeInput(ctx.input(1), "filter_sizes"));
     }
-    WEIR_ASSIGN_OR_RETURN(Geometry g, MakeGeometry(window_, input, filter));
+    Shape grouped = filter;
+    if (is_depthwise_) {
+      WEIR_ASSIGN_OR_RETURN(grouped, GroupedFilter(input, filter));
+    }
+    WEIR_ASSIGN_OR_RETURN(Geometry g, MakeGeometry(window_, input, grouped));
     WEIR_ASSIGN_OR_RETURN(Shape output, OutputShape(g));
     if (part_ != Part::kForward && ctx.input(2).shape() != output) {
       return InvalidArgument("Conv2D backprop: the size of out_backprop does not match computed: actual = ",
@@ -199,6 +205,15 @@ class Conv2DKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(sizes, "input_sizes"));
     if (shape.rank() != 2 || filter.rank() != 4 || gradient.rank() != 4) return shape;
     const int64_t dims[] = {gradient.dim(0), shape.dim(0), shape.dim(1), filter.dim(2)};
+    return Shape::Make(dims);
+  }
+  // [h, w, in, multiplier] as [h, w, 1, in * multiplier]: the same elements in the same order.
+  static StatusOr<Shape> GroupedFilter(const Shape& input, const Shape& filter) {
+    if (filter.rank() != 4) return InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
+    if (input.rank() == 4 && input.dim(3) != filter.dim(2)) {
+      return InvalidArgument("input and filter must have the same depth: ", input.dim(3), " vs ", filter.dim(2));
+    }
+    const int64_t dims[] = {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)};
     return Shape::Make(dims);
   }
   static double RowCost(const Geometry& g) {
@@ -264,6 +279,91 @@ class Conv2DKernel : public Kernel {
 
   nn::Window2D window_;
   Part part_ = Part::kForward;
+  bool is_depthwise_ = false;
+};
+
+// Slices along the depth are images; each adds its part of the window.
+class Conv3DKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<Conv3DKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->strides_, init.Attr<std::vector<int64_t>>("strides"));
+    WEIR_ASSIGN_OR_RETURN(kernel->dilations_, init.Attr<std::vector<int64_t>>("dilations"));
+    WEIR_ASSIGN_OR_RETURN(kernel->padding_, init.Attr<std::string>("padding"));
+    WEIR_ASSIGN_OR_RETURN(std::string format, init.Attr<std::string>("data_format"));
+    if (format.starts_with("NC")) {
+      return InvalidArgument("Conv3D on the CPU only supports the NDHWC tensor format, got ", format);
+    }
+    if (kernel->strides_.size() != 5 || kernel->dilations_.size() != 5) {
+      return InvalidArgument("Sliding window strides and dilations fields must specify 5 dimensions");
+    }
+    if (kernel->strides_[0] != 1 || kernel->strides_[4] != 1) {
+      return InvalidArgument("Current implementation does not yet support strides in the batch and depth dimensions.");
+    }
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Shape& input = ctx.input(0).shape();
+    const Shape& filter = ctx.input(1).shape();
+    if (input.rank() != 5) return InvalidArgument("input must be 5-dimensional");
+    if (filter.rank() != 5) return InvalidArgument("filter must be 5-dimensional");
+    if (filter.dim(3) <= 0 || input.dim(4) % filter.dim(3) != 0) {
+      return InvalidArgument("Input depth must be evenly divisible by filter depth: ", input.dim(4), " vs ",
+                             filter.dim(3));
+    }
+    Geometry g{};
+    g.batch = input.dim(0);
+    g.in_channels = input.dim(4);
+    g.group_in = filter.dim(3);
+    g.out_channels = filter.dim(4);
+    g.groups = g.in_channels / g.group_in;
+    if (g.groups > 0 && g.out_channels % g.groups != 0) {
+      return InvalidArgument("Output depth must be evenly divisible by number of groups");
+    }
+    g.group_out = g.groups > 0 ? g.out_channels / g.groups : 0;
+    WEIR_ASSIGN_OR_RETURN(WindowAxis depth, Axis(input, filter, 0));
+    WEIR_ASSIGN_OR_RETURN(g.h, Axis(input, filter, 1));
+    WEIR_ASSIGN_OR_RETURN(g.w, Axis(input, filter, 2));
+    const int64_t dims[] = {g.batch, depth.output, g.h.output, g.w.output, g.out_channels};
+    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (shape.num_elements() == 0) return OkStatus();
+    DispatchDType(out->dtype(), FloatTypes{},
+                  [&](auto tag) { Forward<typename decltype(tag)::type>(ctx, g, depth, *out); });
+    return OkStatus();
+  }
+
+ private:
+  StatusOr<WindowAxis> Axis(const Shape& input, const Shape& filter, int dim) const {
+    return nn::MakeWindowAxis(input.dim(dim + 1), filter.dim(dim), strides_[static_cast<size_t>(dim + 1)],
+                              dilations_[static_cast<size_t>(dim + 1)], padding_, 0, 0);
+  }
+
+  template <typename T>
+  static void Forward(KernelContext& ctx, const Geometry& g, const WindowAxis& depth, Tensor& out) {
+    using C = ComputeType<T>;
+    const WideView<T> input(ctx.input(0)), filter(ctx.input(1));
+    T* to = out.data<T>();
+    const double cost = 0.3 * static_cast<double>(depth.size * g.h.size * g.w.size * g.w.output * g.tap());
+    ctx.ParallelFor(g.batch * depth.output * g.h.output, cost, [&](int64_t begin, int64_t end) {
+      std::vector<C> row(static_cast<size_t>(g.out_row()));
+      for (int64_t i = begin; i < end; ++i) {
+        std::fill(row.begin(), row.end(), C(0));
+        const int64_t slice = i / g.h.output;
+        for (int64_t kd = 0; kd < depth.size; ++kd) {
+          const int64_t id = depth.At(slice % depth.output, kd);
+          if (id < 0 || id >= depth.input) continue;
+          const C* image = input.data() + (slice / depth.output * depth.input + id) * g.h.input * g.in_row();
+          ForwardRow(g, image, filter.data() + kd * g.h.size * g.w.size * g.tap(), i % g.h.output, row.data());
+        }
+        Narrow(row, to + i * g.out_row());
+      }
+    });
+  }
+
+  std::vector<int64_t> strides_, dilations_;
+  std::string padding_;
 };
 
 }  // namespace
@@ -277,6 +377,10 @@ void RegisterConv2DKernels(KernelRegistry& registry) {
   add("Conv2D", Part::kForward, ConvTypes{});
   add("Conv2DBackpropInput", Part::kInput, ConvTypes{});
   add("Conv2DBackpropFilter", Part::kFilter, FloatTypes{});
+  add("DepthwiseConv2dNative", Part::kForward, FloatTypes{});
+  add("DepthwiseConv2dNativeBackpropInput", Part::kInput, FloatTypes{});
+  add("DepthwiseConv2dNativeBackpropFilter", Part::kFilter, FloatTypes{});
+  registry.Add(KernelBuilder("Conv3D").Types("T", FloatTypes{}), MakeKernel<Conv3DKernel>);
 }
 
 }  // namespace weir

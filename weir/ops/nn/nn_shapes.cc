@@ -89,7 +89,7 @@ Status Pool2D(ShapeContext& ctx) {
     WEIR_ASSIGN_OR_RETURN(int64_t size, WindowOutput(window, dim, out.dim(dim), window.ksize[dim]));
     out.set_dim(dim, size);
   }
-  ctx.set_output(0, std::move(out));
+  for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, out);
   return OkStatus();
 }
 

@@ -1,4 +1,4 @@
-// MaxPool, AvgPool and their gradients over NHWC images.
+// MaxPool, MaxPoolWithArgmax, AvgPool and their gradients over NHWC images.
 #include <limits>
 #include <vector>
 
@@ -174,6 +174,58 @@ class MaxPoolGradKernel : public PoolKernel {
   nn::Window2D window_;
 };
 
+// Also says where in the image (or the batch) the first largest element is.
+class MaxPoolWithArgmaxKernel : public PoolKernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<MaxPoolWithArgmaxKernel>();
+    WEIR_RETURN_IF_ERROR(Read(init, kernel->window_));
+    WEIR_ASSIGN_OR_RETURN(kernel->include_batch_, init.Attr<bool>("include_batch_in_index"));
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& input = ctx.input(0);
+    WEIR_ASSIGN_OR_RETURN(Geometry g, MakeGeometry(window_, input.shape()));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, g.output));
+    WEIR_ASSIGN_OR_RETURN(Tensor * argmax, ctx.AllocateOutput(1, g.output));
+    if (g.output.num_elements() == 0) return OkStatus();
+    DispatchDType(input.dtype(), RealTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const double cost = 2.0 * static_cast<double>(g.h.size * g.w.size * g.w.output * g.channels);
+      ctx.ParallelFor(g.batch * g.h.output, cost, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t image = i / g.h.output * g.image();
+          for (int64_t j = 0; j < g.w.output * g.channels; ++j) {
+            const T* x = input.data<T>() + image;
+            int64_t best = -1;
+            ForWindow(g, i % g.h.output, j / g.channels, [&](int64_t ih, int64_t iw) {
+              const int64_t at = (ih * g.w.input + iw) * g.channels + j % g.channels;
+              if (best < 0 || Widen(x[at]) > Widen(x[best])) best = at;
+            });
+            const int64_t to = i * g.w.output * g.channels + j;
+            out->data<T>()[to] = best < 0 ? T() : x[best];
+            SetIndex(*argmax, to, std::max<int64_t>(best, 0) + (include_batch_ ? image : 0));
+          }
+        }
+      });
+    });
+    return OkStatus();
+  }
+
+ private:
+  static void SetIndex(Tensor& argmax, int64_t at, int64_t value) {
+    if (argmax.dtype() == DType::kInt32) {
+      argmax.data<int32_t>()[at] = static_cast<int32_t>(value);
+    } else {
+      argmax.data<int64_t>()[at] = value;
+    }
+  }
+
+  nn::Window2D window_;
+  bool include_batch_ = false;
+};
+
 class AvgPoolGradKernel : public PoolKernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
@@ -234,6 +286,8 @@ void RegisterPoolKernels(KernelRegistry& registry) {
   registry.Add(KernelBuilder("MaxPool").Types("T", RealTypes{}), MakeKernel<ForwardKernel<true>>);
   registry.Add(KernelBuilder("AvgPool").Types("T", FloatTypes{}), MakeKernel<ForwardKernel<false>>);
   registry.Add(KernelBuilder("MaxPoolGrad").Types("T", RealTypes{}), MakeKernel<MaxPoolGradKernel>);
+  registry.Add(KernelBuilder("MaxPoolWithArgmax").Types("T", RealTypes{}).Types("Targmax", IndexTypes{}),
+               MakeKernel<MaxPoolWithArgmaxKernel>);
   registry.Add(KernelBuilder("AvgPoolGrad").Types("T", FloatTypes{}), MakeKernel<AvgPoolGradKernel>);
 }
 

@@ -82,8 +82,8 @@ StatusOr<Window2D> ReadWindow2D(const Source& source, bool is_pool) {
   Window2D window;
   WEIR_ASSIGN_OR_RETURN(window.strides, source.template Attr<std::vector<int64_t>>("strides"));
   WEIR_ASSIGN_OR_RETURN(window.padding, source.template Attr<std::string>("padding"));
-  WEIR_ASSIGN_OR_RETURN(std::string format, source.template Attr<std::string>("data_format"));
-  window.channels_second = format.starts_with("NC");
+  auto format = source.template Attr<std::string>("data_format");  // some pools know one format only
+  window.channels_second = format.ok() && format->starts_with("NC");
   if (is_pool) {
     WEIR_ASSIGN_OR_RETURN(window.ksize, source.template Attr<std::vector<int64_t>>("ksize"));
     if (window.ksize.size() != 4) return InvalidArgument("Sliding window ksize field must specify 4 dimensions");
