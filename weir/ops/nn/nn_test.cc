@@ -120,6 +120,46 @@ TEST_F(NnTest, ConvolutionGradients) {
                                                   15.76f, 17.36f, -16.4f, -18.08f, 10.9f,  12.16f, -11.32f, -12.64f}));
 }
 
+TEST_F(NnTest, DepthwiseConvolution) {
+  const Tensor image = Image();
+  Tensor input = Tensor::FromSpan<float>(image.span<float>().subspan(0, 18), {1, 3, 3, 2});
+  Tensor filter = Counted({2, 2, 2, 2}, 0.05f);
+  Tensor gradient = Counted({1, 2, 2, 4}, 0.1f);
+  KernelCall forward = Window("DepthwiseConv2dNative", "VALID", {1, 1, 1, 1}).Inputs({input, filter});
+  ExpectTensorNear(RunOne(forward),
+                   TensorOf<float>({1, 2, 2, 4}, {0.98f, 1.08f, -1.36f, -1.48f, 1.26f, 1.4f, -1.72f, -1.88f, 1.82f,
+                                                  2.04f, -2.44f, -2.68f, 2.1f, 2.36f, -2.8f, -3.08f}));
+  KernelCall by_input = Window("DepthwiseConv2dNativeBackpropInput", "VALID", {1, 1, 1, 1})
+                            .Inputs({Tensor::Vector<int32_t>({1, 3, 3, 2}), filter, gradient});
+  ExpectTensorNear(RunOne(by_input),
+                   TensorOf<float>({1, 3, 3, 2}, {0.025f, 0.125f, 0.17f, 0.53f, 0.305f, 0.565f, 0.29f, 0.81f, 1.46f,
+                                                  2.82f, 1.49f, 2.33f, 0.905f, 1.325f, 2.57f, 3.57f, 1.825f, 2.405f}));
+  KernelCall by_filter = Window("DepthwiseConv2dNativeBackpropFilter", "VALID", {1, 1, 1, 1})
+                             .Inputs({input, Tensor::Vector<int32_t>({2, 2, 2, 2}), gradient});
+  ExpectTensorNear(RunOne(by_filter),
+                   TensorOf<float>({2, 2, 2, 2}, {1.96f, 2.16f, -2.72f, -2.96f, 2.52f, 2.8f, -3.44f, -3.76f, 3.64f,
+                                                  4.08f, -4.88f, -5.36f, 4.2f, 4.72f, -5.6f, -6.16f}));
+}
+
+TEST_F(NnTest, ThreeDimensionalConvolution) {
+  KernelCall call = Window("Conv3D", "SAME", {1, 1, 1, 1, 1})
+                        .Inputs({Counted({1, 2, 2, 2, 2}, 0.1f), Counted({2, 2, 2, 2, 1}, 0.05f)});
+  ExpectTensorNear(RunOne(call),
+                   TensorOf<float>({1, 2, 2, 2, 1}, {7.48f, 3.66f, 3.42f, 1.59f, 2.46f, 1.03f, 0.75f, 0.235f}));
+}
+
+TEST_F(NnTest, PlacesOfLargestValues) {
+  Tensor input = Counted({2, 2, 2, 1}, 1);
+  input.data<float>()[5] = 9;
+  KernelCall call = Window("MaxPoolWithArgmax", "VALID", {1, 1, 1, 1})
+                        .Attr("ksize", std::vector<int64_t>{1, 2, 2, 1})
+                        .Attr("include_batch_in_index", Attribute(true))
+                        .Input(input);
+  std::vector<Tensor> out = RunAll(call);
+  ExpectTensorEqual(out[0], TensorOf<float>({2, 1, 1, 1}, {4, 9}));
+  ExpectTensorEqual(out[1], TensorOf<int64_t>({2, 1, 1, 1}, {3, 5}));
+}
+
 TEST_F(NnTest, Pools) {
   KernelCall max = Pool("MaxPool").Input(Image());
   Tensor largest = RunOne(max);
