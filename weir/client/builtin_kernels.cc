@@ -4,10 +4,12 @@
 #include "weir/ops/accumulator/register.h"
 #include "weir/ops/array/register.h"
 #include "weir/ops/control_flow/register.h"
+#include "weir/ops/data/register.h"
 #include "weir/ops/io/register.h"
 #include "weir/ops/math/register.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/random/register.h"
+#include "weir/ops/sparse/register.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/string/register.h"
 #include "weir/ops/table/register.h"
@@ -19,10 +21,12 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterAccumulatorKernels(registry);
   RegisterArrayKernels(registry);
   RegisterControlFlowKernels(registry);
+  RegisterDataKernels(registry);
   RegisterIoKernels(registry);
   RegisterMathKernels(registry);
   RegisterQueueKernels(registry);
   RegisterRandomKernels(registry);
+  RegisterSparseKernels(registry);
   RegisterStateKernels(registry);
   RegisterStringKernels(registry);
   RegisterTableKernels(registry);

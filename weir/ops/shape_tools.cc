@@ -144,6 +144,7 @@ void RegisterBuiltinShapeFunctions(OpRegistry& registry) {
   RegisterQueueShapes(registry);
   RegisterRandomShapes(registry);
   RegisterTrainShapes(registry);
+  RegisterSparseShapes(registry);
   RegisterStringShapes(registry);
 }
 

@@ -45,6 +45,7 @@ void RegisterStateShapes(OpRegistry& registry);
 void RegisterQueueShapes(OpRegistry& registry);
 void RegisterRandomShapes(OpRegistry& registry);
 void RegisterTrainShapes(OpRegistry& registry);
+void RegisterSparseShapes(OpRegistry& registry);
 void RegisterStringShapes(OpRegistry& registry);
 // All of them.
 void RegisterBuiltinShapeFunctions(OpRegistry& registry);

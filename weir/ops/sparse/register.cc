@@ -1,0 +1,15 @@
+#include "weir/ops/sparse/register.h"
+
+namespace weir {
+
+void RegisterSparseKernels(KernelRegistry& registry) {
+  RegisterSparseDenseKernels(registry);
+  RegisterSparseRearrangeKernels(registry);
+  RegisterSparseArithmeticKernels(registry);
+  RegisterSparseFillKernels(registry);
+  RegisterSparseSegmentKernels(registry);
+  RegisterSparseSerializeKernels(registry);
+  RegisterRaggedKernels(registry);
+}
+
+}  // namespace weir
