@@ -9,6 +9,7 @@ void RegisterSparseKernels(KernelRegistry& registry) {
   RegisterSparseFillKernels(registry);
   RegisterSparseSegmentKernels(registry);
   RegisterSparseSerializeKernels(registry);
+  RegisterSparseCountKernels(registry);
   RegisterRaggedKernels(registry);
 }
 

@@ -14,6 +14,7 @@ void RegisterSparseArithmeticKernels(KernelRegistry& registry);
 void RegisterSparseFillKernels(KernelRegistry& registry);
 void RegisterSparseSegmentKernels(KernelRegistry& registry);
 void RegisterSparseSerializeKernels(KernelRegistry& registry);
+void RegisterSparseCountKernels(KernelRegistry& registry);
 void RegisterRaggedKernels(KernelRegistry& registry);
 
 }  // namespace weir

@@ -150,6 +150,21 @@ TEST_F(SparseTest, SurvivesSerialisation) {
               "Could not parse serialized proto");
 }
 
+TEST_F(SparseTest, CountsNumbers) {
+  auto count = [&](Tensor numbers, int64_t longest) {
+    return run("DenseCountSparseOutput")
+        .Inputs({numbers, Tensor::Vector<F>({})})
+        .Attr("binary_output", false)
+        .Attr("maxlength", longest);
+  };
+  const Tensor numbers = TensorOf<int32_t>({2, 3}, {1, 3, 3, 0, 1, 5});
+  Expect(count(numbers, -1), TensorOf<L>({5, 2}, {0, 1, 0, 3, 1, 0, 1, 1, 1, 5}));
+  Expect(count(numbers, -1), Tensor::Vector<F>({1, 2, 1, 1, 1}), 1);
+  Expect(count(numbers, -1), Longs({2, 6}), 2);
+  Expect(count(numbers, 2), Tensor::Vector<F>({1, 1, 1}), 1);
+  ExpectError(count(Ints({-1}), -1), "Input values must all be non-negative");
+}
+
 TEST_F(SparseTest, RaggedBecomesDense) {
   auto dense = [&](Tensor size, Tensor splits) {
     return run("RaggedTensorToTensor")
