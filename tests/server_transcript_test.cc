@@ -47,7 +47,7 @@ void SetHandle(google::protobuf::Message& message, const std::string& handle) {
 
 // Operations of the transcript that have no kernel yet: calls that need one are not compared. A kernel that is there
 // must leave this list.
-constexpr std::string_view kMissing[] = {"MatrixInverse", "StringJoin"};
+constexpr std::string_view kMissing[] = {"MatrixInverse"};
 
 std::string MissingKernel(const google::protobuf::Message& response) {
   auto* step = dynamic_cast<const RunStepResponse*>(&response);

@@ -4,11 +4,13 @@
 #include "weir/ops/accumulator/register.h"
 #include "weir/ops/array/register.h"
 #include "weir/ops/control_flow/register.h"
+#include "weir/ops/data/register.h"
 #include "weir/ops/io/register.h"
 #include "weir/ops/math/register.h"
 #include "weir/ops/nn/register.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/random/register.h"
+#include "weir/ops/sparse/register.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/string/register.h"
 #include "weir/ops/table/register.h"
@@ -20,11 +22,13 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterAccumulatorKernels(registry);
   RegisterArrayKernels(registry);
   RegisterControlFlowKernels(registry);
+  RegisterDataKernels(registry);
   RegisterIoKernels(registry);
   RegisterMathKernels(registry);
   RegisterNnKernels(registry);
   RegisterQueueKernels(registry);
   RegisterRandomKernels(registry);
+  RegisterSparseKernels(registry);
   RegisterStateKernels(registry);
   RegisterStringKernels(registry);
   RegisterTableKernels(registry);

@@ -1,6 +1,7 @@
 #include "weir/io/bundle_writer.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -13,7 +14,7 @@ namespace {
 const std::string kFolder = WEIR_SOURCE_DIR "/tests/fixtures/checkpoint_v2/";
 
 std::string Folder(const std::string& name) {
-  std::string out = testing::TempDir() + "/" + name;
+  std::string out = testing::TempDir() + "/" + std::to_string(getpid()) + "_" + name;
   std::filesystem::remove_all(out);
   return out;
 }

@@ -1,6 +1,7 @@
 #include "weir/io/checkpoint_reader.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -12,7 +13,7 @@ namespace {
 const std::string kFolder = WEIR_SOURCE_DIR "/tests/fixtures/checkpoint_v2/";
 
 std::string Copy(const std::string& name) {
-  std::string to = testing::TempDir() + "/checkpoint_" + name;
+  std::string to = testing::TempDir() + "/checkpoint_" + std::to_string(getpid()) + "_" + name;
   std::filesystem::remove_all(to);
   std::filesystem::copy(kFolder + name, to);
   for (const auto& file : std::filesystem::directory_iterator(to)) {

@@ -145,6 +145,7 @@ void RegisterBuiltinShapeFunctions(OpRegistry& registry) {
   RegisterNnShapes(registry);
   RegisterRandomShapes(registry);
   RegisterTrainShapes(registry);
+  RegisterSparseShapes(registry);
   RegisterStringShapes(registry);
 }
 

@@ -46,6 +46,7 @@ void RegisterQueueShapes(OpRegistry& registry);
 void RegisterNnShapes(OpRegistry& registry);
 void RegisterRandomShapes(OpRegistry& registry);
 void RegisterTrainShapes(OpRegistry& registry);
+void RegisterSparseShapes(OpRegistry& registry);
 void RegisterStringShapes(OpRegistry& registry);
 // All of them.
 void RegisterBuiltinShapeFunctions(OpRegistry& registry);

@@ -117,6 +117,7 @@ void RegisterLoggingKernels(KernelRegistry& registry) {
 void RegisterControlFlowKernels(KernelRegistry& registry) {
   RegisterFunctionalKernels(registry);
   RegisterLoggingKernels(registry);
+  RegisterRemoteCallKernels(registry);
 }
 
 }  // namespace weir

@@ -10,6 +10,7 @@ void RegisterControlFlowKernels(KernelRegistry& registry);
 // Its parts.
 void RegisterFunctionalKernels(KernelRegistry& registry);
 void RegisterLoggingKernels(KernelRegistry& registry);
+void RegisterRemoteCallKernels(KernelRegistry& registry);
 
 }  // namespace weir
 

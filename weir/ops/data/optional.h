@@ -1,0 +1,28 @@
+// Optional: the value of an optional variant, some tensors or nothing.
+#ifndef WEIR_OPS_DATA_OPTIONAL_H_
+#define WEIR_OPS_DATA_OPTIONAL_H_
+
+#include <optional>
+#include <vector>
+
+#include "weir/tensor/variant.h"
+
+namespace weir {
+
+class Optional : public VariantValue {
+ public:
+  static constexpr std::string_view kTypeName = "tensorflow::data::Optional";
+  std::optional<std::vector<Tensor>> components;
+
+  std::string_view type_name() const override { return kTypeName; }
+  StatusOr<VariantData> Encode() const override;
+  static StatusOr<std::shared_ptr<VariantValue>> Decode(VariantData data);
+  // Componentwise; nothing stays nothing. Only numbers can be added.
+  StatusOr<std::shared_ptr<VariantValue>> ZerosLike() const override;
+  StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other) const override;
+  std::string DebugString() const override;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_OPS_DATA_OPTIONAL_H_

@@ -1,0 +1,253 @@
+// Sparse tensors in another order, shape or arrangement.
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/index_input.h"
+#include "weir/framework/kernel_registry.h"
+#include "weir/ops/sparse/register.h"
+#include "weir/ops/sparse/sparse_input.h"
+
+namespace weir {
+namespace {
+
+class SparseReorderKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+    SparseOutput out{sparse.rank()};
+    for (int64_t row : sparse.SortedRows()) out.Add({sparse.index(row), static_cast<size_t>(sparse.rank())}, row);
+    return out.Write(ctx, 0, 1, sparse.values);
+  }
+};
+
+class SparseReshapeKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor indices = ctx.input(0), target = ctx.input(2);
+    if (!target.shape().IsVector()) {
+      return InvalidArgument("Target shape should be a vector but received shape ", target.shape().ToString());
+    }
+    WEIR_ASSIGN_OR_RETURN(Shape from, SparseShape(ctx.input(1)));
+    if (!indices.shape().IsMatrix()) {
+      return InvalidArgument("Input indices should be a matrix but received shape ", indices.shape().ToString());
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor no_values, Tensor::Zeros(DType::kBool, Shape({indices.dim(0)})));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeSparse(indices, no_values, ctx.input(1)));
+    Dims dims(target.span<int64_t>().begin(), target.span<int64_t>().end());
+    int unknown = -1;
+    int64_t known = 1;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d] == -1) {
+        if (unknown >= 0) return InvalidArgument("only one output dimension may be -1, not both ", unknown, " and ", d);
+        unknown = static_cast<int>(d);
+        continue;
+      }
+      if (dims[d] < 0) return InvalidArgument("size ", d, " must be non-negative, not ", dims[d]);
+      std::optional<int64_t> product = CheckedMultiply(known, dims[d]);
+      if (!product) return InvalidArgument("The target shape is too large");
+      known = *product;
+    }
+    if (unknown >= 0) {
+      if (known == 0)
+        return InvalidArgument(
+            "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are "
+            "non-zero");
+      if (from.num_elements() % known != 0) {
+        return InvalidArgument("Input to reshape is a SparseTensor with ", from.num_elements(),
+                               " dense values, but the requested shape requires a multiple of ", known,
+                               ". input_shape=", from.ToString());
+      }
+      dims[unknown] = from.num_elements() / known;
+    }
+    WEIR_ASSIGN_OR_RETURN(Shape to, Shape::Make(dims));
+    if (to.num_elements() != from.num_elements()) {
+      return InvalidArgument("Input to reshape is a tensor with ", from.num_elements(),
+                             " dense values, but the requested shape has ", to.num_elements(),
+                             ". input_shape=", from.ToString(), " output_shape=", to.ToString());
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({indices.dim(0), to.rank()})));
+    for (int64_t i = 0; i < sparse.count(); ++i) {
+      int64_t place = sparse.place(i);
+      for (int d = to.rank(); d-- > 0;) {
+        out->data<int64_t>()[i * to.rank() + d] = place % to.dim(d);
+        place /= to.dim(d);
+      }
+    }
+    ctx.set_output(1, ShapeVector(to));
+    return OkStatus();
+  }
+};
+
+class SparseConcatKernel : public Kernel {
+ public:
+  explicit SparseConcatKernel(int64_t axis) : axis_(axis) {}
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    WEIR_ASSIGN_OR_RETURN(int64_t axis, init.Attr<int64_t>("concat_dim"));
+    return std::unique_ptr<Kernel>(std::make_unique<SparseConcatKernel>(axis));
+  }
+  Status Compute(KernelContext& ctx) override {
+    const int n = ctx.num_inputs() / 3;
+    std::vector<SparseInput> parts;
+    for (int i = 0; i < n; ++i) {
+      WEIR_ASSIGN_OR_RETURN(SparseInput part, MakeSparse(ctx.input(i), ctx.input(n + i), ctx.input(2 * n + i)));
+      parts.push_back(std::move(part));
+    }
+    Shape shape = parts[0].shape;
+    WEIR_ASSIGN_OR_RETURN(int axis, ResolveAxis(axis_, shape.rank(), "concat_dim"));
+    int64_t total = 0, size = 0;
+    for (int i = 0; i < n; ++i) {
+      const Shape& given = parts[i].shape;
+      if (given.rank() != shape.rank()) {
+        return InvalidArgument("Ranks of all input tensors must match: expected ", shape.rank(), " but got ",
+                               given.rank(), " at position ", i);
+      }
+      for (int d = 0; d < shape.rank(); ++d) {
+        if (d != axis && given.dim(d) != shape.dim(d)) {
+          return InvalidArgument("Input shapes must match: expected ", shape.dim(d), " for dimension ", d, " but got ",
+                                 given.dim(d), " at position ", i);
+        }
+      }
+      std::optional<int64_t> sum = CheckedAdd(size, given.dim(axis));
+      if (!sum) return InvalidArgument("The joined dimension is too large");
+      size = *sum;
+      total += parts[i].count();
+    }
+    WEIR_RETURN_IF_ERROR(shape.SetDim(axis, size));
+    // One sparse tensor of all, then put in order.
+    WEIR_ASSIGN_OR_RETURN(Tensor indices, Tensor::Allocate(DType::kInt64, Shape({total, shape.rank()})));
+    WEIR_ASSIGN_OR_RETURN(Tensor values, Tensor::Allocate(parts[0].values.dtype(), Shape({total})));
+    int64_t at = 0, offset = 0;
+    for (const SparseInput& part : parts) {
+      for (int64_t i = 0; i < part.count(); ++i) {
+        int64_t* to = indices.data<int64_t>() + (at + i) * shape.rank();
+        std::copy_n(part.index(i), shape.rank(), to);
+        to[axis] += offset;
+      }
+      CopyElements(values.dtype(), part.values.raw_data(),
+                   static_cast<char*>(values.raw_data()) + at * static_cast<int64_t>(SizeOf(values.dtype())),
+                   part.count());
+      at += part.count();
+      offset += part.shape.dim(axis);
+    }
+    SparseInput all{indices, values, shape};
+    SparseOutput out{shape.rank()};
+    for (int64_t row : all.SortedRows()) out.Add({all.index(row), static_cast<size_t>(shape.rank())}, row);
+    ctx.set_output(2, ShapeVector(shape));
+    return out.Write(ctx, 0, 1, values);
+  }
+
+ private:
+  const int64_t axis_;
+};
+
+// The part of `sparse` in the box that begins at `start`.
+SparseOutput Cut(const SparseInput& sparse, std::span<const int64_t> start, const Shape& box) {
+  SparseOutput out{sparse.rank()};
+  Dims index(sparse.rank());
+  for (int64_t i = 0; i < sparse.count(); ++i) {
+    bool inside = true;
+    for (int d = 0; d < sparse.rank(); ++d) {
+      index[d] = sparse.index(i)[d] - start[d];
+      inside = inside && index[d] >= 0 && index[d] < box.dim(d);
+    }
+    if (inside) out.Add(index, i);
+  }
+  return out;
+}
+
+class SparseSliceKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+    const Tensor start = ctx.input(3), size = ctx.input(4);
+    if (!start.shape().IsVector() || !size.shape().IsVector() || start.num_elements() != sparse.rank() ||
+        size.num_elements() != sparse.rank()) {
+      return InvalidArgument("Expected start and size to be vectors of ", sparse.rank(), " elements, got shapes ",
+                             start.shape().ToString(), " and ", size.shape().ToString());
+    }
+    Shape box;
+    for (int d = 0; d < sparse.rank(); ++d) {
+      const int64_t begin = start.data<int64_t>()[d], wanted = size.data<int64_t>()[d];
+      if (begin < 0 || wanted < 0)
+        return InvalidArgument("start and size must not be negative, got ", begin, " and ", wanted);
+      WEIR_RETURN_IF_ERROR(box.AddDim(std::max<int64_t>(0, std::min(wanted, sparse.shape.dim(d) - begin))));
+    }
+    ctx.set_output(2, ShapeVector(box));
+    return Cut(sparse, start.span<int64_t>(), box).Write(ctx, 0, 1, sparse.values);
+  }
+};
+
+class SparseSplitKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    WEIR_ASSIGN_OR_RETURN(int64_t given, IntScalar(ctx.input(0), "split_dim"));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 1));
+    const int n = ctx.num_outputs() / 3;
+    if (given < -sparse.rank() || given >= sparse.rank()) {
+      return InvalidArgument("Input split_dim should be between [", -sparse.rank(), ", rank (", sparse.rank(),
+                             ")), got ", given);
+    }
+    const int axis = static_cast<int>(given < 0 ? given + sparse.rank() : given);
+    const int64_t size = sparse.shape.dim(axis);
+    if (n < 1 || n > size) {
+      return InvalidArgument("Input num_split should be between 1 and the splitting dimension size (", size, "), got ",
+                             n);
+    }
+    // The first parts take what does not divide.
+    Dims start(sparse.rank(), 0);
+    for (int i = 0; i < n; ++i) {
+      Shape box = sparse.shape;
+      WEIR_RETURN_IF_ERROR(box.SetDim(axis, size / n + (i < size % n ? 1 : 0)));
+      WEIR_RETURN_IF_ERROR(Cut(sparse, start, box).Write(ctx, i, n + i, sparse.values));
+      ctx.set_output(2 * n + i, ShapeVector(box));
+      start[axis] += box.dim(axis);
+    }
+    return OkStatus();
+  }
+};
+
+// Gradients of the values that a slice kept, zero for the others.
+class SparseSliceGradKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor grad = ctx.input(0), indices = ctx.input(1), start = ctx.input(2), kept = ctx.input(3);
+    if (!grad.shape().IsVector() || !indices.shape().IsMatrix() || !kept.shape().IsMatrix() ||
+        !start.shape().IsVector() || indices.dim(1) != kept.dim(1) || start.dim(0) != indices.dim(1) ||
+        grad.dim(0) != kept.dim(0)) {
+      return InvalidArgument("Shapes of a slice's gradient do not go together: ", grad.shape().ToString(), ", ",
+                             indices.shape().ToString(), ", ", start.shape().ToString(), ", ", kept.shape().ToString());
+    }
+    const int64_t rank = indices.dim(1);
+    auto key = [&](const Tensor& matrix, int64_t row, bool shift) {
+      Dims index(matrix.data<int64_t>() + row * rank, matrix.data<int64_t>() + (row + 1) * rank);
+      for (int64_t d = 0; shift && d < rank; ++d) index[d] = WrapAdd(index[d], start.data<int64_t>()[d]);
+      return index;
+    };
+    absl::flat_hash_map<Dims, int64_t> rows;
+    for (int64_t i = 0; i < kept.dim(0); ++i) rows[key(kept, i, true)] = i;
+    WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(grad.dtype(), Shape({indices.dim(0)})));
+    const size_t size = SizeOf(grad.dtype());
+    for (int64_t i = 0; i < indices.dim(0); ++i) {
+      auto found = rows.find(key(indices, i, false));
+      if (found == rows.end()) continue;
+      CopyElements(grad.dtype(), static_cast<const char*>(grad.raw_data()) + found->second * size,
+                   static_cast<char*>(out.raw_data()) + i * size, 1);
+    }
+    ctx.set_output(0, std::move(out));
+    return OkStatus();
+  }
+};
+
+}  // namespace
+
+void RegisterSparseRearrangeKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("SparseReorder"), MakeKernel<SparseReorderKernel>);
+  registry.Add(KernelBuilder("SparseReshape"), MakeKernel<SparseReshapeKernel>);
+  registry.Add(KernelBuilder("SparseConcat"), MakeKernel<SparseConcatKernel>);
+  registry.Add(KernelBuilder("SparseSlice"), MakeKernel<SparseSliceKernel>);
+  registry.Add(KernelBuilder("SparseSliceGrad"), MakeKernel<SparseSliceGradKernel>);
+  registry.Add(KernelBuilder("SparseSplit"), MakeKernel<SparseSplitKernel>);
+}
+
+}  // namespace weir

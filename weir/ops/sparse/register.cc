@@ -1,0 +1,16 @@
+#include "weir/ops/sparse/register.h"
+
+namespace weir {
+
+void RegisterSparseKernels(KernelRegistry& registry) {
+  RegisterSparseDenseKernels(registry);
+  RegisterSparseRearrangeKernels(registry);
+  RegisterSparseArithmeticKernels(registry);
+  RegisterSparseFillKernels(registry);
+  RegisterSparseSegmentKernels(registry);
+  RegisterSparseSerializeKernels(registry);
+  RegisterSparseCountKernels(registry);
+  RegisterRaggedKernels(registry);
+}
+
+}  // namespace weir

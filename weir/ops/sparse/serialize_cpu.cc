@@ -1,0 +1,131 @@
+// Sparse tensors as three serialised tensors: indices, values, shape.
+#include "weir/framework/kernel_registry.h"
+#include "weir/ops/sparse/register.h"
+#include "weir/ops/sparse/sparse_input.h"
+#include "weir/proto/tensor.pb.h"
+#include "weir/tensor/tensor_proto.h"
+
+namespace weir {
+namespace {
+
+Status Serialize(const Tensor& tensor, std::string& out) {
+  TensorProto proto;
+  WEIR_RETURN_IF_ERROR(ToProto(tensor, &proto));
+  if (!proto.SerializeToString(&out)) return InvalidArgument("The tensor is too large to be serialised");
+  return OkStatus();
+}
+
+StatusOr<Tensor> Parse(const std::string& bytes, DType dtype) {
+  TensorProto proto;
+  if (!proto.ParseFromString(bytes)) return InvalidArgument("Could not parse serialized proto");
+  WEIR_ASSIGN_OR_RETURN(Tensor tensor, FromProto(std::move(proto)));
+  if (tensor.dtype() != dtype) {
+    return InvalidArgument("Requested SparseTensor of type ", Name(dtype),
+                           " but SparseTensor[0].values.dtype() == ", Name(tensor.dtype()));
+  }
+  return tensor;
+}
+
+class SerializeSparseKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    WEIR_RETURN_IF_ERROR(ReadSparse(ctx, 0).status());
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({3})));
+    for (int i = 0; i < 3; ++i) WEIR_RETURN_IF_ERROR(Serialize(ctx.input(i), out->data<std::string>()[i]));
+    return OkStatus();
+  }
+};
+
+class SerializeManySparseKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+    if (sparse.rank() < 2)
+      return InvalidArgument("Rank of input SparseTensor should be > 1, but saw rank: ", sparse.rank());
+    const int64_t rows = sparse.shape.dim(0);
+    const int inner = sparse.rank() - 1;
+    std::vector<SparseOutput> parts(rows, SparseOutput{inner});
+    for (int64_t i = 0; i < sparse.count(); ++i) {
+      parts[sparse.index(i)[0]].Add({sparse.index(i) + 1, static_cast<size_t>(inner)}, i);
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({rows, 3})));
+    std::string shape;
+    WEIR_RETURN_IF_ERROR(Serialize(ShapeVector(sparse.shape.Slice(1, sparse.rank())), shape));
+    for (int64_t row = 0; row < rows; ++row) {
+      std::string* to = out->data<std::string>() + row * 3;
+      const SparseOutput& part = parts[row];
+      WEIR_ASSIGN_OR_RETURN(Tensor indices, IndexMatrix(part.indices, static_cast<int64_t>(part.rows.size()), inner));
+      WEIR_ASSIGN_OR_RETURN(Tensor values, TakeRows(sparse.values, part.rows));
+      WEIR_RETURN_IF_ERROR(Serialize(indices, to[0]));
+      WEIR_RETURN_IF_ERROR(Serialize(values, to[1]));
+      to[2] = shape;
+    }
+    return OkStatus();
+  }
+};
+
+// The dimensions before the last become leading dimensions of the result.
+class DeserializeSparseKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor input = ctx.input(0);
+    if (input.rank() < 1 || input.dim(input.rank() - 1) != 3) {
+      return InvalidArgument("Serialized sparse should have 3 as the last dimension but has shape ",
+                             input.shape().ToString());
+    }
+    const Shape batch = input.shape().Slice(0, input.rank() - 1);
+    const DType dtype = ctx.output_type(1);
+    std::vector<SparseInput> parts;
+    Dims widest;
+    int64_t total = 0;
+    for (int64_t i = 0; i < batch.num_elements(); ++i) {
+      const std::string* bytes = input.data<std::string>() + i * 3;
+      WEIR_ASSIGN_OR_RETURN(Tensor indices, Parse(bytes[0], DType::kInt64));
+      WEIR_ASSIGN_OR_RETURN(Tensor values, Parse(bytes[1], dtype));
+      WEIR_ASSIGN_OR_RETURN(Tensor shape, Parse(bytes[2], DType::kInt64));
+      WEIR_ASSIGN_OR_RETURN(SparseInput part, MakeSparse(indices, values, shape));
+      if (i > 0 && part.rank() != static_cast<int>(widest.size())) {
+        return InvalidArgument("Inconsistent shape across SparseTensors: rank prior to SparseTensor[", i,
+                               "] was: ", widest.size(), " but rank of SparseTensor[", i, "] is: ", part.rank());
+      }
+      widest.resize(part.rank(), 0);
+      for (int d = 0; d < part.rank(); ++d) widest[d] = std::max(widest[d], part.shape.dim(d));
+      total += part.count();
+      parts.push_back(std::move(part));
+    }
+    Shape shape = batch;
+    for (int64_t dim : widest) WEIR_RETURN_IF_ERROR(shape.AddDim(dim));
+    WEIR_ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, Shape({total, shape.rank()})));
+    WEIR_ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, Shape({total})));
+    int64_t at = 0;
+    for (size_t part = 0; part < parts.size(); ++part) {
+      for (int64_t i = 0; i < parts[part].count(); ++i) {
+        int64_t* index = indices->data<int64_t>() + (at + i) * shape.rank();
+        int64_t rest = static_cast<int64_t>(part);
+        for (int d = batch.rank(); d-- > 0;) {
+          index[d] = rest % batch.dim(d);
+          rest /= batch.dim(d);
+        }
+        std::copy_n(parts[part].index(i), parts[part].rank(), index + batch.rank());
+      }
+      CopyElements(dtype, parts[part].values.raw_data(),
+                   static_cast<char*>(values->raw_data()) + at * static_cast<int64_t>(SizeOf(dtype)),
+                   parts[part].count());
+      at += parts[part].count();
+    }
+    ctx.set_output(2, ShapeVector(shape));
+    return OkStatus();
+  }
+};
+
+}  // namespace
+
+void RegisterSparseSerializeKernels(KernelRegistry& registry) {
+  const std::vector<DType> text = {DType::kString};
+  registry.Add(KernelBuilder("SerializeSparse").Types("out_type", text), MakeKernel<SerializeSparseKernel>);
+  registry.Add(KernelBuilder("SerializeManySparse").Types("out_type", text), MakeKernel<SerializeManySparseKernel>);
+  registry.Add(KernelBuilder("DeserializeSparse").Types("Tserialized", text), MakeKernel<DeserializeSparseKernel>);
+  registry.Add(KernelBuilder("DeserializeManySparse"), MakeKernel<DeserializeSparseKernel>);
+}
+
+}  // namespace weir
