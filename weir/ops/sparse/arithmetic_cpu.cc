@@ -78,7 +78,8 @@ class SparseAddKernel : public Kernel {
           size = static_cast<double>(std::abs(sum));
         else
           size = std::abs(static_cast<double>(sum));
-        if (size < limit) return;
+        // What only one side has is kept however small it is.
+        if (i != kNone && j != kNone && size < limit) return;
         const int64_t* index = in.index(i, j);
         indices.insert(indices.end(), index, index + in.a.rank());
         sums.push_back(static_cast<T>(sum));

@@ -91,9 +91,12 @@ TEST_F(SparseTest, IsRearranged) {
 
 TEST_F(SparseTest, AddsAndReduces) {
   const Tensor other = TensorOf<L>({2, 2}, {0, 0, 0, 3});
-  KernelCall add = With("SparseAdd").Inputs({other, Tensor::Vector<F>({5, 6}), shape, Tensor::Scalar(2.f)});
-  Expect(add, TensorOf<L>({4, 2}, {0, 0, 0, 3, 2, 0, 2, 2}));
-  Expect(add, Tensor::Vector<F>({5, 8, 3, 4}), 1);
+  auto add = [&](float threshold) {
+    return With("SparseAdd").Inputs({other, Tensor::Vector<F>({5, 6}), shape, Tensor::Scalar(threshold)});
+  };
+  Expect(add(2), TensorOf<L>({5, 2}, {0, 0, 0, 1, 0, 3, 2, 0, 2, 2}));
+  Expect(add(2), Tensor::Vector<F>({5, 1, 8, 3, 4}), 1);
+  Expect(add(9), Tensor::Vector<F>({5, 1, 3, 4}), 1);
   Expect(run("SparseAddGrad")
              .Inputs({Tensor::Vector<F>({1, 2, 3, 4}), indices, other, TensorOf<L>({4, 2}, {0, 0, 0, 3, 2, 0, 2, 2})}),
          Tensor::Vector<F>({0, 2, 3, 4}));
