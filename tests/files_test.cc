@@ -1,8 +1,6 @@
 // Reads checkpoints and SavedModels that TensorFlow wrote, and compares with what it says of them.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <functional>
 #include <set>
 
 #include "tests/fixture_tensors.h"
@@ -41,8 +39,8 @@ TEST_P(Checkpoints, HoldWhatTensorFlowStored) {
 INSTANTIATE_TEST_SUITE_P(All, Checkpoints, testing::Values("saver", "object", "sharded", "format_v1"),
                          [](const auto& info) { return std::string(info.param); });
 
-// Runs the calls of a model's signatures that `chosen` names; the first thing that is not as it should be.
-Status Replay(const std::string& name, const std::function<bool(const std::string& signature)>& chosen) {
+// Runs a model's calls; the first thing that is not as it should be.
+Status Replay(const std::string& name) {
   std::string folder = Cat(kFixtures, "saved_model/", name);
   nlohmann::json io = nlohmann::json::parse(ReadFixture(folder + "/io.json"));
   Tolerance tolerance{io["tolerance"]["relative"].get<double>(), io["tolerance"]["absolute"].get<double>()};
@@ -50,7 +48,6 @@ Status Replay(const std::string& name, const std::function<bool(const std::strin
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<LoadedModel> model,
                         LoadedModel::Load(folder + "/model", io["tags"].get<std::set<std::string>>(), environment));
   for (const auto& call : io["calls"]) {
-    if (!chosen(call["signature"])) continue;
     std::map<std::string, Tensor> inputs;
     for (const auto& [key, json] : call["inputs"].items()) {
       WEIR_ASSIGN_OR_RETURN(inputs[key], TensorFromJson(json, folder));
@@ -66,37 +63,12 @@ Status Replay(const std::string& name, const std::function<bool(const std::strin
   return OkStatus();
 }
 
-// (model, signature)
-std::set<std::pair<std::string, std::string>> Waiting() {
-  std::set<std::pair<std::string, std::string>> out;
-  std::ifstream file(kFixtures + "saved_models_waiting.txt");
-  for (std::string line; std::getline(file, line);) {
-    if (size_t space = line.find(' '); !line.starts_with('#') && space != line.npos) {
-      out.emplace(line.substr(0, space), line.substr(space + 1));
-    }
-  }
-  return out;
-}
-
 class SavedModels : public testing::TestWithParam<const char*> {};
 
-TEST_P(SavedModels, ComputeWhatTensorFlowComputed) {
-  EXPECT_EQ(Replay(GetParam(),
-                   [](const std::string& name) {
-                     return !Waiting().contains({GetParam(), name});
-                   }),
-            OkStatus());
-}
+TEST_P(SavedModels, ComputeWhatTensorFlowComputed) { EXPECT_EQ(Replay(GetParam()), OkStatus()); }
 
 INSTANTIATE_TEST_SUITE_P(All, SavedModels, testing::Values("tf1_cnn", "tf2_asset", "tf2_module"),
                          [](const auto& info) { return std::string(info.param); });
-
-TEST(SavedModelsWaiting, CannotRunYet) {
-  for (const auto& [model, signature] : Waiting()) {
-    EXPECT_FALSE(Replay(model, [&](const std::string& name) { return name == signature; }).ok())
-        << model << " " << signature << " runs now: take it off saved_models_waiting.txt";
-  }
-}
 
 TEST(LoadedModel, SaysWhatIsWrong) {
   std::string folder = kFixtures + "saved_model/tf2_module/model";
