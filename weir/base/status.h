@@ -22,10 +22,10 @@ inline std::string Message(const Status& status) { return std::string(status.mes
 Status Annotate(const Status& status, std::string_view prefix, std::string_view suffix = "");
 
 // TensorFlow's error codes are Abseil's; one constructor each: InvalidArgument("axis ", axis, " is out of range").
-#define WEIR_DEFINE_ERROR(Name, code)                            \
-  template <typename... Args>                                    \
-  Status Name(const Args&... args) {                             \
-    return Status(absl::StatusCode::code, Cat(args...));         \
+#define WEIR_DEFINE_ERROR(Name, code)                    \
+  template <typename... Args>                            \
+  Status Name(const Args&... args) {                     \
+    return Status(absl::StatusCode::code, Cat(args...)); \
   }
 WEIR_DEFINE_ERROR(Cancelled, kCancelled)
 WEIR_DEFINE_ERROR(Unknown, kUnknown)
@@ -47,17 +47,19 @@ WEIR_DEFINE_ERROR(DataLoss, kDataLoss)
 #define WEIR_CONCAT_INNER_(a, b) a##b
 #define WEIR_CONCAT_(a, b) WEIR_CONCAT_INNER_(a, b)
 
-#define WEIR_RETURN_IF_ERROR(expr)                     \
-  do {                                                 \
-    ::absl::Status weir_status_ = (expr);              \
-    if (!weir_status_.ok()) [[unlikely]] return weir_status_; \
+#define WEIR_RETURN_IF_ERROR(expr)        \
+  do {                                    \
+    ::absl::Status weir_status_ = (expr); \
+    if (!weir_status_.ok()) [[unlikely]]  \
+      return weir_status_;                \
   } while (0)
 
 // WEIR_ASSIGN_OR_RETURN(int64_t axis, ctx.Attr<int64_t>("axis"));
 #define WEIR_ASSIGN_OR_RETURN(lhs, expr) WEIR_ASSIGN_OR_RETURN_(WEIR_CONCAT_(weir_or_, __LINE__), lhs, expr)
-#define WEIR_ASSIGN_OR_RETURN_(var, lhs, expr)             \
-  auto var = (expr);                                       \
-  if (!var.ok()) [[unlikely]] return std::move(var).status(); \
+#define WEIR_ASSIGN_OR_RETURN_(var, lhs, expr) \
+  auto var = (expr);                           \
+  if (!var.ok()) [[unlikely]]                  \
+    return std::move(var).status();            \
   lhs = *std::move(var)
 
 }  // namespace weir

@@ -24,7 +24,8 @@ class Timer {
 
   // `callback` must be quick; it runs in the timer's thread.
   Id CallAt(absl::Time when, std::function<void()> callback);
-  // After it returns the callback is not running and will not run. False if it ran. REQUIRES: not called from the callback.
+  // After it returns the callback is not running and will not run. False if it ran. REQUIRES: not called from the
+  // callback.
   bool Cancel(Id id);
   // As Cancel, but does not wait for a callback that is running now.
   bool TryCancel(Id id);

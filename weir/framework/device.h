@@ -61,7 +61,8 @@ class Device {
   // True if host kernels can touch this device's tensors directly (the CPU).
   virtual bool is_host() const { return false; }
 
-  // Copies between this device's memory and the host's; `done` gets the new tensor. May finish later, in another thread.
+  // Copies between this device's memory and the host's; `done` gets the new tensor. May finish later, in another
+  // thread.
   using CopyDone = std::function<void(StatusOr<Tensor>)>;
   virtual void CopyToHost(const Tensor& device_tensor, CopyDone done) = 0;
   virtual void CopyFromHost(const Tensor& host_tensor, CopyDone done) = 0;

@@ -1,5 +1,5 @@
-// FunctionRuntime: how kernels (PartitionedCall, If, While, Map ...) call functions of the graph's library. The runtime room
-// implements it.
+// FunctionRuntime: how kernels (PartitionedCall, If, While, Map ...) call functions of the graph's library. The runtime
+// room implements it.
 #ifndef WEIR_FRAMEWORK_FUNCTION_RUNTIME_H_
 #define WEIR_FRAMEWORK_FUNCTION_RUNTIME_H_
 

@@ -61,8 +61,8 @@ class Kernel {
   virtual ~Kernel() = default;
   // REQUIRES: not asynchronous.
   virtual Status Compute(KernelContext& ctx) = 0;
-  // An asynchronous kernel (one that may wait: queues, Recv, function calls) overrides both. `ctx` lives until `done` is called;
-  // `done` may be called from any thread, also before ComputeAsync returns. It must never block a thread.
+  // An asynchronous kernel (one that may wait: queues, Recv, function calls) overrides both. `ctx` lives until `done`
+  // is called; `done` may be called from any thread, also before ComputeAsync returns. It must never block a thread.
   virtual bool is_async() const { return false; }
   virtual void ComputeAsync(KernelContext& ctx, Completion done) { done(Compute(ctx)); }
   // False for work of a few hundred nanoseconds whatever the input's size (Identity, Shape): always run inline.
@@ -112,12 +112,12 @@ class KernelInit {
 struct StepContext {
   int64_t step_id = 0;
   Device* device = nullptr;
-  ThreadPool* intra_op = nullptr;  // for ParallelFor; never null
+  ThreadPool* intra_op = nullptr;                     // for ParallelFor; never null
   std::function<void(std::function<void()>)> runner;  // starts a closure in the inter-op pool
-  CancellationManager* cancellation = nullptr;  // never null
-  Rendezvous* rendezvous = nullptr;             // null if the step has none
-  FunctionRuntime* functions = nullptr;         // null if the graph has no function
-  ResourceManager* step_resources = nullptr;    // emptied at the end of the step: stacks, TensorArrays
+  CancellationManager* cancellation = nullptr;        // never null
+  Rendezvous* rendezvous = nullptr;                   // null if the step has none
+  FunctionRuntime* functions = nullptr;               // null if the graph has no function
+  ResourceManager* step_resources = nullptr;          // emptied at the end of the step: stacks, TensorArrays
   absl::Time deadline = absl::InfiniteFuture();
   std::string_view session_handle;
   bool deterministic = false;
@@ -199,8 +199,8 @@ class KernelContext {
   int64_t iteration_ = 0;
 };
 
-// Looks a resource of type T up through the handle in input `i` (a scalar resource tensor). INVALID_ARGUMENT if the input is no
-// handle, NOT_FOUND if nothing is there, INVALID_ARGUMENT if it is of another type.
+// Looks a resource of type T up through the handle in input `i` (a scalar resource tensor). INVALID_ARGUMENT if the
+// input is no handle, NOT_FOUND if nothing is there, INVALID_ARGUMENT if it is of another type.
 template <typename T>
 StatusOr<std::shared_ptr<T>> LookUpResource(KernelContext& ctx, int i);
 StatusOr<std::shared_ptr<Resource>> LookUpResourceAny(KernelContext& ctx, int i, std::string_view type_name);

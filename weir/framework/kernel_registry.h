@@ -35,7 +35,10 @@ struct KernelEntry {
 class KernelBuilder {
  public:
   explicit KernelBuilder(std::string_view op) { def_.op = op; }
-  KernelBuilder&& Device(std::string_view type) && { def_.device_type = type; return std::move(*this); }
+  KernelBuilder&& Device(std::string_view type) && {
+    def_.device_type = type;
+    return std::move(*this);
+  }
   KernelBuilder&& Types(std::string_view attr, std::vector<DType> types) && {
     def_.constraints.push_back({std::string(attr), std::move(types)});
     return std::move(*this);
@@ -44,16 +47,29 @@ class KernelBuilder {
   KernelBuilder&& Types(std::string_view attr, TypeList<Ts...>) && {
     return std::move(*this).Types(attr, std::vector<DType>{kDTypeOf<Ts>...});
   }
-  KernelBuilder&& HostMemory(std::string_view arg) && { def_.host_memory.emplace_back(arg); return std::move(*this); }
-  KernelBuilder&& Label(std::string_view label) && { def_.label = label; return std::move(*this); }
-  KernelBuilder&& Priority(int priority) && { def_.priority = priority; return std::move(*this); }
-  KernelEntry Build(KernelFactory factory) && { def_.factory = std::move(factory); return std::move(def_); }
+  KernelBuilder&& HostMemory(std::string_view arg) && {
+    def_.host_memory.emplace_back(arg);
+    return std::move(*this);
+  }
+  KernelBuilder&& Label(std::string_view label) && {
+    def_.label = label;
+    return std::move(*this);
+  }
+  KernelBuilder&& Priority(int priority) && {
+    def_.priority = priority;
+    return std::move(*this);
+  }
+  KernelEntry Build(KernelFactory factory) && {
+    def_.factory = std::move(factory);
+    return std::move(def_);
+  }
 
  private:
   KernelEntry def_;
 };
 
-// For kernels with `static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit&)`, or a constructor that takes nothing.
+// For kernels with `static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit&)`, or a constructor that takes
+// nothing.
 template <typename K>
 StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelInit& init) {
   if constexpr (requires { K::Make(init); }) {

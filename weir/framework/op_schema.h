@@ -15,7 +15,8 @@ namespace weir {
 class ShapeContext;
 using ShapeFunction = Status (*)(ShapeContext&);
 
-// An input or output: one tensor; or `number_attr` tensors of one type; or one tensor for each type of `type_list_attr`.
+// An input or output: one tensor; or `number_attr` tensors of one type; or one tensor for each type of
+// `type_list_attr`.
 struct ArgSchema {
   std::string name;
   DType type = DType::kInvalid;  // the fixed type, if it is fixed
@@ -50,11 +51,11 @@ struct OpSchema {
   std::string deprecation_reason;
   Gradient gradient = Gradient::kAbsent;
   std::string doc;
-  std::string shape_function_name;      // as the table names it; empty if it names none
+  std::string shape_function_name;         // as the table names it; empty if it names none
   ShapeFunction shape_function = nullptr;  // resolved by the registry
 
   const AttrSchema* FindAttr(std::string_view name) const;
-  int FindInput(std::string_view name) const;   // index, or -1
+  int FindInput(std::string_view name) const;  // index, or -1
   int FindOutput(std::string_view name) const;
 };
 

@@ -14,8 +14,8 @@ namespace weir {
 // What is known of a tensor before the step.
 struct InferredTensor {
   PartialShape shape;
-  Tensor value;                  // no value if not constant
-  std::optional<PartialShape> value_as_shape;  // a partly known shape vector (from Shape, Pack, ...)
+  Tensor value;                                            // no value if not constant
+  std::optional<PartialShape> value_as_shape;              // a partly known shape vector (from Shape, Pack, ...)
   std::vector<ResourceHandle::DTypeAndShape> handle_data;  // of a resource or variant
 };
 
@@ -73,13 +73,13 @@ StatusOr<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape
 
 // Common shape functions; the names that `.ops` tables use are in comments.
 namespace shapes {
-Status Unknown(ShapeContext& ctx);        // unknown: every output of unknown shape
-Status Unchanged(ShapeContext& ctx);      // unchanged: output 0 like input 0
-Status Scalar(ShapeContext& ctx);         // scalar: every output a scalar
-Status NoOutputs(ShapeContext& ctx);      // none
-Status Broadcast(ShapeContext& ctx);      // broadcast: binary elementwise
-Status AttrShape(ShapeContext& ctx);      // attr_shape: attribute `shape`
-Status MergeAll(ShapeContext& ctx);       // merge_all: all inputs merged
+Status Unknown(ShapeContext& ctx);    // unknown: every output of unknown shape
+Status Unchanged(ShapeContext& ctx);  // unchanged: output 0 like input 0
+Status Scalar(ShapeContext& ctx);     // scalar: every output a scalar
+Status NoOutputs(ShapeContext& ctx);  // none
+Status Broadcast(ShapeContext& ctx);  // broadcast: binary elementwise
+Status AttrShape(ShapeContext& ctx);  // attr_shape: attribute `shape`
+Status MergeAll(ShapeContext& ctx);   // merge_all: all inputs merged
 }  // namespace shapes
 void RegisterCommonShapeFunctions(class OpRegistry& registry);
 

@@ -60,8 +60,8 @@ struct alignas(64) PlanNode {
   int16_t frame = 0;  // static frame
   int32_t num_inputs = 0;
   int32_t num_edges = 0;
-  int32_t input_start = 0;    // first slot, in the frame's numbering
-  int32_t count = 0;          // pending count, in the frame's numbering
+  int32_t input_start = 0;  // first slot, in the frame's numbering
+  int32_t count = 0;        // pending count, in the frame's numbering
   uint32_t initial_count = 0;
   int32_t id = 0;   // position in the plan
   int32_t aux = 0;  // kArg, kRetval: index; kEnter: child static frame; kConst: index of its value; kSend, kRecv: key

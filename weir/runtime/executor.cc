@@ -205,8 +205,8 @@ void PlanRun::EndActivity(int count) {
   done(std::move(status));
 }
 
-// A fetched reference gives its variable's value at the end of the step, as if the client had looked at the memory then; and
-// it is a copy, so that it does not change with the variable.
+// A fetched reference gives its variable's value at the end of the step, as if the client had looked at the memory
+// then; and it is a copy, so that it does not change with the variable.
 Status PlanRun::CopyRefResults() {
   std::vector<std::pair<int, RefPtr<RefCell>>> refs;
   {

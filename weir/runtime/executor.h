@@ -133,7 +133,8 @@ class PlanRun {
   Status status_ ABSL_GUARDED_BY(mu_);
   std::vector<ReadyNode> shared_ ABSL_GUARDED_BY(mu_);  // offered to the pool
   std::vector<AsyncOp*> waiting_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::pair<int, RefPtr<RefCell>>> ret_refs_;  // results that are references; guarded by mu_ while the run goes on
+  std::vector<std::pair<int, RefPtr<RefCell>>>
+      ret_refs_;  // results that are references; guarded by mu_ while the run goes on
 };
 
 // The runs of one plan that are not in use. Thread-safe.

@@ -42,8 +42,8 @@ struct ReadyNode {
   Iteration* iteration = nullptr;
   bool dead = false;
 };
-// A thread's stack of ready nodes. While no other thread and no asynchronous kernel is at work for the run, the thread is
-// `alone` and need not pay for atomic read-modify-writes and locks.
+// A thread's stack of ready nodes. While no other thread and no asynchronous kernel is at work for the run, the thread
+// is `alone` and need not pay for atomic read-modify-writes and locks.
 class ReadyList {
  public:
   ReadyList() = default;
