@@ -193,7 +193,7 @@ void PartialRunState::StepEnded(const Status& status) {
 }
 
 StatusOr<std::string> Session::Impl::PartialRunSetup(const StepSignature& signature) {
-  WEIR_RETURN_IF_ERROR(steps_.closed());
+  WEIR_RETURN_IF_ERROR(steps_->closed());
   StatusOr<Graph> pruned = PrepareGraph(signature, {});
   if (!pruned.ok()) return pruned.status();
   WEIR_ASSIGN_OR_RETURN(std::vector<std::vector<int>> needs, FeedsOfFetches(*pruned, signature.fetches.size()));

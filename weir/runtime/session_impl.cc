@@ -105,7 +105,7 @@ Status Session::Impl::Init() {
 }
 
 Status Session::Impl::Extend(const GraphDef& def) {
-  WEIR_RETURN_IF_ERROR(steps_.closed());
+  WEIR_RETURN_IF_ERROR(steps_->closed());
   absl::MutexLock lock(&graph_mu_);
   if (graph_.num_nodes() + def.node_size() > options_.max_graph_nodes) {
     return ResourceExhausted("The graph would have ", graph_.num_nodes() + def.node_size(), " nodes; at most ",
@@ -123,7 +123,7 @@ Status Session::Impl::Extend(const Graph& graph) {
 }
 
 Status Session::Impl::Extend(Graph&& graph) {
-  WEIR_RETURN_IF_ERROR(steps_.closed());
+  WEIR_RETURN_IF_ERROR(steps_->closed());
   {
     absl::MutexLock lock(&graph_mu_);
     // Functions belong to the library that this session's runtime knows.
@@ -168,7 +168,7 @@ StatusOr<const Session::Impl::Signature*> Session::Impl::FindSignature(std::span
     auto found = signatures_.find(key);
     if (found != signatures_.end()) return found->second.get();
   }
-  WEIR_RETURN_IF_ERROR(steps_.closed());
+  WEIR_RETURN_IF_ERROR(steps_->closed());
   std::string written_key = key;  // compiling may use this thread's buffer again
   StepSignature written;
   for (const Feed& feed : feeds) written.feeds.push_back(feed.first);
@@ -228,7 +228,7 @@ Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* r
   config.report = report;
   config.report_partition_graphs = options.partition_graphs || config.trace != TraceLevel::kNone;
   config.parallel = options_.inter_op_threads >= 0 && !options.in_caller_thread;
-  config.table = &steps_;
+  config.table = steps_.get();
   return config;
 }
 
@@ -248,10 +248,10 @@ void Session::Impl::StartStep(const std::shared_ptr<CompiledStep>& compiled, Ste
       [detached] { StartTimed(detached->compiled, std::move(detached->config), std::move(detached->done)); });
 }
 
-void Session::Impl::Close(const Status& reason) { steps_.Close(reason, Cancelled("Session has been closed.")); }
+void Session::Impl::Close(const Status& reason) { steps_->Close(reason, Cancelled("Session has been closed.")); }
 
 StatusOr<Session::Callable> Session::Impl::MakeCallable(const CallableSpec& spec) {
-  WEIR_RETURN_IF_ERROR(steps_.closed());
+  WEIR_RETURN_IF_ERROR(steps_->closed());
   auto entry = std::make_shared<CallableEntry>();
   StepSignature signature{spec.feeds, spec.fetches, spec.targets};
   SortUnique(signature.fetches);

@@ -65,7 +65,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   void DropPartialRun(const std::string& handle);
 
   void Close(const Status& reason);
-  StepTable& steps() { return steps_; }
+  StepTable& steps() { return *steps_; }
   const DeviceSet& devices() const { return devices_; }
   const SessionOptions& options() const { return options_; }
 
@@ -95,7 +95,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   ThreadPool* intra_op_ = nullptr;
   std::unique_ptr<LocalFunctionRuntime> functions_;
   std::unique_ptr<KernelCache> kernels_;
-  StepTable steps_;
+  const std::shared_ptr<StepTable> steps_ = std::make_shared<StepTable>();
 
   mutable absl::Mutex graph_mu_;
   Graph graph_ ABSL_GUARDED_BY(graph_mu_);

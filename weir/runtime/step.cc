@@ -100,9 +100,8 @@ void Step::Run() {
 
 void Step::ExpireAt(absl::Time deadline) {
   config_.context.deadline = deadline;
-  timer_ = Timer::Global().CallAt(deadline, [this, table = config_.table, id = id(), timeout = config_.timeout] {
-    table->Expire(this, id, timeout);
-  });
+  timer_ = Timer::Global().CallAt(deadline, [this, table = config_.table->shared_from_this(), id = id(),
+                                             timeout = config_.timeout] { table->Expire(this, id, timeout); });
 }
 
 void Step::OnRunDone(const Status& status) {
@@ -191,15 +190,12 @@ Status StepTable::Add(Step* step) {
 }
 
 void StepTable::Remove(Step* step) {
-  bool last = false;
-  {
-    FastMutexLock lock(&mu_);
-    (step->previous_ != nullptr ? step->previous_->next_ : first_) = step->next_;
-    if (step->next_ != nullptr) step->next_->previous_ = step->previous_;
-    last = --size_ == 0 && is_closed_.load(std::memory_order_relaxed);
-  }
-  if (!last) return;
-  absl::MutexLock lock(&empty_mu_);
+  // All under the lock: whoever waits for the last step may destroy the table right after.
+  FastMutexLock lock(&mu_);
+  (step->previous_ != nullptr ? step->previous_->next_ : first_) = step->next_;
+  if (step->next_ != nullptr) step->next_->previous_ = step->previous_;
+  if (--size_ > 0 || !is_closed_.load(std::memory_order_relaxed)) return;
+  absl::MutexLock wake(&empty_mu_);
   empty_ = true;
 }
 
@@ -234,8 +230,11 @@ void StepTable::AwaitEmpty() {
     FastMutexLock lock(&mu_);
     if (size_ == 0) return;
   }
-  absl::MutexLock lock(&empty_mu_);
-  empty_mu_.Await(absl::Condition(&empty_));
+  {
+    absl::MutexLock lock(&empty_mu_);
+    empty_mu_.Await(absl::Condition(&empty_));
+  }
+  FastMutexLock after_the_last(&mu_);
 }
 
 int StepTable::size() const {

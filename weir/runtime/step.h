@@ -106,8 +106,8 @@ class Step {
   Step* next_ = nullptr;
 };
 
-// The steps of a session that run now. Thread-safe.
-class StepTable {
+// The steps of a session that run now. Thread-safe. Shared, because a deadline that fires may find the session gone.
+class StepTable : public std::enable_shared_from_this<StepTable> {
  public:
   // FAILED_PRECONDITION or CANCELLED if closed.
   Status Add(Step* step);

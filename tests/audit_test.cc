@@ -1,0 +1,64 @@
+// Walks the registry: which wanted operations lack a CPU kernel or a shape function. Both lists are files that must say
+// exactly what is missing, so that they are seen and can only shrink. To write them anew:
+//   WEIR_AUDIT_WRITE=1 audit_test
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "weir/client/environment.h"
+#include "weir/runtime/execution_plan.h"
+
+namespace weir {
+namespace {
+
+const std::string kFolder = WEIR_SOURCE_DIR "/tests/fixtures/";
+
+std::vector<std::string> ReadLines(const std::string& name) {
+  std::vector<std::string> out;
+  std::ifstream file(kFolder + name);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line[0] != '#') out.push_back(line);
+  }
+  return out;
+}
+
+void Compare(const std::string& name, const std::string& about, const std::vector<std::string>& missing) {
+  if (std::getenv("WEIR_AUDIT_WRITE") != nullptr) {
+    std::ofstream file(kFolder + name);
+    file << "# " << about << "\n";
+    for (const std::string& op : missing) file << op << "\n";
+  }
+  EXPECT_THAT(missing, testing::UnorderedElementsAreArray(ReadLines(name))) << "update tests/fixtures/" << name;
+}
+
+TEST(Audit, EveryWantedOpIsKnown) {
+  auto environment = DefaultEnvironment();
+  for (const std::string& op : ReadLines("ops_wanted.txt")) EXPECT_NE(environment->ops.Find(op), nullptr) << op;
+}
+
+TEST(Audit, WantedOpsHaveKernels) {
+  auto environment = DefaultEnvironment();
+  std::vector<std::string> missing;
+  for (const std::string& op : ReadLines("ops_wanted.txt")) {
+    const OpSchema* schema = environment->ops.Find(op);
+    if (schema == nullptr || IsExecutorNative(*schema) || !environment->kernels.All(op).empty()) continue;
+    missing.push_back(op);
+  }
+  Compare("ops_without_kernel.txt", "Wanted operations that have no CPU kernel yet.", missing);
+}
+
+TEST(Audit, OpsWithKernelsHaveShapeFunctions) {
+  auto environment = DefaultEnvironment();
+  std::vector<std::string> missing;
+  for (const OpSchema* schema : environment->ops.All()) {
+    if (schema->shape_function != nullptr || schema->outputs.empty()) continue;
+    if (!environment->kernels.All(schema->name).empty()) missing.push_back(schema->name);
+  }
+  Compare("ops_without_shape_function.txt", "Operations with a kernel whose shapes are not inferred yet.", missing);
+}
+
+}  // namespace
+}  // namespace weir
