@@ -80,6 +80,8 @@ function(weir_test name)
     target_link_libraries(${name} PRIVATE weir_tsan_abseil)
   endif()
   target_compile_definitions(${name} PRIVATE WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  # Tests are compiled far more often than they run.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   gtest_discover_tests(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} DISCOVERY_MODE PRE_TEST)
 endfunction()
 
