@@ -100,7 +100,6 @@ class Compiler {
       bool gives_ref = IsRef(graph_.type(node.inputs[i]));
       bool wants_ref = IsRef(node.input_type(static_cast<int>(i)));
       if (gives_ref) planned.takes_refs = true;
-      if (wants_ref) planned.keeps_refs = true;
       if (wants_ref && !gives_ref) {
         return InvalidArgument("Input ", i, " must be a reference, but '", graph_.TensorName(node.inputs[i]),
                                "' is a value");

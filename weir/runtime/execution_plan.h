@@ -53,7 +53,6 @@ struct alignas(64) PlanNode {
   bool may_be_expensive = false;
   bool never_dead = false;         // ControlTrigger
   bool takes_refs = false;         // some producer gives a reference
-  bool keeps_refs = false;         // some input is declared as a reference, or the node hands references on
   bool has_statics = false;        // some input slots are filled for good
   bool is_constant_enter = false;  // a loop invariant
   uint16_t num_outputs = 0;
