@@ -55,6 +55,10 @@ install(DIRECTORY weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
 if(TARGET weir_program)
   install(TARGETS weir_program)
 endif()
+if(OneDnn_FOUND)  # the file itself, under the name it is loaded by
+  file(REAL_PATH ${OneDnn_LIBRARY} onednn_file)
+  install(FILES ${onednn_file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/weir RENAME libdnnl.so.3)
+endif()
 configure_package_config_file(cmake/weirConfig.cmake.in weirConfig.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 write_basic_package_version_file(weirConfigVersion.cmake COMPATIBILITY SameMinorVersion)

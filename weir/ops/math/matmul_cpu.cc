@@ -1,8 +1,10 @@
-// Matrix products in every type: blocks of rows and columns that stay in cache.
+// Matrix products in every type. Floats go to the kernel library where it takes them; the rest, and all that it leaves,
+// to loops over blocks of rows and columns that stay in cache.
 #include <vector>
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/broadcast.h"
+#include "weir/device/cpu/contraction.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/math/register.h"
 
@@ -101,9 +103,21 @@ RowsFunction FindRows(DType a, DType b, DType out) {
   return found;
 }
 
+// `batch` products whose operands lie that many elements apart (0: the same one); false if the loops must do it.
+bool MultiplyFloats(KernelContext& ctx, const MatrixView& a, const MatrixView& b, float* out, const ProductShape& shape,
+                    int64_t a_step, int64_t b_step) {
+  const MatrixOperand x{static_cast<const float*>(a.data), a.row_stride, a.column_stride, a_step};
+  const MatrixOperand y{static_cast<const float*>(b.data), b.row_stride, b.column_stride, b_step};
+  return MultiplyMatrices(ctx, shape, x, y, {}, out);
+}
+
 // out = a b for one pair of matrices.
 void Multiply(KernelContext& ctx, RowsFunction rows, const MatrixView& a, const MatrixView& b, void* out, int64_t m,
               int64_t n, int64_t k) {
+  if (rows == &MultiplyRowsOf<float, float, float> &&
+      MultiplyFloats(ctx, a, b, static_cast<float*>(out), {1, m, n, k}, 0, 0)) {
+    return;
+  }
   const double cost = 0.3 * static_cast<double>(n) * static_cast<double>(std::max<int64_t>(k, 1));
   if (m == 1 || cost * m < 20000) return rows(a, b, out, 0, m, n, k);
   ctx.ParallelFor(m, cost, [&](int64_t begin, int64_t end) {
@@ -198,6 +212,13 @@ class BatchMatMulKernel : public Kernel {
     BroadcastRuns runs(*batch, operands);
     const int64_t a_size = SizeOf(a.dtype()) * a_rows * a_columns, b_size = SizeOf(b.dtype()) * b_rows * b_columns;
     const int64_t out_size = SizeOf(out->dtype()) * m * n;
+    // One call for the whole batch, where its matrices lie evenly.
+    if (rows_ == &MultiplyRowsOf<float, float, float> && runs.rows() == 1 &&
+        MultiplyFloats(ctx, View(a.raw_data(), a_columns, adjoint_a_, false),
+                       View(b.raw_data(), b_columns, adjoint_b_, false), out->data<float>(), {runs.run(), m, n, k},
+                       runs.step(0) * a_rows * a_columns, runs.step(1) * b_rows * b_columns)) {
+      return OkStatus();
+    }
     runs.ForRows(0, runs.rows(), [&](int64_t to, const auto& at) {
       for (int64_t i = 0; i < runs.run(); ++i) {
         const char* x = static_cast<const char*>(a.raw_data()) + (at[0] + i * runs.step(0)) * a_size;

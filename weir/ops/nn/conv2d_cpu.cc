@@ -1,8 +1,10 @@
-// Conv2D, DepthwiseConv2dNative and their gradients, and Conv3D: plain loops over images with channels last, the
-// innermost over channels that lie together. A depthwise convolution is one with a group for each channel.
+// Conv2D, DepthwiseConv2dNative and their gradients, and Conv3D, over images with channels last. A depthwise
+// convolution is one with a group for each channel. Floats go to the kernel library where it takes them; the rest, and
+// all that it leaves, to plain loops, the innermost over channels that lie together.
 #include <vector>
 
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/ops/nn/register.h"
 #include "weir/ops/nn/window.h"
@@ -49,6 +51,13 @@ StatusOr<Geometry> MakeGeometry(const nn::Window2D& window, const Shape& input, 
 StatusOr<Shape> OutputShape(const Geometry& g) {
   const int64_t dims[] = {g.batch, g.h.output, g.w.output, g.out_channels};
   return Shape::Make(dims);
+}
+
+ConvolutionShape::Axis LibraryAxis(const WindowAxis& axis) {
+  return {axis.input, axis.size, axis.stride, axis.dilation, axis.before, axis.output};
+}
+ConvolutionShape LibraryShape(const Geometry& g) {
+  return {g.batch, g.groups, g.in_channels, g.out_channels, 2, {LibraryAxis(g.h), LibraryAxis(g.w)}};
 }
 
 // The elements in the type that is computed in: themselves, or a widened copy.
@@ -185,6 +194,7 @@ class Conv2DKernel : public Kernel {
     const Shape& result = part_ == Part::kForward ? output : part_ == Part::kInput ? input : filter;
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, result));
     if (result.num_elements() == 0) return OkStatus();
+    if (out->dtype() == DType::kFloat && RunLibrary(ctx, g, out->data<float>())) return OkStatus();
     DispatchDType(out->dtype(), ConvTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       switch (part_) {
@@ -200,6 +210,19 @@ class Conv2DKernel : public Kernel {
   }
 
  private:
+  bool RunLibrary(KernelContext& ctx, const Geometry& g, float* out) const {
+    const ConvolutionShape shape = LibraryShape(g);
+    auto input = [&](int i) { return ctx.input(i).data<float>(); };
+    switch (part_) {
+      case Part::kForward:
+        return Convolve(ctx, shape, input(0), input(1), {}, out);
+      case Part::kInput:
+        return ConvolveBackwardInput(ctx, shape, input(1), input(2), out);
+      case Part::kFilter:
+        return ConvolveBackwardFilter(ctx, shape, input(0), input(2), out);
+    }
+    return false;
+  }
   // Sizes of the image: all four, or height and width alone.
   static StatusOr<Shape> ImageSizes(const Tensor& sizes, const Shape& filter, const Shape& gradient) {
     WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(sizes, "input_sizes"));
@@ -329,6 +352,14 @@ class Conv3DKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
+    if (out->dtype() == DType::kFloat) {
+      const ConvolutionShape library{
+          g.batch,        g.groups, g.in_channels,
+          g.out_channels, 3,        {LibraryAxis(depth), LibraryAxis(g.h), LibraryAxis(g.w)}};
+      if (Convolve(ctx, library, ctx.input(0).data<float>(), ctx.input(1).data<float>(), {}, out->data<float>())) {
+        return OkStatus();
+      }
+    }
     DispatchDType(out->dtype(), FloatTypes{},
                   [&](auto tag) { Forward<typename decltype(tag)::type>(ctx, g, depth, *out); });
     return OkStatus();

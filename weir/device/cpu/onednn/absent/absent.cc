@@ -1,0 +1,22 @@
+// What stands for oneDNN in a build without it.
+#include "weir/device/cpu/contraction.h"
+
+namespace weir {
+
+std::string ContractionLibrary() { return "built without oneDNN"; }
+
+bool MultiplyMatrices(const KernelContext&, const ProductShape&, const MatrixOperand&, const MatrixOperand&,
+                      const Epilogue&, float*) {
+  return false;
+}
+bool Convolve(const KernelContext&, const ConvolutionShape&, const float*, const float*, const Epilogue&, float*) {
+  return false;
+}
+bool ConvolveBackwardInput(const KernelContext&, const ConvolutionShape&, const float*, const float*, float*) {
+  return false;
+}
+bool ConvolveBackwardFilter(const KernelContext&, const ConvolutionShape&, const float*, const float*, float*) {
+  return false;
+}
+
+}  // namespace weir

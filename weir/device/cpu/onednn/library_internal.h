@@ -1,0 +1,62 @@
+// oneDNN's C functions, loaded at run time.
+//
+// Loading rather than linking does three things: a program that multiplies no matrix does not pay for a library of 50
+// MB, a machine without it runs all the same, and libgomp, which comes with it, can be told before it starts that its
+// threads shall sleep when they have nothing to do (spinning, they would take the cores from our own pool).
+#ifndef WEIR_DEVICE_CPU_ONEDNN_LIBRARY_INTERNAL_H_
+#define WEIR_DEVICE_CPU_ONEDNN_LIBRARY_INTERNAL_H_
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include <string>
+
+namespace weir::onednn {
+
+#define WEIR_ONEDNN_FUNCTIONS(DO)                        \
+  DO(convolution_backward_data_primitive_desc_create)    \
+  DO(convolution_backward_weights_primitive_desc_create) \
+  DO(convolution_forward_primitive_desc_create)          \
+  DO(engine_create)                                      \
+  DO(matmul_primitive_desc_create)                       \
+  DO(memory_create)                                      \
+  DO(memory_desc_clone)                                  \
+  DO(memory_desc_create_with_strides)                    \
+  DO(memory_desc_create_with_tag)                        \
+  DO(memory_desc_destroy)                                \
+  DO(memory_desc_equal)                                  \
+  DO(memory_desc_get_size)                               \
+  DO(memory_destroy)                                     \
+  DO(post_ops_append_eltwise)                            \
+  DO(post_ops_create)                                    \
+  DO(post_ops_destroy)                                   \
+  DO(primitive_attr_create)                              \
+  DO(primitive_attr_destroy)                             \
+  DO(primitive_attr_set_post_ops)                        \
+  DO(primitive_attr_set_scratchpad_mode)                 \
+  DO(primitive_create)                                   \
+  DO(primitive_desc_destroy)                             \
+  DO(primitive_desc_query)                               \
+  DO(primitive_desc_query_md)                            \
+  DO(primitive_destroy)                                  \
+  DO(primitive_execute)                                  \
+  DO(reorder_primitive_desc_create)                      \
+  DO(stream_create)                                      \
+  DO(stream_destroy)                                     \
+  DO(version)
+
+struct Library {
+#define WEIR_ONEDNN_MEMBER(name) decltype(&dnnl_##name) name = nullptr;
+  WEIR_ONEDNN_FUNCTIONS(WEIR_ONEDNN_MEMBER)
+#undef WEIR_ONEDNN_MEMBER
+  void (*set_num_threads)(int) = nullptr;  // of the calling thread's next parallel regions
+  dnnl_engine_t engine = nullptr;
+};
+
+// Null if it cannot be loaded; the first call loads it.
+const Library* GetLibrary();
+// Why GetLibrary() is null; empty if it is not.
+const std::string& LoadError();
+
+}  // namespace weir::onednn
+
+#endif  // WEIR_DEVICE_CPU_ONEDNN_LIBRARY_INTERNAL_H_

@@ -1,0 +1,250 @@
+#include <atomic>
+#include <cstring>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+#include "absl/synchronization/mutex.h"
+#include "weir/device/cpu/onednn/operation_internal.h"
+#include "weir/framework/kernel.h"
+#include "weir/tensor/allocator.h"
+
+namespace weir::onednn {
+namespace {
+
+constexpr size_t kMaxOperations = 1024;
+// Work that is done in less time than another thread needs to wake up.
+constexpr double kOneThreadOperations = 1e6;
+std::atomic<int> calls_under_way{0};
+
+// Streams are not for two threads at once.
+dnnl_stream_t ThisThreadStream(const Library& library) {
+  struct Stream {
+    dnnl_stream_t stream = nullptr;
+    ~Stream() {
+      if (stream != nullptr) GetLibrary()->stream_destroy(stream);
+    }
+  };
+  thread_local Stream own;
+  if (own.stream == nullptr) library.stream_create(&own.stream, library.engine, dnnl_stream_default_flags);
+  return own.stream;
+}
+
+size_t Aligned(size_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
+
+// Memory of one call, freed at its end.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes) : bytes_(bytes), data_(bytes > 0 ? CpuAllocate(bytes) : nullptr) {}
+  ~Scratch() {
+    if (data_ != nullptr) CpuDeallocate(data_, bytes_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  bool ok() const { return bytes_ == 0 || data_ != nullptr; }
+  char* data() const { return static_cast<char*>(data_); }
+
+ private:
+  const size_t bytes_;
+  void* const data_;
+};
+
+// oneDNN's views of the tensors of one call.
+class Views {
+ public:
+  explicit Views(const Library& library) : library_(library) {}
+  ~Views() {
+    for (dnnl_memory_t view : views_) library_.memory_destroy(view);
+  }
+  Views(const Views&) = delete;
+  Views& operator=(const Views&) = delete;
+  dnnl_memory_t Add(const MemoryDesc& desc, void* data) {
+    dnnl_memory_t view = nullptr;
+    if (library_.memory_create(&view, desc.get(), library_.engine, data) == dnnl_success) views_.push_back(view);
+    return view;
+  }
+
+ private:
+  const Library& library_;
+  absl::InlinedVector<dnnl_memory_t, 10> views_;
+};
+
+bool Reorder(const Library& library, dnnl_stream_t stream, const Primitive& reorder, dnnl_memory_t from,
+             dnnl_memory_t to) {
+  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+  return library.primitive_execute(reorder.handle(), stream, 2, arguments) == dnnl_success;
+}
+
+}  // namespace
+
+MemoryDesc MemoryDesc::Strided(std::span<const int64_t> dims, std::span<const int64_t> strides) {
+  MemoryDesc out;
+  GetLibrary()->memory_desc_create_with_strides(&out.desc_, static_cast<int>(dims.size()), dims.data(), dnnl_f32,
+                                                strides.data());
+  return out;
+}
+MemoryDesc MemoryDesc::Any(std::span<const int64_t> dims) {
+  MemoryDesc out;
+  GetLibrary()->memory_desc_create_with_tag(&out.desc_, static_cast<int>(dims.size()), dims.data(), dnnl_f32,
+                                            dnnl_format_tag_any);
+  return out;
+}
+MemoryDesc MemoryDesc::Copy(const_dnnl_memory_desc_t desc) {
+  MemoryDesc out;
+  if (desc != nullptr) GetLibrary()->memory_desc_clone(&out.desc_, desc);
+  return out;
+}
+MemoryDesc::~MemoryDesc() {
+  if (desc_ != nullptr) GetLibrary()->memory_desc_destroy(desc_);
+}
+size_t MemoryDesc::bytes() const { return desc_ == nullptr ? 0 : GetLibrary()->memory_desc_get_size(desc_); }
+
+Primitive::Primitive(dnnl_primitive_desc_t desc) : desc_(desc) {
+  if (desc_ != nullptr && GetLibrary()->primitive_create(&handle_, desc_) != dnnl_success) handle_ = nullptr;
+}
+Primitive::~Primitive() {
+  if (handle_ != nullptr) GetLibrary()->primitive_destroy(handle_);
+  if (desc_ != nullptr) GetLibrary()->primitive_desc_destroy(desc_);
+}
+bool Primitive::is_slow() const {
+  const char* name = "";
+  GetLibrary()->primitive_desc_query(desc_, dnnl_query_impl_info_str, 0, &name);
+  return std::string_view(name).starts_with("ref");
+}
+MemoryDesc Primitive::Wanted(dnnl_query_t query) const {
+  return MemoryDesc::Copy(GetLibrary()->primitive_desc_query_md(desc_, query, 0));
+}
+
+PrimitiveAttr::PrimitiveAttr(const Epilogue& epilogue) {
+  using Activation = Epilogue::Activation;
+  const Library& library = *GetLibrary();
+  library.primitive_attr_create(&attr_);
+  library.primitive_attr_set_scratchpad_mode(attr_, dnnl_scratchpad_mode_user);
+  if (epilogue.activation == Activation::kNone) return;
+  library.post_ops_create(&post_ops_);
+  auto append = [&](dnnl_alg_kind_t kind, float alpha, float beta) {
+    library.post_ops_append_eltwise(post_ops_, kind, alpha, beta);
+  };
+  switch (epilogue.activation) {
+    case Activation::kNone:
+      break;
+    case Activation::kRelu:
+      append(dnnl_eltwise_relu, 0, 0);
+      break;
+    case Activation::kRelu6:
+      append(dnnl_eltwise_clip, 0, 6);
+      break;
+    case Activation::kElu:
+      append(dnnl_eltwise_elu, 1, 0);
+      break;
+    case Activation::kTanh:
+      append(dnnl_eltwise_tanh, 0, 0);
+      break;
+    case Activation::kSigmoid:
+      append(dnnl_eltwise_logistic, 0, 0);
+      break;
+    case Activation::kLeakyRelu:
+      append(dnnl_eltwise_relu, epilogue.alpha, 0);
+      break;
+  }
+  library.primitive_attr_set_post_ops(attr_, post_ops_);
+}
+PrimitiveAttr::~PrimitiveAttr() {
+  if (post_ops_ != nullptr) GetLibrary()->post_ops_destroy(post_ops_);
+  if (attr_ != nullptr) GetLibrary()->primitive_attr_destroy(attr_);
+}
+
+std::unique_ptr<Operation> Operation::Make(Primitive primitive, std::vector<Argument> arguments) {
+  const Library& library = *GetLibrary();
+  if (!primitive || primitive.is_slow()) return nullptr;
+  std::unique_ptr<Operation> out(new Operation);
+  out->scratchpad_ = primitive.Wanted(dnnl_query_scratchpad_md);
+  out->scratch_bytes_ = Aligned(out->scratchpad_.bytes());
+  const PrimitiveAttr attr;
+  for (Argument& argument : arguments) {
+    Bound bound{argument.id, std::move(argument.given), {}, argument.is_output, {}, 0};
+    bound.wanted =
+        argument.query == dnnl_query_undef ? MemoryDesc::Copy(bound.given.get()) : primitive.Wanted(argument.query);
+    if (!bound.given || !bound.wanted) return nullptr;
+    if (!library.memory_desc_equal(bound.given.get(), bound.wanted.get())) {
+      const MemoryDesc& from = bound.is_output ? bound.wanted : bound.given;
+      const MemoryDesc& to = bound.is_output ? bound.given : bound.wanted;
+      dnnl_primitive_desc_t desc = nullptr;
+      library.reorder_primitive_desc_create(&desc, from.get(), library.engine, to.get(), library.engine, nullptr);
+      bound.reorder = Primitive(desc);
+      if (!bound.reorder) return nullptr;
+      bound.at = out->scratch_bytes_;
+      out->scratch_bytes_ += Aligned(bound.wanted.bytes());
+    }
+    out->arguments_.push_back(std::move(bound));
+  }
+  out->primitive_ = std::move(primitive);
+  return out;
+}
+
+bool Operation::Run(std::span<void* const> data) const {
+  const Library& library = *GetLibrary();
+  const dnnl_stream_t stream = ThisThreadStream(library);
+  Scratch scratch(scratch_bytes_);
+  if (stream == nullptr || !scratch.ok()) return false;
+  Views views(library);
+  absl::InlinedVector<dnnl_exec_arg_t, 6> execution;
+  if (scratchpad_.bytes() > 0) execution.push_back({DNNL_ARG_SCRATCHPAD, views.Add(scratchpad_, scratch.data())});
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Bound& argument = arguments_[i];
+    dnnl_memory_t view = views.Add(argument.given, data[i]);
+    if (argument.reorder) {
+      dnnl_memory_t copy = views.Add(argument.wanted, scratch.data() + argument.at);
+      if (!argument.is_output && !Reorder(library, stream, argument.reorder, view, copy)) return false;
+      view = copy;
+    }
+    execution.push_back({argument.id, view});
+  }
+  if (library.primitive_execute(primitive_.handle(), stream, static_cast<int>(execution.size()), execution.data()) !=
+      dnnl_success) {
+    return false;
+  }
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Bound& argument = arguments_[i];
+    if (!argument.is_output || !argument.reorder) continue;
+    dnnl_memory_t from = views.Add(argument.wanted, scratch.data() + argument.at);
+    if (!Reorder(library, stream, argument.reorder, from, views.Add(argument.given, data[i]))) return false;
+  }
+  return true;
+}
+
+ThreadGrant::ThreadGrant(const KernelContext& ctx, double operations) {
+  const int all = ctx.step().intra_op->num_threads();
+  if (all > 1 && operations > kOneThreadOperations) {
+    is_counted_ = true;
+    const bool is_alone = calls_under_way.fetch_add(1, std::memory_order_relaxed) == 0;
+    // Sums are split by the number of threads, so a deterministic step must always have the same.
+    threads_ = is_alone || ctx.step().deterministic ? all : std::max(1, all / 2);
+  }
+  thread_local int last = 0;
+  if (last != threads_) GetLibrary()->set_num_threads(last = threads_);
+}
+ThreadGrant::~ThreadGrant() {
+  if (is_counted_) calls_under_way.fetch_sub(1, std::memory_order_relaxed);
+}
+
+std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,
+                                            absl::FunctionRef<std::unique_ptr<Operation>()> make) {
+  struct Cache {
+    absl::Mutex mu;
+    absl::flat_hash_map<OperationKey, std::shared_ptr<const Operation>> operations ABSL_GUARDED_BY(mu);
+  };
+  static Cache* cache = new Cache;
+  {
+    absl::ReaderMutexLock lock(&cache->mu);
+    auto found = cache->operations.find(key);
+    if (found != cache->operations.end()) return found->second;
+  }
+  std::shared_ptr<const Operation> made = make();
+  absl::MutexLock lock(&cache->mu);
+  // Rare: shapes that change all the time. What is needed again is made again.
+  if (cache->operations.size() >= kMaxOperations) cache->operations.clear();
+  return cache->operations.emplace(key, std::move(made)).first->second;
+}
+
+}  // namespace weir::onednn
