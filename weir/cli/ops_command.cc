@@ -15,6 +15,7 @@ struct Flags {
   bool json = false;
   bool with_kernel = false;
   bool without_kernel = false;
+  std::vector<std::string> libraries;
 };
 
 constexpr char kExamples[] = R"(Examples:
@@ -48,7 +49,7 @@ void PrintOne(const OpSchema& schema, const std::vector<const KernelEntry*>& ker
 }
 
 Status Run(const Flags& flags) {
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment());
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment({.libraries = flags.libraries}));
   std::vector<const OpSchema*> schemas = environment->ops.All();
   if (!flags.name.empty()) {
     const OpSchema* schema = environment->ops.Find(flags.name);
@@ -76,6 +77,7 @@ void AddOpsCommand(CLI::App& program) {
   CLI::App* command = program.add_subcommand("ops", "list the operations, or describe one");
   command->footer(kExamples);
   command->add_option("name", flags->name, "an operation");
+  command->add_option("--library", flags->libraries, "load operations, kernels or devices from this file");
   command->add_flag("--json", flags->json, "one JSON object a line");
   command->add_flag("--with_kernel", flags->with_kernel, "only what can run here");
   command->add_flag("--without_kernel", flags->without_kernel, "only what cannot");

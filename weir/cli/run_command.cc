@@ -21,7 +21,7 @@ namespace {
 
 struct Flags {
   std::string path;
-  std::vector<std::string> feeds, fetches, targets, outputs, tags = {"serve"};
+  std::vector<std::string> feeds, fetches, targets, outputs, libraries, tags = {"serve"};
   std::string signature;
   std::string trace;
   int repeat = 1;
@@ -178,7 +178,7 @@ Status WriteTrace(const std::string& path, const StepReport& report) {
 }
 
 Status Run(const Flags& flags) {
-  std::shared_ptr<Environment> environment = DefaultEnvironment();
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment({.libraries = flags.libraries}));
   WEIR_ASSIGN_OR_RETURN(Program program, Load(flags, environment));
   std::vector<Feed> feeds;
   for (const std::string& text : flags.feeds) {
@@ -234,6 +234,7 @@ void AddRunCommand(CLI::App& program) {
   repeated("--fetch", &flags->fetches, "a tensor to compute");
   repeated("--target", &flags->targets, "an operation to run");
   repeated("--output", &flags->outputs, "NAME=FILE.npy, or a folder for all results");
+  repeated("--library", &flags->libraries, "load operations, kernels or devices from this file");
   command->add_option("--signature", flags->signature, "of a SavedModel; else serving_default");
   command->add_option("--tags", flags->tags, "of a SavedModel's graph")->delimiter(',');
   command->add_option("--repeat", flags->repeat, "run so often and print the times")->check(CLI::PositiveNumber);

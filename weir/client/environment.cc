@@ -1,6 +1,7 @@
 #include "weir/client/environment.h"
 
 #include "weir/client/builtin_kernels.h"
+#include "weir/client/load_library.h"
 #include "weir/device/cpu/cpu_device.h"
 #include "weir/ops/op_tables.h"
 #include "weir/tensor/allocator.h"
@@ -14,6 +15,9 @@ StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions&
   RegisterBuiltinKernels(environment->kernels);
   for (int i = 0; i < options.num_cpu_devices; ++i) {
     environment->devices.Add(MakeCpuDevice(environment->task_name, i));
+  }
+  for (const std::string& library : options.libraries) {
+    WEIR_RETURN_IF_ERROR(LoadLibrary(library, environment.get()));
   }
   if (options.memory_limit > 0) SetCpuMemoryLimit(options.memory_limit);
   return environment;

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "weir/base/status.h"
 #include "weir/runtime/environment.h"
@@ -12,7 +14,8 @@ namespace weir {
 
 struct EnvironmentOptions {
   int num_cpu_devices = 1;
-  int64_t memory_limit = 0;  // bytes that the host's tensors may take together, in the whole process; 0: any
+  std::vector<std::string> libraries;  // files of operations, kernels and devices to load (load_library.h)
+  int64_t memory_limit = 0;            // bytes that the host's tensors may take together, in the whole process; 0: any
 };
 
 StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions& options = {});

@@ -18,6 +18,7 @@ StatusOr<Tensor*> KernelContext::ForwardOrAllocateOutput(std::span<const int> ca
     Slot& slot = inputs_[i];
     if (slot.ref || !slot.tensor.unique()) continue;
     if (slot.tensor.dtype() != dtype || slot.tensor.num_elements() != shape.num_elements()) continue;
+    if (!step_->device->is_host() && slot.tensor.in_host_memory()) continue;
     if (slot.tensor.shape() == shape) {
       outputs_[output].tensor = std::move(slot.tensor);
     } else {

@@ -104,7 +104,23 @@ op _Send(tensor: T) -> ()
   recv_device: string
   client_terminated: bool = false
   stateful
+op _HostSend(tensor: T) -> ()
+  T: type
+  tensor_name: string
+  send_device: string
+  send_device_incarnation: int
+  recv_device: string
+  client_terminated: bool = false
+  stateful
 op _Recv() -> (tensor: tensor_type)
+  tensor_type: type
+  tensor_name: string
+  send_device: string
+  send_device_incarnation: int
+  recv_device: string
+  client_terminated: bool = false
+  stateful
+op _HostRecv() -> (tensor: tensor_type)
   tensor_type: type
   tensor_name: string
   send_device: string

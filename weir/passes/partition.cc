@@ -184,12 +184,13 @@ class Partitioner {
       for (size_t i = 0; i < node->inputs.size(); ++i) {
         Endpoint input = node->inputs[i];
         Endpoint local{new_id_[input.node], input.index};
-        if (part_of_[input.node] != part) {
+        MemoryType memory = InputMemory(*node, static_cast<int>(i));
+        if (part_of_[input.node] != part || OutputMemory(input) != memory) {
           if (IsRef(node->input_type(static_cast<int>(i)))) {
             return InvalidArgument("Input ", i, " of node ", node->name, " is a reference to ",
                                    graph_.TensorName(input), " on another device");
           }
-          WEIR_ASSIGN_OR_RETURN(local.node, Receive(input, part, *node));
+          WEIR_ASSIGN_OR_RETURN(local.node, Receive(input, part, *node, memory));
           local.index = 0;
         }
         graph.node(id)->inputs.push_back(local);
@@ -197,7 +198,7 @@ class Partitioner {
       for (NodeId input : node->control_inputs) {
         NodeId local = new_id_[input];
         if (part_of_[input] != part) {
-          WEIR_ASSIGN_OR_RETURN(local, Receive({input, -1}, part, *node));
+          WEIR_ASSIGN_OR_RETURN(local, Receive({input, -1}, part, *node, MemoryType::kDevice));
         }
         graph.node(id)->control_inputs.push_back(local);
       }
@@ -205,9 +206,18 @@ class Partitioner {
     return OkStatus();
   }
 
-  // The node of `part` that has the tensor, or for index -1 runs after the node; sends it if nobody asked before.
-  StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer) {
-    auto known = received_.find({tensor.node, tensor.index, part});
+  MemoryType InputMemory(const Node& node, int index) const {
+    return options_.input_memory ? options_.input_memory(node, index) : MemoryType::kDevice;
+  }
+  MemoryType OutputMemory(Endpoint tensor) const {
+    bool known = options_.output_memory && tensor.index >= 0;
+    return known ? options_.output_memory(*graph_.node(tensor.node), tensor.index) : MemoryType::kDevice;
+  }
+
+  // The node of `part` that has the tensor in `memory`, or for index -1 runs after the node; sends it if nobody asked
+  // before.
+  StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer, MemoryType memory) {
+    auto known = received_.find({tensor.node, tensor.index, part, memory});
     if (known != received_.end()) return known->second;
     const Node& producer = *graph_.node(tensor.node);
     const std::string name = Cat("edge_", num_edges_++, "_", producer.name);
@@ -236,17 +246,23 @@ class Partitioner {
     attrs.Set("_src", producer.name);
     attrs.Set("_dst", consumer.name);
 
-    Graph::NodeSpec send{.name = from.UniqueName(Cat(producer.name, "/_S")), .op = "_Send", .attrs = attrs};
+    const char* send_op = OutputMemory(tensor) == MemoryType::kHost ? "_HostSend" : "_Send";
+    Graph::NodeSpec send{.name = from.UniqueName(Cat(producer.name, "/_S")), .op = send_op, .attrs = attrs};
     send.attrs.Set("T", type);
     send.inputs = {value};
     WEIR_ASSIGN_OR_RETURN(Node * sender, from.AddNode(std::move(send)));
     sender->assigned_device = producer.assigned_device;
 
     Graph& to = parts_[part].graph;
-    Graph::NodeSpec recv{.name = to.UniqueName(Cat(producer.name, "/_R")), .op = "_Recv", .attrs = std::move(attrs)};
+    const char* recv_op = memory == MemoryType::kHost ? "_HostRecv" : "_Recv";
+    Graph::NodeSpec recv{.name = to.UniqueName(Cat(producer.name, "/_R")), .op = recv_op, .attrs = std::move(attrs)};
     recv.attrs.Set("tensor_type", type);
     auto loop = loop_merge_.find({frames_.of_node[producer.id], part});
-    if (loop != loop_merge_.end()) recv.control_inputs = {new_id_[loop->second]};
+    if (part_of_[producer.id] == part) {
+      recv.control_inputs = {sender->id};  // a copy within the partition: in the same frame, after the value
+    } else if (loop != loop_merge_.end()) {
+      recv.control_inputs = {new_id_[loop->second]};
+    }
     WEIR_ASSIGN_OR_RETURN(Node * receiver, to.AddNode(std::move(recv)));
     receiver->assigned_device = consumer.assigned_device;
     NodeId result = receiver->id;
@@ -258,7 +274,7 @@ class Partitioner {
       after->assigned_device = consumer.assigned_device;
       result = after->id;
     }
-    received_[{tensor.node, tensor.index, part}] = result;
+    received_[{tensor.node, tensor.index, part, memory}] = result;
     return result;
   }
 
@@ -271,7 +287,7 @@ class Partitioner {
   std::vector<NodeId> new_id_;
   std::vector<Partition> parts_;
   std::map<std::pair<int, int>, NodeId> loop_merge_;  // by frame and partition
-  std::map<std::tuple<NodeId, int, int>, NodeId> received_;
+  std::map<std::tuple<NodeId, int, int, MemoryType>, NodeId> received_;
   int64_t num_edges_ = 0;
 };
 

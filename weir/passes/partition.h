@@ -3,6 +3,10 @@
 // Every tensor that crosses is sent once to each partition that wants it; its consumers there share the Recv. A control
 // edge crosses as an empty tensor. Inside loops each partition that receives gets a small control loop of its own,
 // driven by the loop's condition, so that its Recv nodes run once an iteration of the right frame.
+//
+// A device with memory of its own may still take or give some tensors in the host's (shapes, predicates). An end of a
+// transfer that is in the host's memory is a _HostSend or _HostRecv; where the two ends of an edge within a partition
+// differ, the tensor is copied by such a pair too.
 #ifndef WEIR_PASSES_PARTITION_H_
 #define WEIR_PASSES_PARTITION_H_
 
@@ -11,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/framework/device.h"
 #include "weir/graph/graph.h"
 
 namespace weir {
@@ -20,6 +25,9 @@ struct PartitionOptions {
   std::function<std::string(const Node&)> location;
   // The incarnation of a device, for the keys of what it sends; 1 if not set.
   std::function<uint64_t(std::string_view device)> incarnation;
+  // In which memory a node of a device takes an input, and gives an output; the device's if not set.
+  std::function<MemoryType(const Node&, int index)> input_memory;
+  std::function<MemoryType(const Node&, int index)> output_memory;
 };
 
 struct Partition {

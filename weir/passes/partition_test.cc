@@ -43,6 +43,25 @@ TEST(PartitionGraph, SendsControlEdgesAsEmptyTensors) {
             (std::vector<std::string>{"m = NoOp(^n/_RC)", "n/_R = _Recv()", "n/_RC = Identity(n/_R)"}));
 }
 
+TEST(PartitionGraph, CopiesBetweenTheMemoriesOfADevice) {
+  Graph graph = Placed(FloatPlaceholder("a") + Float("x", "Neg", "input: 'a'") +
+                           Float("y", "Mul", "input: 'x' input: 'a'") + Float("far", "Neg", "input: 'x'"),
+                       {{"far", "B"}});
+  PartitionOptions options;
+  options.output_memory = [](const Node& node, int) {
+    return node.name == "x" ? MemoryType::kHost : MemoryType::kDevice;
+  };
+  options.input_memory = [](const Node& node, int) {
+    return node.name == "far" ? MemoryType::kHost : MemoryType::kDevice;
+  };
+  auto parts = PartitionGraph(graph, options).value();
+  ASSERT_EQ(parts.size(), 2);
+  EXPECT_EQ(Lines(parts[0].graph),
+            (std::vector<std::string>{"a = Placeholder()", "x = Neg(a)", "y = Mul(x/_R, a)", "x/_S = _HostSend(x)",
+                                      "x/_R = _Recv(^x/_S)", "x/_S_1 = _HostSend(x)"}));
+  EXPECT_EQ(Lines(parts[1].graph), (std::vector<std::string>{"far = Neg(x/_R)", "x/_R = _HostRecv()"}));
+}
+
 TEST(PartitionGraph, LoopsAcrossDevicesGetControlLoops) {
   std::string type = "attr { key: 'T' value { type: DT_FLOAT } }";
   Graph graph = Placed(

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "absl/strings/str_format.h"
+#include "absl/synchronization/notification.h"
+#include "weir/runtime/memory_types.h"
 
 namespace weir {
 namespace {
@@ -41,6 +43,8 @@ NodeKind KindOf(const OpSchema& schema) {
   auto found = kinds->find(schema.name);
   return found != kinds->end() ? found->second : NodeKind::kKernel;
 }
+
+constexpr absl::Duration kCopyTimeout = absl::Minutes(1);
 
 // A node as the client sees it in an error.
 std::string Named(const Node& node) { return Cat("{{node ", node.name, "}}"); }
@@ -143,9 +147,30 @@ class Compiler {
     if (value.dtype() != dtype) {
       return InvalidArgument("Type mismatch between value (", Name(value.dtype()), ") and dtype (", Name(dtype), ")");
     }
+    if (!options_.device->is_host() && NativeMemory(dtype) == MemoryType::kDevice) {
+      WEIR_ASSIGN_OR_RETURN(value, CopyToDevice(value));
+    }
     planned.aux = static_cast<int32_t>(plan_->constants.size());
     plan_->constants.push_back(std::move(value));
     return OkStatus();
+  }
+
+  // Constants go to their device once, when the plan is made.
+  StatusOr<Tensor> CopyToDevice(const Tensor& value) {
+    struct Copy {
+      absl::Notification done;
+      StatusOr<Tensor> result = Internal("not copied");
+    };
+    auto copy = std::make_shared<Copy>();
+    options_.device->CopyFromHost(value, [copy](StatusOr<Tensor> result) {
+      copy->result = std::move(result);
+      copy->done.Notify();
+    });
+    if (!copy->done.WaitForNotificationWithTimeout(kCopyTimeout)) {
+      return DeadlineExceeded("Device ", options_.device->name(), " did not take a constant within ",
+                              absl::FormatDuration(kCopyTimeout));
+    }
+    return std::move(copy->result);
   }
 
   Status DescribeEnd(const Node& node, PlanNode* planned, std::vector<DType>* types) {

@@ -6,6 +6,7 @@
 #include "weir/passes/optimizer.h"
 #include "weir/passes/partition.h"
 #include "weir/passes/place.h"
+#include "weir/runtime/memory_types.h"
 #include "weir/runtime/session_impl.h"
 
 namespace weir {
@@ -112,6 +113,12 @@ Status Session::Impl::RewriteGraph(Graph* graph) {
 
 StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PartitionOverDevices(Graph graph) {
   WEIR_RETURN_IF_ERROR(RewriteGraph(&graph));
+  // Feeds and fetches pass through the host.
+  for (const auto& node : graph.nodes()) {
+    if (node != nullptr && (node->op() == "_Arg" || node->op() == "_Retval") && HasAccelerators()) {
+      node->assigned_device = devices_.host()->name();
+    }
+  }
   PlacementOptions placement;
   for (const auto& device : devices_.devices()) placement.devices.push_back({device->name(), device->type()});
   placement.allow_soft_placement = options_.allow_soft_placement;
@@ -127,9 +134,9 @@ StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PartitionOverDe
     if (first == nullptr) first = &node->assigned_device;
     one_device &= node->assigned_device == *first;
   }
-  if (one_device) {
-    Device* device = first != nullptr ? devices_.Find(*first) : devices_.host();
-    if (device == nullptr) return Internal("Nodes were placed on the unknown device ", *first);
+  Device* device = first != nullptr ? devices_.Find(*first) : devices_.host();
+  if (device == nullptr) return Internal("Nodes were placed on the unknown device ", *first);
+  if (one_device && device->is_host()) {
     out.push_back({device, std::move(graph)});
     return out;
   }
@@ -138,6 +145,11 @@ StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PartitionOverDe
     Device* device = devices_.Find(name);
     return device != nullptr ? device->info().incarnation : 1;
   };
+  MemoryTypes memory(environment_->kernels, devices_);
+  if (HasAccelerators()) {
+    partition.input_memory = [&memory](const Node& node, int index) { return memory.Input(node, index); };
+    partition.output_memory = [&memory](const Node& node, int index) { return memory.Output(node, index); };
+  }
   WEIR_ASSIGN_OR_RETURN(std::vector<weir::Partition> parts, PartitionGraph(graph, partition));
   for (weir::Partition& part : parts) {
     Device* device = devices_.Find(part.location);
@@ -147,17 +159,27 @@ StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PartitionOverDe
   return out;
 }
 
+bool Session::Impl::HasAccelerators() const {
+  return std::any_of(devices_.devices().begin(), devices_.devices().end(),
+                     [](const auto& device) { return !device->is_host(); });
+}
+
 std::vector<std::string> Session::Impl::SupportedDeviceTypes(const Node& node) const {
-  std::vector<std::string> types = environment_->kernels.DeviceTypes(node.op(), node.attrs);
-  if (!types.empty()) return types;
-  // What the executor does itself runs anywhere; functions run on the host.
-  if (IsExecutorNative(*node.schema)) {
+  const std::string& host = devices_.host()->type();
+  const bool native = IsExecutorNative(*node.schema);
+  std::vector<std::string> types;
+  if (native) {  // runs anywhere
     for (const auto& device : devices_.devices()) {
       if (std::find(types.begin(), types.end(), device->type()) == types.end()) types.push_back(device->type());
     }
-  } else if (functions_->Contains(node.op())) {
-    types.push_back(devices_.host()->type());
+  } else {
+    types = environment_->kernels.DeviceTypes(node.op(), node.attrs);
   }
+  if (types.empty() && functions_->Contains(node.op())) types.push_back(host);  // functions run on the host
+  // Who has an accelerator wants it used, for all that can be in its memory.
+  bool is_for_host = native && (node.num_outputs() == 0 || NativeMemory(node.output_type(0)) == MemoryType::kHost);
+  std::stable_partition(types.begin(), types.end(),
+                        [&](const std::string& type) { return (type == host) == is_for_host; });
   return types;
 }
 

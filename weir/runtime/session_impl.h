@@ -80,6 +80,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   };
   StatusOr<std::vector<DeviceGraph>> PartitionOverDevices(Graph graph);
   std::vector<std::string> SupportedDeviceTypes(const Node& node) const;
+  bool HasAccelerators() const;  // devices with memory of their own
   void LogPlacement(const Graph& graph) const;
   StatusOr<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs);
   StatusOr<std::shared_ptr<CompiledStep>> CompileGraph(Graph graph, const StepSignature& signature,

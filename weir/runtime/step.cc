@@ -44,7 +44,10 @@ void StepStatsCollector::MoveTo(StepReport* report) {
 }
 
 Step::Step(CompiledStep* compiled) : compiled_(compiled) {
-  for (const auto& plan : compiled_->plans) runs_.push_back(std::make_unique<PlanRun>(plan));
+  for (const auto& plan : compiled_->plans) {
+    runs_.push_back(std::make_unique<PlanRun>(plan));
+    accelerated_ |= !plan->device->is_host();
+  }
 }
 Step::~Step() = default;
 
@@ -76,9 +79,10 @@ void Step::Run() {
   }
   config_.context.deadline = absl::InfiniteFuture();
   if (config_.timeout < absl::InfiniteDuration()) ExpireAt(absl::Now() + config_.timeout);
-  if (runs_.size() > 1 && rendezvous_ == nullptr) rendezvous_ = std::make_unique<LocalRendezvous>();
+  if ((runs_.size() > 1 || accelerated_) && rendezvous_ == nullptr) rendezvous_ = std::make_unique<LocalRendezvous>();
   if (config_.trace != TraceLevel::kNone) stats_ = std::make_unique<StepStatsCollector>();
 
+  if (accelerated_) runner_ = config_.context.runner;
   PlanRun::Setup setup;
   setup.context = std::move(config_.context);
   setup.context.cancellation = cancellation_.get();
@@ -87,15 +91,25 @@ void Step::Run() {
   setup.args = config_.feeds;
   setup.stats = stats_.get();
   setup.exchange = config_.exchange;
-  setup.parallel = config_.parallel;
+  // A device's own thread reports the end of its copies: what follows belongs into the pool.
+  setup.parallel = config_.parallel || accelerated_;
   remaining_.store(static_cast<int>(runs_.size()), std::memory_order_relaxed);
   // All but the last in the pool: each may keep a thread busy. The last one may end the step and this object with it.
   size_t last = runs_.size() - 1;
   auto shared = last > 0 ? std::make_shared<PlanRun::Setup>(setup) : nullptr;
   for (size_t i = 0; i < last; ++i) {
-    setup.context.runner([this, i, shared] { runs_[i]->Start(*shared, [this](Status status) { OnRunDone(status); }); });
+    setup.context.runner([this, i, shared] {
+      runs_[i]->Start(*shared, [this, i](Status status) { OnPlanDone(i, std::move(status)); });
+    });
   }
-  runs_[last]->Start(setup, [this](Status status) { OnRunDone(status); });
+  runs_[last]->Start(setup, [this, last](Status status) { OnPlanDone(last, std::move(status)); });
+}
+
+void Step::OnPlanDone(size_t index, Status status) {
+  Device* const device = compiled_->plans[index]->device;
+  if (device->is_host() || !status.ok()) return OnRunDone(status);
+  // The plan has given all its work to the device, which may still be at it.
+  runner_([this, device] { OnRunDone(device->Synchronize()); });
 }
 
 void Step::ExpireAt(absl::Time deadline) {

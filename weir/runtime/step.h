@@ -83,6 +83,7 @@ class Step {
  private:
   friend class StepTable;
   void Run();
+  void OnPlanDone(size_t index, Status status);
   void OnRunDone(const Status& status);
   void Finish();
   void ExpireAt(absl::Time deadline);
@@ -90,6 +91,8 @@ class Step {
   CompiledStep* const compiled_;
   std::vector<std::unique_ptr<PlanRun>> runs_;
   Config config_;
+  bool accelerated_ = false;                           // a device beside the host takes part
+  std::function<void(std::function<void()>)> runner_;  // set if so
   Done done_;
   std::shared_ptr<CancellationManager> cancellation_;
   CancellationManager::Token outer_token_ = CancellationManager::kNoToken;

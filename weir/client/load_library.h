@@ -1,0 +1,38 @@
+// Libraries of users, loaded at run time: operations, kernels, devices.
+//
+// Such a library is a shared object that says once, at file scope,
+//
+//   WEIR_LIBRARY(environment) { return RegisterMine(*environment); }
+//
+// and is built as a CMake MODULE that does not link weir: it uses the one copy in the program that loads it. That is
+// libweir.so, or the program itself if it is linked with ENABLE_EXPORTS (as `weir` is). The interface is C++, so
+// library and program come from the same release of weir and the same compiler.
+#ifndef WEIR_CLIENT_LOAD_LIBRARY_H_
+#define WEIR_CLIENT_LOAD_LIBRARY_H_
+
+#include <string>
+
+#include "weir/base/status.h"
+#include "weir/runtime/environment.h"
+
+namespace weir {
+
+// Changes whenever a library built against older headers would no longer fit.
+inline constexpr int kLibraryInterface = 1;
+
+// Loads the library at `path` and lets it register what it has. Sessions made before do not see what it adds. It stays
+// loaded until the process ends. NOT_FOUND if there is no such file, INVALID_ARGUMENT if it is no library of weir's,
+// FAILED_PRECONDITION if it was built for another release; else what the library itself answers.
+Status LoadLibrary(const std::string& path, Environment* environment);
+
+}  // namespace weir
+
+#define WEIR_LIBRARY(environment)                                                     \
+  static ::weir::Status WeirLibraryBody(::weir::Environment* environment);            \
+  extern "C" int WeirLibraryInterface() { return ::weir::kLibraryInterface; }         \
+  extern "C" void WeirLibraryInit(::weir::Environment* env, ::weir::Status* status) { \
+    *status = WeirLibraryBody(env);                                                   \
+  }                                                                                   \
+  static ::weir::Status WeirLibraryBody([[maybe_unused]] ::weir::Environment* environment)
+
+#endif  // WEIR_CLIENT_LOAD_LIBRARY_H_
