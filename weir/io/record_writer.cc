@@ -1,0 +1,106 @@
+#include "weir/io/record_writer.h"
+
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "weir/io/coding.h"
+#include "weir/io/crc32c.h"
+
+namespace weir {
+
+struct RecordWriter::State {
+  std::string path;
+  std::FILE* file = nullptr;
+  bool compressed = false;
+  z_stream zlib{};
+
+  ~State() {
+    if (compressed) deflateEnd(&zlib);
+    if (file != nullptr) std::fclose(file);
+  }
+
+  Status Put(std::string_view bytes) {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size()) return OkStatus();
+    return Unknown("cannot write ", path, ": ", std::strerror(errno));
+  }
+
+  Status Deflate(std::string_view bytes, int flush) {
+    char out[16384];
+    zlib.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    zlib.avail_in = static_cast<uInt>(bytes.size());
+    do {
+      zlib.next_out = reinterpret_cast<Bytef*>(out);
+      zlib.avail_out = sizeof out;
+      if (deflate(&zlib, flush) == Z_STREAM_ERROR) return Internal("cannot compress ", path);
+      WEIR_RETURN_IF_ERROR(Put({out, sizeof out - zlib.avail_out}));
+    } while (zlib.avail_out == 0);
+    return OkStatus();
+  }
+
+  // In pieces, since zlib counts in 32 bits.
+  Status Append(std::string_view bytes) {
+    if (!compressed) return Put(bytes);
+    constexpr size_t kPiece = size_t{1} << 30;
+    for (size_t begin = 0; begin < bytes.size(); begin += kPiece) {
+      WEIR_RETURN_IF_ERROR(Deflate(bytes.substr(begin, kPiece), Z_NO_FLUSH));
+    }
+    return OkStatus();
+  }
+};
+
+RecordWriter::RecordWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+RecordWriter::~RecordWriter() { Close().IgnoreError(); }
+
+StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::Create(const std::string& path, Compression compression) {
+  auto state = std::make_unique<State>();
+  state->path = path;
+  state->file = std::fopen(path.c_str(), "wb");
+  if (state->file == nullptr) {
+    const std::string reason = std::strerror(errno);
+    if (errno == ENOENT) return NotFound(path, "; ", reason);
+    if (errno == EACCES) return PermissionDenied(path, "; ", reason);
+    return Unknown("cannot open ", path, ": ", reason);
+  }
+  if (compression != Compression::kNone) {
+    const int window = compression == Compression::kGzip ? MAX_WBITS + 16 : MAX_WBITS;
+    if (deflateInit2(&state->zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, 9, Z_DEFAULT_STRATEGY) != Z_OK) {
+      return Internal("cannot compress ", path);
+    }
+    state->compressed = true;
+  }
+  return std::unique_ptr<RecordWriter>(new RecordWriter(std::move(state)));
+}
+
+Status RecordWriter::Write(std::string_view record) {
+  if (state_->file == nullptr) return FailedPrecondition(state_->path, " is closed");
+  std::string head, tail;
+  AppendFixed64(&head, record.size());
+  AppendFixed32(&head, MaskCrc(Crc32c(head)));
+  AppendFixed32(&tail, MaskCrc(Crc32c(record)));
+  WEIR_RETURN_IF_ERROR(state_->Append(head));
+  WEIR_RETURN_IF_ERROR(state_->Append(record));
+  return state_->Append(tail);
+}
+
+Status RecordWriter::Flush() {
+  if (state_->file == nullptr) return OkStatus();
+  if (state_->compressed) WEIR_RETURN_IF_ERROR(state_->Deflate({}, Z_SYNC_FLUSH));
+  if (std::fflush(state_->file) != 0) return Unknown("cannot write ", state_->path, ": ", std::strerror(errno));
+  return OkStatus();
+}
+
+Status RecordWriter::Close() {
+  if (state_->file == nullptr) return OkStatus();
+  Status status = state_->compressed ? state_->Deflate({}, Z_FINISH) : OkStatus();
+  if (std::fclose(state_->file) != 0 && status.ok()) {
+    status = Unknown("cannot write ", state_->path, ": ", std::strerror(errno));
+  }
+  state_->file = nullptr;
+  return status;
+}
+
+}  // namespace weir
