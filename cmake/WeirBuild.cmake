@@ -47,6 +47,7 @@ function(weir_room name)
   file(GLOB fuzzers CONFIGURE_DEPENDS ${folder}/*_fuzz.cc)
   list(REMOVE_ITEM sources ${tests} ${fuzzers} "")
   list(FILTER sources EXCLUDE REGEX "_shapes\\.cc$")  # of ops families: they go with the tables, into weir_ops
+  list(FILTER sources EXCLUDE REGEX "_grad\\.cc$")    # and these into weir_gradients
   if(sources OR ROOM_SOURCES)
     add_library(weir_${name} STATIC ${sources} ${ROOM_SOURCES})
     target_link_libraries(weir_${name} PUBLIC weir_options ${ROOM_DEPENDS})

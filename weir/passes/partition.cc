@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "weir/passes/loop_frames.h"
+#include "weir/graph/loop_frames.h"
 
 namespace weir {
 namespace {

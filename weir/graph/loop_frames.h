@@ -1,6 +1,6 @@
 // The loops of a graph: which frame each node's outputs belong to.
-#ifndef WEIR_PASSES_LOOP_FRAMES_H_
-#define WEIR_PASSES_LOOP_FRAMES_H_
+#ifndef WEIR_GRAPH_LOOP_FRAMES_H_
+#define WEIR_GRAPH_LOOP_FRAMES_H_
 
 #include <string>
 #include <vector>
@@ -27,4 +27,4 @@ StatusOr<LoopFrames> FindLoopFrames(const Graph& graph);
 
 }  // namespace weir
 
-#endif  // WEIR_PASSES_LOOP_FRAMES_H_
+#endif  // WEIR_GRAPH_LOOP_FRAMES_H_

@@ -1,4 +1,4 @@
-#include "weir/passes/loop_frames.h"
+#include "weir/graph/loop_frames.h"
 
 #include <map>
 

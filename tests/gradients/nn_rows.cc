@@ -1,0 +1,45 @@
+#include "gradient_rows.h"
+
+namespace weir::gradient_rows {
+
+std::vector<GradientCase> Nn() {
+  using Case = GradientCase;
+  std::vector<Case> rows;
+  auto add = [&](Case row) { rows.push_back(std::move(row)); };
+  for (const char* op : {"Relu", "Relu6", "Elu", "Selu", "LeakyRelu"}) {
+    add(Case(op).Values({6}, {-1.5, -0.4, 0.3, 2, 5, 7}).Types({DType::kDouble, DType::kFloat}).Twice());
+  }
+  for (const char* op : {"Softplus", "Softsign"}) add(Case(op).In({4}, -2, 2));
+  add(Case("Softplus").In({4}, -2, 2).Twice());
+  for (const char* op : {"Softmax", "LogSoftmax"}) add(Case(op).In({2, 3}).Types({DType::kDouble}).Twice());
+  add(Case("L2Loss").In({2, 3}).Twice());
+  add(Case("BiasAdd").In({2, 2, 3}).In({3}));
+  add(Case("BiasAdd").In({2, 3, 2, 1}).In({3}).Attr("data_format", "NCHW").Twice());
+  add(Case("BiasAddV1").In({2, 3}).In({3}));
+  add(Case("BiasAddGrad").In({2, 3}));
+  add(Case("SoftmaxCrossEntropyWithLogits").In({2, 3}).Values({2, 3}, {0.2, 0.3, 0.5, 0.1, 0.8, 0.1}).Outputs(1));
+  add(Case("SparseSoftmaxCrossEntropyWithLogits").In({2, 3}).Ints({2, 0}).Outputs(1).Twice());
+  const Attribute one = IntList({1, 1, 1, 1}), two = IntList({1, 2, 2, 1});
+  for (const char* padding : {"SAME", "VALID"}) {
+    for (const Attribute& strides : {one, two}) {
+      add(Case("Conv2D")
+              .In({1, 4, 3, 2})
+              .In({2, 2, 2, 2})
+              .Attr("strides", strides)
+              .Attr("padding", padding)
+              .Types({DType::kFloat}));
+      add(Case("DepthwiseConv2dNative")
+              .In({1, 3, 3, 2})
+              .In({2, 2, 2, 1})
+              .Attr("strides", strides)
+              .Attr("padding", padding));
+      add(Case("AvgPool").In({1, 4, 3, 1}).Attr("ksize", two).Attr("strides", strides).Attr("padding", padding));
+      add(Case("MaxPool").In({1, 4, 3, 1}).Attr("ksize", two).Attr("strides", strides).Attr("padding", padding));
+    }
+  }
+  add(Case("TopKV2").In({2, 4}).Int(2));
+  add(Case("LRN").In({1, 1, 2, 4}, 0.5, 1).Types({DType::kFloat}));
+  return rows;
+}
+
+}  // namespace weir::gradient_rows

@@ -1,0 +1,89 @@
+// The operations that gradient functions use most, as functions and operators of values. They emit into the emitter of
+// their first value. Gradient code lives in namespace weir::emit, so that it can say `dy * Cos(x)`.
+#ifndef WEIR_AUTODIFF_EMIT_H_
+#define WEIR_AUTODIFF_EMIT_H_
+
+#include <utility>
+#include <vector>
+
+#include "weir/autodiff/gradient_registry.h"
+
+namespace weir::emit {
+
+// True if gradients flow through tensors of this type: floating, complex, resources, variants.
+bool IsTrainable(DType dtype);
+
+// Constants.
+Tensor ScalarTensor(DType dtype, double value);  // of a number type; of others a zero
+Tensor IntsTensor(std::span<const int64_t> values, DType dtype = DType::kInt32);
+Value Ints(Value like, std::vector<int64_t> values, DType dtype = DType::kInt32);  // a vector
+Value Int(Value like, int64_t value, DType dtype = DType::kInt32);                 // a scalar
+Value Scalar(Value like, double value);                                            // of the type of `like`
+Value Scalar(Value like, DType dtype, double value);
+// Whatever `x` is: a constant if the shape is known, of a variable's shape if `x` is its handle.
+Value ZerosLike(Value x);
+Value OnesLike(Value x);
+
+// A sparse gradient as a dense tensor.
+Value Densify(const GradientValue& gradient);
+
+// Arithmetic. Scalars take the type of the other operand.
+Value operator+(Value x, Value y);
+Value operator-(Value x, Value y);
+Value operator*(Value x, Value y);
+Value operator/(Value x, Value y);
+Value operator-(Value x);
+Value operator+(Value x, double y);
+Value operator-(Value x, double y);
+Value operator-(double x, Value y);
+Value operator*(double x, Value y);
+Value operator/(Value x, double y);
+Value operator/(double x, Value y);
+Value Conj(Value x);  // `x` itself unless it is complex
+Value Unary(const char* op, Value x);
+Value Binary(const char* op, Value x, Value y);
+Value AddN(const std::vector<Value>& terms);  // one term is itself
+Value Cast(Value x, DType dtype);             // `x` itself if it has the type
+Value Select(Value condition, Value x, Value y);
+Value MatMul(Value a, Value b, bool transpose_a = false, bool transpose_b = false);
+// Of the two last dimensions, with broadcasting of the others.
+Value BatchMatMul(Value a, Value b, bool adjoint_a = false, bool adjoint_b = false);
+
+// Shapes.
+Value Shape(Value x, DType dtype = DType::kInt32);  // a constant if it is known
+Value Size(Value x, DType dtype = DType::kInt32);
+Value Rank(Value x);
+Value Reshape(Value x, Value shape);
+Value ReshapeLike(Value x, Value like);
+Value ExpandDims(Value x, Value axis);
+Value ExpandDims(Value x, int64_t axis);
+Value Squeeze(Value x, std::vector<int64_t> axes);
+Value Sum(Value x, Value axes, bool keep_dims = false);
+Value Sum(Value x, std::vector<int64_t> axes, bool keep_dims = false);
+Value Mean(Value x, Value axes, bool keep_dims = false);
+Value Prod(Value x, Value axes, bool keep_dims = false);
+Value Range(Value start, Value limit, int64_t step = 1);
+Value Concat(const std::vector<Value>& parts, int64_t axis);
+Value Pack(const std::vector<Value>& parts, int64_t axis = 0);
+Value Slice(Value x, Value begin, Value size);
+Value At(Value vector, int64_t index);                      // one element, negative from the end
+Value SubVector(Value vector, int64_t begin, int64_t end);  // 0 as `end` with a negative `begin`: to the end
+Value Gather(Value x, Value indices, int64_t axis = 0);
+Value Transpose(Value x, Value permutation);
+Value Transpose(Value x, std::vector<int64_t> permutation);
+Value MatrixTranspose(Value x);  // the two last dimensions; conjugated never
+Value Adjoint(Value x);          // the same, conjugated
+Value Fill(Value shape, Value value);
+Value BroadcastTo(Value x, Value shape);
+Value Tile(Value x, Value multiples);
+Value InvertPermutation(Value x);
+Value Where(Value condition);
+
+// Sums a gradient over the dimensions in which an operand was broadcast, and gives it the operand's shape.
+Value SumToShapeOf(Value gradient, Value operand, Value other);
+// For both operands of a binary op; an empty gradient stays empty.
+Gradients SumToOperands(Value x, Value y, Value grad_x, Value grad_y);
+
+}  // namespace weir::emit
+
+#endif  // WEIR_AUTODIFF_EMIT_H_

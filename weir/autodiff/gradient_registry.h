@@ -1,0 +1,104 @@
+// GradientRegistry: the gradient of each op, by name. A gradient is a function that emits operations, so it serves
+// graphs and tapes alike and can be differentiated again.
+//
+//   registry.Add("Tanh", [](GradientContext& g) -> Gradients {
+//     return {g.Op("TanhGrad", {g.output(0), g.grad(0)})};
+//   });
+#ifndef WEIR_AUTODIFF_GRADIENT_REGISTRY_H_
+#define WEIR_AUTODIFF_GRADIENT_REGISTRY_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/autodiff/emitter.h"
+
+namespace weir {
+
+// What a gradient function sees: the forward op, what flows into it from its outputs, and where to emit.
+class GradientContext {
+ public:
+  // `grads` by output; those of outputs that nothing flows from are none.
+  GradientContext(Emitter& emitter, std::string_view op, const AttrMap& attrs, std::vector<Value> inputs,
+                  std::vector<Value> outputs, std::vector<GradientValue> grads);
+
+  std::string_view op() const { return op_; }
+  const AttrMap& attrs() const { return attrs_; }
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  Value input(int i) const;
+  Value output(int i) const;
+  const std::vector<Value>& inputs() const { return inputs_; }
+
+  // True if anything flows into output `i`.
+  bool has_grad(int i) const { return !grads_[i].is_none(); }
+  // The gradient of output `i`, made dense; zeros where nothing flows.
+  Value grad(int i = 0);
+  // ... as it came.
+  const GradientValue& raw_grad(int i = 0) const { return grads_[i]; }
+
+  // An attribute of the forward op. It fails the emitter, and gives T(), if there is none of that kind.
+  template <typename T>
+  T Attr(std::string_view name) {
+    StatusOr<T> value = GetAttr<T>(attrs_, name);
+    if (value.ok()) return *std::move(value);
+    emitter_.Fail(value.status());
+    return T();
+  }
+
+  Emitter& emitter() { return emitter_; }
+  Value Op(std::string_view op, const EmitArguments& inputs, EmitAttrs attrs = {}) {
+    return emitter_.Op(op, inputs, attrs);
+  }
+  Values Outputs(std::string_view op, const EmitArguments& inputs, EmitAttrs attrs = {}) {
+    return emitter_.Outputs(op, inputs, attrs);
+  }
+  // An op that takes over all attributes of the forward one that it has too.
+  Values OutputsLike(std::string_view op, const EmitArguments& inputs, const std::vector<std::string_view>& attr_names,
+                     EmitAttrs more = {});
+  Value OpLike(std::string_view op, const EmitArguments& inputs, const std::vector<std::string_view>& attr_names,
+               EmitAttrs more = {}) {
+    return OutputsLike(op, inputs, attr_names, more)[0];
+  }
+  void Fail(Status status) { emitter_.Fail(std::move(status)); }
+
+ private:
+  Emitter& emitter_;
+  std::string_view op_;
+  const AttrMap& attrs_;
+  std::vector<Value> inputs_;
+  std::vector<Value> outputs_;
+  std::vector<GradientValue> grads_;
+};
+
+// One a flat input of the forward op; those that are missing at the end are none.
+using Gradients = std::vector<GradientValue>;
+using GradientFunction = std::function<Gradients(GradientContext&)>;
+
+// Thread-safe.
+class GradientRegistry {
+ public:
+  GradientRegistry() = default;
+  GradientRegistry(const GradientRegistry&) = delete;
+  GradientRegistry& operator=(const GradientRegistry&) = delete;
+
+  // A later function for the same op takes the place of the earlier one.
+  void Add(std::string_view op, GradientFunction function);
+  // Nothing ever flows through these ops: asking for it is not an error, the gradient is none.
+  void NotDifferentiable(std::initializer_list<std::string_view> ops);
+
+  enum class Kind { kUnknown, kNotDifferentiable, kFunction };
+  Kind KindOf(std::string_view op) const;
+  // Empty unless KindOf(op) is kFunction.
+  GradientFunction Find(std::string_view op) const;
+
+ private:
+  mutable absl::Mutex mu_;
+  StringMap<GradientFunction> functions_ ABSL_GUARDED_BY(mu_);  // empty: not differentiable
+};
+
+}  // namespace weir
+
+#endif  // WEIR_AUTODIFF_GRADIENT_REGISTRY_H_

@@ -1,0 +1,182 @@
+#include "weir/autodiff/sweep.h"
+
+#include <algorithm>
+
+#include "weir/autodiff/emit.h"
+
+namespace weir {
+
+Sweep::Sweep(const SweepSettings& settings, const LoopFrames& frames, const Region& region, GraphEmitter& forward,
+             GraphEmitter& backward)
+    : settings_(settings),
+      frames_(frames),
+      region_(region),
+      forward_(forward),
+      backward_(backward),
+      graph_(forward.graph()) {}
+
+void Sweep::Seed(Endpoint tensor, GradientValue gradient) { flows_[tensor].push_back(gradient); }
+
+void Sweep::MarkReached(std::span<const Endpoint> xs) {
+  reached_.assign(graph_.num_node_ids(), false);
+  absl::flat_hash_set<Endpoint> targets(xs.begin(), xs.end());
+  for (Endpoint x : xs) reached_[x.node] = true;
+  auto flows_on = [&](Endpoint input) {
+    return IsReached(input) && (!stops_.contains(input) || targets.contains(input));
+  };
+  for (const RegionUnit& unit : region_.units()) {
+    if (unit.node != kNoNode) {
+      const Node& node = *graph_.node(unit.node);
+      if (!reached_[unit.node]) reached_[unit.node] = std::ranges::any_of(node.inputs, flows_on);
+      continue;
+    }
+    bool any = std::ranges::any_of(unit.enters, [&](NodeId enter) { return flows_on(graph_.node(enter)->inputs[0]); });
+    for (NodeId exit : unit.exits) reached_[exit] = any;
+  }
+}
+
+bool Sweep::IsReached(Endpoint tensor) const {
+  return tensor.node < static_cast<NodeId>(reached_.size()) && reached_[tensor.node] &&
+         emit::IsTrainable(graph_.type(tensor));
+}
+
+void Sweep::Flow(Endpoint tensor, GradientValue gradient) {
+  if (!gradient.is_none() && IsReached(tensor)) flows_[tensor].push_back(gradient);
+}
+
+Status Sweep::Run(std::span<const Endpoint> xs, std::span<const Endpoint> stops) {
+  stops_.insert(stops.begin(), stops.end());
+  MarkReached(xs);
+  for (auto unit = region_.units().rbegin(); unit != region_.units().rend(); ++unit) {
+    if (unit->node != kNoNode) {
+      if (reached_[unit->node]) WEIR_RETURN_IF_ERROR(DifferentiateNode(*graph_.node(unit->node)));
+    } else if (std::ranges::any_of(unit->exits, [&](NodeId exit) { return flows_.contains(Endpoint{exit, 0}); })) {
+      WEIR_RETURN_IF_ERROR(DifferentiateLoop(*unit));
+    }
+  }
+  return backward_.status();
+}
+
+GradientValue Sweep::Total(Endpoint tensor) {
+  auto found = flows_.find(tensor);
+  if (found == flows_.end()) return {};
+  if (found->second.size() > 1) {
+    GradientValue sum = Add(found->second);
+    found = flows_.find(tensor);
+    found->second = {sum};
+  }
+  return found->second[0];
+}
+
+GradientValue Sweep::Add(const std::vector<GradientValue>& terms) {
+  if (std::ranges::all_of(terms, [](const GradientValue& term) { return term.is_sparse(); })) {
+    std::vector<Value> values, indices;
+    bool wide = false;
+    for (const GradientValue& term : terms) wide |= term.indices.dtype() == DType::kInt64;
+    for (const GradientValue& term : terms) {
+      values.push_back(term.values);
+      indices.push_back(wide ? emit::Cast(term.indices, DType::kInt64) : term.indices);
+    }
+    return GradientValue::Sparse(emit::Concat(values, 0), emit::Concat(indices, 0), terms[0].dense_shape);
+  }
+  std::vector<Value> dense;
+  for (const GradientValue& term : terms) dense.push_back(emit::Densify(term));
+  return AddDense(std::move(dense));
+}
+
+Value Sweep::AddDense(std::vector<Value> terms) {
+  if (settings_.aggregation == GradientOptions::Aggregation::kAddN) return emit::AddN(terms);
+  while (terms.size() > 1) {
+    std::vector<Value> sums;
+    for (size_t i = 0; i + 1 < terms.size(); i += 2) sums.push_back(emit::AddN({terms[i], terms[i + 1]}));
+    if (terms.size() % 2 == 1) sums.push_back(terms.back());
+    terms = std::move(sums);
+  }
+  return terms[0];
+}
+
+Status Sweep::DifferentiateNode(const Node& node) {
+  std::vector<GradientValue> grads(node.num_outputs());
+  bool any = false;
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    const Endpoint output{node.id, i};
+    if (stops_.contains(output) || !flows_.contains(output)) continue;
+    backward_.set_colocation(settings_.colocate ? &node : nullptr);
+    grads[i] = Total(output);
+    any = true;
+  }
+  if (!any || std::ranges::none_of(node.inputs, [&](Endpoint input) { return IsReached(input); })) return OkStatus();
+  const std::string outer_scope = backward_.scope();
+  backward_.set_scope(outer_scope.empty() ? Cat(node.name, "_grad") : Cat(outer_scope, "/", node.name, "_grad"));
+  backward_.set_colocation(settings_.colocate ? &node : nullptr);
+  Status status;
+  if (IsSwitch(node)) {
+    status = DifferentiateSwitch(node, grads);
+  } else if (IsMerge(node)) {
+    status = DifferentiateMerge(node, grads);
+  } else {
+    status = CallGradientFunction(node, std::move(grads));
+  }
+  if (status.ok()) status = backward_.status();
+  backward_.set_scope(outer_scope);
+  backward_.set_colocation(nullptr);
+  if (status.ok()) return status;
+  return Annotate(status, "", Cat("\n\t [[gradient of {{node ", node.name, "}}]]"));
+}
+
+Status Sweep::CallGradientFunction(const Node& node, std::vector<GradientValue> grads) {
+  std::string name = node.op();
+  if (auto custom = node.Attr<std::string>("_gradient_op_type"); custom.ok()) name = *std::move(custom);
+  switch (settings_.registry->KindOf(name)) {
+    case GradientRegistry::Kind::kNotDifferentiable:
+      return OkStatus();
+    case GradientRegistry::Kind::kUnknown:
+      if (name == node.op() && node.schema->gradient == Gradient::kNone) return OkStatus();
+      return NotFound("No gradient defined for operation '", node.name, "' (op type: ", name, ")");
+    case GradientRegistry::Kind::kFunction:
+      break;
+  }
+  std::vector<Value> inputs, outputs;
+  for (Endpoint input : node.inputs) inputs.push_back(backward_.Borrow(forward_.At(input)));
+  for (int i = 0; i < node.num_outputs(); ++i) outputs.push_back(backward_.Borrow(forward_.At({node.id, i})));
+  GradientContext context(backward_, node.op(), node.attrs, std::move(inputs), std::move(outputs), std::move(grads));
+  Gradients results = settings_.registry->Find(name)(context);
+  WEIR_RETURN_IF_ERROR(backward_.status());
+  if (results.size() > node.inputs.size()) {
+    return Internal("The gradient of ", name, " gave ", results.size(), " values for ", node.inputs.size(), " inputs");
+  }
+  for (size_t i = 0; i < results.size(); ++i) Flow(node.inputs[i], results[i]);
+  return OkStatus();
+}
+
+Status Sweep::DifferentiateSwitch(const Node& node, const std::vector<GradientValue>& grads) {
+  Value data = backward_.Borrow(forward_.At(node.inputs[0]));
+  Value predicate = backward_.Borrow(forward_.At(node.inputs[1]));
+  std::vector<Value> sides(2);
+  for (int i = 0; i < 2; ++i) {
+    // The side that was not taken gives zeros, but only when it was not taken.
+    sides[i] = grads[i].is_none() ? backward_.Outputs("Switch", {emit::ZerosLike(data), predicate})[i]
+                                  : emit::Densify(grads[i]);
+  }
+  Flow(node.inputs[0], backward_.Op("Merge", {sides}));
+  return OkStatus();
+}
+
+Status Sweep::DifferentiateMerge(const Node& node, const std::vector<GradientValue>& grads) {
+  if (grads[0].is_none()) return OkStatus();
+  // Its inputs are the two sides of one conditional.
+  std::vector<Guard> first = region_.GuardsOf(node.inputs[0]);
+  if (node.inputs.size() == 2) {
+    for (const Guard& other : region_.GuardsOf(node.inputs[1])) {
+      if (std::ranges::find(first, Guard{other.first, 1 - other.second}) == first.end()) continue;
+      Value predicate = backward_.Borrow(forward_.At(other.first));
+      Values sides = backward_.Outputs("Switch", {emit::Densify(grads[0]), predicate});
+      Flow(node.inputs[0], sides[1 - other.second]);
+      Flow(node.inputs[1], sides[other.second]);
+      return OkStatus();
+    }
+  }
+  return Unimplemented("The inputs of the Merge node '", node.name, "' are not the two sides of one condition");
+}
+
+}  // namespace weir

@@ -1,0 +1,36 @@
+// Gradients of losses.
+#include "weir/autodiff/emit.h"
+#include "weir/ops/nn/gradients_internal.h"
+
+namespace weir::emit {
+namespace {
+
+using G = GradientContext;
+
+// Of the logits. The second output is the derivative itself, so something flows into it only for second derivatives.
+Value LogitsGradient(G& g) {
+  Value out = ExpandDims(g.grad(0), -1) * g.output(1);
+  if (!g.has_grad(1)) return out;
+  Value softmax = Unary("Softmax", g.input(0)), flow = g.grad(1);
+  return out + (flow - Sum(flow * softmax, {-1}, /*keep_dims=*/true)) * softmax;
+}
+
+void AddAll(GradientRegistry& r) {
+  r.Add("SoftmaxCrossEntropyWithLogits", [](G& g) -> Gradients {
+    Value labels = ExpandDims(g.grad(0), -1) * -Unary("LogSoftmax", g.input(0));
+    return {SumToShapeOf(LogitsGradient(g), g.input(0), g.input(1)), SumToShapeOf(labels, g.input(1), g.input(0))};
+  });
+  r.Add("SparseSoftmaxCrossEntropyWithLogits", [](G& g) -> Gradients { return {LogitsGradient(g)}; });
+  r.Add("L2Loss", [](G& g) -> Gradients { return {g.input(0) * g.grad()}; });
+  // The op computes the derivative beside the loss.
+  r.Add("CTCLoss", [](G& g) -> Gradients { return {g.output(1) * ExpandDims(ExpandDims(g.grad(0), -1), 0)}; });
+}
+
+}  // namespace
+}  // namespace weir::emit
+
+namespace weir {
+
+void RegisterLossGradients(GradientRegistry& registry) { emit::AddAll(registry); }
+
+}  // namespace weir
