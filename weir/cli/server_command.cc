@@ -90,6 +90,8 @@ void AddServerCommand(CLI::App& program) {
   command->add_option("--cpu_devices", flags->environment.num_cpu_devices, "how many CPU devices the host is shown as")
       ->check(CLI::Range(1, 1024));
   command->add_option("--library", flags->environment.libraries, "load operations, kernels or devices from this file");
+  command->add_option("--file_root", flags->environment.file_root,
+                      "graphs read and write files below this folder only; relative paths begin there");
   command->add_option("--tls_cert", flags->certificate_file, "PEM file: the server's certificate; turns TLS on");
   command->add_option("--tls_key", flags->key_file, "PEM file: its private key");
   command->add_option("--tls_client_ca", flags->client_ca_file, "PEM file: the CA that clients' certificates need");

@@ -3,6 +3,7 @@
 #include "weir/client/builtin_kernels.h"
 #include "weir/client/load_library.h"
 #include "weir/device/cpu/cpu_device.h"
+#include "weir/io/file_system.h"
 #include "weir/ops/op_tables.h"
 #include "weir/tensor/allocator.h"
 
@@ -19,6 +20,7 @@ StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions&
   for (const std::string& library : options.libraries) {
     WEIR_RETURN_IF_ERROR(LoadLibrary(library, environment.get()));
   }
+  if (!options.file_root.empty()) WEIR_RETURN_IF_ERROR(ConfineFiles(options.file_root));
   if (options.memory_limit > 0) SetCpuMemoryLimit(options.memory_limit);
   return environment;
 }

@@ -15,7 +15,8 @@ namespace weir {
 struct EnvironmentOptions {
   int num_cpu_devices = 1;
   std::vector<std::string> libraries;  // files of operations, kernels and devices to load (load_library.h)
-  int64_t memory_limit = 0;            // bytes that the host's tensors may take together, in the whole process; 0: any
+  std::string file_root;     // graphs may touch files below this folder only, in the whole process; empty: any
+  int64_t memory_limit = 0;  // bytes that the host's tensors may take together, in the whole process; 0: any
 };
 
 StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions& options = {});

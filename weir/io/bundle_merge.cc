@@ -1,7 +1,4 @@
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <map>
 
 #include "weir/io/bundle_writer.h"
@@ -80,21 +77,15 @@ Status MergeBundles(std::span<const std::string> prefixes, const std::string& de
   if (found.empty()) return NotFound("no checkpoint to merge into ", destination);
   for (int i = 0; i < merged.num_shards; ++i) {
     std::string to = ShardPath(destination, i, merged.num_shards);
-    if (std::rename(merged.shards[i].c_str(), to.c_str()) != 0) {
-      return Unknown("cannot rename ", merged.shards[i], " to ", to, ": ", std::strerror(errno));
-    }
+    WEIR_RETURN_IF_ERROR(RenameFile(merged.shards[i], to));
   }
   merged.header.set_num_shards(merged.num_shards);
   TableWriter table;
   table.Add("", merged.header.SerializeAsString());
   for (const auto& [key, entry] : merged.entries) table.Add(key, entry.SerializeAsString());
-  std::string bytes = table.Finish();
-  std::ofstream index(Cat(destination, ".index"), std::ios::binary);
-  index.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  index.close();
-  if (!index) return Unknown("cannot write ", destination, ".index");
+  WEIR_RETURN_IF_ERROR(WriteWholeFile(Cat(destination, ".index"), table.Finish()));
   for (const std::string& prefix : found) {
-    if (prefix != destination) std::remove(Cat(prefix, ".index").c_str());
+    if (prefix != destination) RemoveFile(Cat(prefix, ".index")).IgnoreError();
   }
   return OkStatus();
 }

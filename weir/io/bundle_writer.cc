@@ -1,16 +1,11 @@
 #include "weir/io/bundle_writer.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <random>
 
 #include "weir/io/bundle_strings_internal.h"
 #include "weir/io/crc32c.h"
+#include "weir/io/file_system.h"
 #include "weir/io/table_writer.h"
 #include "weir/proto/checkpoint.pb.h"
 #include "weir/tensor/tensor_proto.h"
@@ -26,17 +21,12 @@ std::string TemporarySuffix() {
   return Cat(".tempstate", (static_cast<uint64_t>(random()) << 32) | random());
 }
 
-Status Rename(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) == 0) return OkStatus();
-  return Unknown("cannot rename ", from, " to ", to, ": ", std::strerror(errno));
-}
-
 }  // namespace
 
 struct BundleWriter::State {
   std::string prefix;
   std::string data_path, index_path;  // temporary names
-  std::ofstream data;
+  std::unique_ptr<WritableFile> data;
   int64_t size = 0;
   std::map<std::string, BundleEntryProto> entries;
 };
@@ -45,25 +35,23 @@ BundleWriter::BundleWriter(std::unique_ptr<State> state) : state_(std::move(stat
 
 BundleWriter::~BundleWriter() {
   if (state_->data_path.empty()) return;
-  state_->data.close();
-  std::remove(state_->data_path.c_str());
-  std::remove(state_->index_path.c_str());
+  state_->data.reset();
+  RemoveFile(state_->data_path).IgnoreError();
+  RemoveFile(state_->index_path).IgnoreError();
 }
 
 StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(const std::string& prefix) {
-  if (size_t slash = prefix.rfind('/'); slash != prefix.npos && slash > 0) {
-    std::string folder = prefix.substr(0, slash);
-    if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
-      return NotFound("cannot make folder ", folder, "; ", std::strerror(errno));
-    }
+  if (std::string folder = FolderOf(prefix); !folder.empty()) {
+    // One folder is made, as TensorFlow does; a path of several is rather a mistake.
+    if (std::string above = FolderOf(folder); !above.empty()) WEIR_RETURN_IF_ERROR(StatFile(above).status());
+    WEIR_RETURN_IF_ERROR(MakeFolders(folder));
   }
   auto state = std::make_unique<State>();
   std::string suffix = TemporarySuffix();
   state->prefix = prefix;
   state->data_path = Cat(prefix, kOnlyShard, suffix);
   state->index_path = Cat(prefix, ".index", suffix);
-  state->data.open(state->data_path, std::ios::binary);
-  if (!state->data) return PermissionDenied("cannot write ", state->data_path);
+  WEIR_ASSIGN_OR_RETURN(state->data, OpenForWriting(state->data_path));
   return std::unique_ptr<BundleWriter>(new BundleWriter(std::move(state)));
 }
 
@@ -86,8 +74,7 @@ Status BundleWriter::AddEntry(const std::string& key, const Tensor& tensor) {
   entry.set_offset(state_->size);
   entry.set_size(static_cast<int64_t>(bytes.size()));
   entry.set_crc32c(crc);
-  state_->data.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!state_->data) return Unknown("cannot write ", state_->data_path);
+  WEIR_RETURN_IF_ERROR(state_->data->Append(bytes));
   state_->size += static_cast<int64_t>(bytes.size());
   return OkStatus();
 }
@@ -122,22 +109,17 @@ Status BundleWriter::AddSlice(const std::string& name, const Shape& whole, const
 }
 
 Status BundleWriter::Finish() {
-  state_->data.close();
-  if (!state_->data) return Unknown("cannot write ", state_->data_path);
+  WEIR_RETURN_IF_ERROR(state_->data->Close());
   BundleHeaderProto header;
   header.set_num_shards(1);
   header.mutable_version()->set_producer(kBundleVersion);
   TableWriter table;
   table.Add("", header.SerializeAsString());
   for (const auto& [key, entry] : state_->entries) table.Add(key, entry.SerializeAsString());
-  std::string bytes = table.Finish();
-  std::ofstream index(state_->index_path, std::ios::binary);
-  index.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  index.close();
-  if (!index) return Unknown("cannot write ", state_->index_path);
+  WEIR_RETURN_IF_ERROR(WriteWholeFile(state_->index_path, table.Finish()));
   // The index last: without it there is no checkpoint.
-  WEIR_RETURN_IF_ERROR(Rename(state_->data_path, Cat(state_->prefix, kOnlyShard)));
-  WEIR_RETURN_IF_ERROR(Rename(state_->index_path, Cat(state_->prefix, ".index")));
+  WEIR_RETURN_IF_ERROR(RenameFile(state_->data_path, Cat(state_->prefix, kOnlyShard)));
+  WEIR_RETURN_IF_ERROR(RenameFile(state_->index_path, Cat(state_->prefix, ".index")));
   state_->data_path.clear();
   return OkStatus();
 }

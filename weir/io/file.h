@@ -7,21 +7,18 @@
 #include <string>
 
 #include "weir/base/status.h"
+#include "weir/io/file_system.h"
 
 namespace weir {
 
-// A file that is read at any place, by any number of threads at once.
+// A file of any file system, read at any place by any number of threads at once.
 class RandomAccessFile {
  public:
-  // NOT_FOUND or PERMISSION_DENIED with the path; INVALID_ARGUMENT for a folder.
+  // Errors are FileSystem's, with the path.
   static StatusOr<std::unique_ptr<RandomAccessFile>> Open(const std::string& path);
-  ~RandomAccessFile();
-  RandomAccessFile(const RandomAccessFile&) = delete;
-  RandomAccessFile& operator=(const RandomAccessFile&) = delete;
-
   const std::string& path() const { return path_; }
   // Of the file when it was opened.
-  uint64_t size() const { return size_; }
+  uint64_t size() const { return file_->size(); }
   // Exactly `count` bytes; OUT_OF_RANGE if the file does not have them there.
   Status Read(uint64_t offset, size_t count, char* out) const;
   StatusOr<std::string> Read(uint64_t offset, size_t count) const;
@@ -29,15 +26,14 @@ class RandomAccessFile {
   StatusOr<size_t> ReadUpTo(uint64_t offset, size_t count, char* out) const;
 
  private:
-  RandomAccessFile(std::string path, int descriptor, uint64_t size)
-      : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+  RandomAccessFile(std::string path, std::unique_ptr<ReadableFile> file)
+      : path_(std::move(path)), file_(std::move(file)) {}
 
-  std::string path_;
-  int descriptor_;
-  uint64_t size_;
+  const std::string path_;
+  const std::unique_ptr<ReadableFile> file_;
 };
 
-// All of a file.
+// All of a file, also of one whose size is not known before (a pipe).
 StatusOr<std::string> ReadFile(const std::string& path);
 bool IsFile(const std::string& path);
 bool IsFolder(const std::string& path);

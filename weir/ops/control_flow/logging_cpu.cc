@@ -1,10 +1,10 @@
 // Assert, Print, PrintV2, Timestamp, Abort-like: what looks at values or the outside.
 #include <atomic>
 #include <cstdio>
-#include <fstream>
 
 #include "absl/time/clock.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/io/file_system.h"
 #include "weir/ops/control_flow/register.h"
 
 namespace weir {
@@ -81,9 +81,9 @@ class PrintV2Kernel : public Kernel {
     if (input.rank() != 0) return InvalidArgument("Input is expected to be scalar, but got ", input.shape().ToString());
     std::string text = input.scalar<std::string>() + end_;
     if (stream_.starts_with("file://")) {
-      std::ofstream file(stream_.substr(7), std::ios::app | std::ios::binary);
-      if (!(file << text)) return InvalidArgument("Cannot write to ", stream_);
-      return OkStatus();
+      WEIR_ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, OpenForWriting(stream_, WriteMode::kAppend));
+      WEIR_RETURN_IF_ERROR(file->Append(text));
+      return file->Close();
     }
     FILE* out = stream_ == "stdout" ? stdout : stderr;
     std::fwrite(text.data(), 1, text.size(), out);

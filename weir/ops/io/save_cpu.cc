@@ -1,8 +1,8 @@
-#include <filesystem>
 #include <set>
 
 #include "weir/framework/kernel_registry.h"
 #include "weir/io/bundle_writer.h"
+#include "weir/io/file_system.h"
 #include "weir/ops/io/register.h"
 
 namespace weir {
@@ -58,13 +58,12 @@ class MergeV2CheckpointsKernel : public Kernel {
     const std::string& destination = ctx.input(1).scalar<std::string>();
     WEIR_RETURN_IF_ERROR(MergeBundles(prefixes, destination, allow_missing_));
     if (!delete_old_dirs_) return OkStatus();
-    std::filesystem::path kept = std::filesystem::path(destination).parent_path();
-    std::set<std::filesystem::path> folders;
-    for (const std::string& prefix : prefixes) folders.insert(std::filesystem::path(prefix).parent_path());
+    const std::string kept = FolderOf(destination);
+    std::set<std::string> folders;
+    for (const std::string& prefix : prefixes) folders.insert(FolderOf(prefix));
     // Only what the merge emptied: a folder with anything else in it stays.
-    std::error_code ignored;
-    for (const std::filesystem::path& folder : folders) {
-      if (folder != kept && !folder.empty()) std::filesystem::remove(folder, ignored);
+    for (const std::string& folder : folders) {
+      if (folder != kept && !folder.empty()) RemoveFolder(folder).IgnoreError();
     }
     return OkStatus();
   }

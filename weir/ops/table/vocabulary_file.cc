@@ -1,12 +1,11 @@
 #include "weir/ops/table/vocabulary_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
+#include <sstream>
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "weir/io/file.h"
 
 namespace weir {
 namespace {
@@ -125,11 +124,8 @@ Status CheckFormat(const VocabularyFormat& format) {
 
 StatusOr<std::pair<Tensor, Tensor>> ReadVocabulary(const std::string& filename, const VocabularyFormat& format) {
   WEIR_RETURN_IF_ERROR(CheckFormat(format));
-  std::ifstream file(filename, std::ios::binary);
-  if (!file) {
-    std::string text = Cat(filename, "; ", std::strerror(errno));
-    return errno == ENOENT ? NotFound(text) : errno == EACCES ? PermissionDenied(text) : Unknown(text);
-  }
+  WEIR_ASSIGN_OR_RETURN(std::string contents, ReadFile(filename));
+  std::istringstream file(std::move(contents));
   Column keys(format.key_dtype, format.key_index, format.offset);
   Column values(format.value_dtype, format.value_index, format.offset);
   int64_t needed = std::max<int64_t>({format.key_index, format.value_index, -1}) + 1;
@@ -152,7 +148,6 @@ StatusOr<std::pair<Tensor, Tensor>> ReadVocabulary(const std::string& filename, 
     WEIR_RETURN_IF_ERROR(values.Add(line, pieces, number));
     ++number;
   }
-  if (file.bad()) return DataLoss("Could not read ", filename);
   if (format.vocab_size >= 0 && number < format.vocab_size) {
     return InvalidArgument("Invalid vocab_size in ", filename, ": expected ", format.vocab_size, " but got ", number);
   }
