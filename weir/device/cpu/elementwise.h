@@ -3,8 +3,9 @@
 //   struct AddOp { template <typename T> static T Do(T a, T b) { return WrapAdd(a, b); } };
 //   RegisterBinary<AddOp>(registry, "AddV2", NumberTypes{});
 //
-// Only the loop over a run of elements is compiled for each operation and type; broadcasting, reuse of memory and
-// threads are shared by all. Half and bfloat16 reach `Do` as float.
+// Only the loop over a run of elements is compiled for each operation and type, that of the common types for several
+// generations of the processor (vector.h); broadcasting, reuse of memory and threads are shared by all. Half and
+// bfloat16 reach `Do` as float.
 #ifndef WEIR_DEVICE_CPU_ELEMENTWISE_H_
 #define WEIR_DEVICE_CPU_ELEMENTWISE_H_
 
@@ -12,6 +13,7 @@
 #include <string_view>
 
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/vector.h"
 #include "weir/framework/kernel_registry.h"
 
 namespace weir {
@@ -66,7 +68,7 @@ template <typename Op, typename T>
 using BinaryResult = OutputType<T, decltype(Op::Do(Widen(std::declval<T>()), Widen(std::declval<T>())))>;
 
 template <typename Op, typename T>
-void UnaryRun(const void* x, void* out, int64_t n) {
+[[gnu::always_inline]] inline void UnaryBody(const void* x, void* out, int64_t n) {
   using Out = UnaryResult<Op, T>;
   const T* from = static_cast<const T*>(x);
   Out* to = static_cast<Out*>(out);
@@ -75,7 +77,8 @@ void UnaryRun(const void* x, void* out, int64_t n) {
 }
 
 template <typename Op, typename T>
-void BinaryRun(const void* a, const void* b, void* out, int64_t n, int a_step, int b_step) {
+[[gnu::always_inline]] inline void BinaryBody(const void* a, const void* b, void* out, int64_t n, int a_step,
+                                              int b_step) {
   using Out = BinaryResult<Op, T>;
   const T* x = static_cast<const T*>(a);
   const T* y = static_cast<const T*>(b);
@@ -97,10 +100,45 @@ void BinaryRun(const void* a, const void* b, void* out, int64_t n, int a_step, i
   }
 }
 
+template <typename Op, typename T>
+void UnaryRun(const void* x, void* out, int64_t n) {
+  UnaryBody<Op, T>(x, out, n);
+}
+template <typename Op, typename T>
+WEIR_VECTOR void UnaryVectorRun(const void* x, void* out, int64_t n) {
+  UnaryBody<Op, T>(x, out, n);
+}
+template <typename Op, typename T>
+void BinaryRun(const void* a, const void* b, void* out, int64_t n, int a_step, int b_step) {
+  BinaryBody<Op, T>(a, b, out, n, a_step, b_step);
+}
+template <typename Op, typename T>
+WEIR_VECTOR void BinaryVectorRun(const void* a, const void* b, void* out, int64_t n, int a_step, int b_step) {
+  BinaryBody<Op, T>(a, b, out, n, a_step, b_step);
+}
+
+template <typename Op, typename T>
+constexpr UnaryLoop ChooseUnary() {
+  if constexpr (kIsVectorType<T>) {
+    return &UnaryVectorRun<Op, T>;
+  } else {
+    return &UnaryRun<Op, T>;
+  }
+}
+template <typename Op, typename T>
+constexpr BinaryLoop ChooseBinary() {
+  if constexpr (kIsVectorType<T>) {
+    return &BinaryVectorRun<Op, T>;
+  } else {
+    return &BinaryRun<Op, T>;
+  }
+}
+
 template <typename Op, typename... Ts>
-inline constexpr UnaryEntry kUnaryTable[] = {{kDTypeOf<Ts>, kDTypeOf<UnaryResult<Op, Ts>>, &UnaryRun<Op, Ts>}...};
+inline constexpr UnaryEntry kUnaryTable[] = {{kDTypeOf<Ts>, kDTypeOf<UnaryResult<Op, Ts>>, ChooseUnary<Op, Ts>()}...};
 template <typename Op, typename... Ts>
-inline constexpr BinaryEntry kBinaryTable[] = {{kDTypeOf<Ts>, kDTypeOf<BinaryResult<Op, Ts>>, &BinaryRun<Op, Ts>}...};
+inline constexpr BinaryEntry kBinaryTable[] = {
+    {kDTypeOf<Ts>, kDTypeOf<BinaryResult<Op, Ts>>, ChooseBinary<Op, Ts>()}...};
 
 }  // namespace elementwise_internal
 

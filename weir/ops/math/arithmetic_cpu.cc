@@ -1,5 +1,6 @@
 // Sums, products, extremes and powers.
 #include <cmath>
+#include <vector>
 
 #include "weir/device/cpu/elementwise.h"
 #include "weir/ops/math/register.h"
@@ -71,6 +72,41 @@ struct PowOp {
   }
 };
 
+struct CubeOp {
+  template <typename T>
+  static T Do(T x) {
+    return x * x * x;
+  }
+};
+struct SquareOp {
+  template <typename T>
+  static T Do(T x) {
+    return x * x;
+  }
+};
+using PowTypes = decltype(FloatTypes{} + ComplexTypes{} + SignedTypes{});
+
+// Squares and cubes of floats, which is what graphs mostly ask for, need no logarithm.
+void FloatPowRun(const void* a, const void* b, void* out, int64_t n, int a_step, int b_step) {
+  using namespace elementwise_internal;  // NOLINT: the loops
+  const float exponent = *static_cast<const float*>(b);
+  if (b_step == 0 && a_step == 1 && exponent == 2) return UnaryVectorRun<SquareOp, float>(a, out, n);
+  if (b_step == 0 && a_step == 1 && exponent == 3) return UnaryVectorRun<CubeOp, float>(a, out, n);
+  BinaryVectorRun<PowOp, float>(a, b, out, n, a_step, b_step);
+}
+
+std::span<const BinaryEntry> PowTable() {
+  static const std::vector<BinaryEntry>* table = [] {
+    std::span<const BinaryEntry> plain = BinaryTable<PowOp>(PowTypes{});
+    auto* entries = new std::vector<BinaryEntry>(plain.begin(), plain.end());
+    for (BinaryEntry& entry : *entries) {
+      if (entry.dtype == DType::kFloat) entry.loop = FloatPowRun;
+    }
+    return entries;
+  }();
+  return *table;
+}
+
 Status CheckExponents(const Tensor&, const Tensor& exponents) {
   bool negative = false;
   DispatchDType(exponents.dtype(), SignedTypes{}, [&](auto tag) {
@@ -92,8 +128,7 @@ void RegisterArithmeticKernels(KernelRegistry& registry) {
   RegisterBinary<MinimumOp>(registry, "Minimum", RealTypes{});
   RegisterBinary<SquaredDifferenceOp>(registry, "SquaredDifference",
                                       FloatTypes{} + ComplexTypes{} + TypeList<int32_t, int64_t>{});
-  RegisterBinary<PowOp>(registry, "Pow", FloatTypes{} + ComplexTypes{} + SignedTypes{},
-                        {.cost_ns = 15, .check = CheckExponents});
+  RegisterBinaryTable(registry, "Pow", PowTable(), {.cost_ns = 4, .check = CheckExponents});
 }
 
 }  // namespace weir

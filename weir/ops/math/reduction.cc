@@ -20,6 +20,7 @@ class Walk {
   }
   int64_t count() const { return count_; }
   int64_t OffsetOf(int64_t i) const {
+    if (sizes_.size() <= 1) return sizes_.empty() ? 0 : i * strides_[0];
     int64_t offset = 0;
     for (size_t d = 0; d < sizes_.size(); ++d) {
       offset += i % sizes_[d] * strides_[d];
@@ -151,7 +152,32 @@ class ReductionKernel : public Kernel {
     };
     const int64_t total = layout.kept.count() * blocks;
     if (layout.kept.count() * layout.run * count < 8192) return body(0, total);
+    if (total == 1 && count * layout.run >= 2 * kChunk) return ReduceTallMatrix(ctx, layout, from, to, count);
     ctx.ParallelFor(total, 10 + 0.5 * count * std::min(kRowBlock, layout.run), body);
+  }
+
+  // Few columns of many rows: chunks of rows of a fixed size, so that the answer does not depend on the threads.
+  void ReduceTallMatrix(KernelContext& ctx, const Layout& layout, const char* from, char* to, int64_t count) const {
+    const int64_t rows = std::max<int64_t>(1, kChunk / layout.run), chunks = (count + rows - 1) / rows;
+    const size_t part = static_cast<size_t>(layout.run) * loops_.accumulator_size;
+    const size_t stride = (part + 15) / 16 * 16;
+    std::vector<std::array<uint64_t, 2>> partial(static_cast<size_t>(chunks) * stride / 16);
+    char* parts = reinterpret_cast<char*>(partial.data());
+    ctx.ParallelFor(chunks, 0.3 * kChunk, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        char* accumulators = parts + static_cast<size_t>(c) * stride;
+        loops_.start(accumulators, layout.run);
+        for (int64_t r = c * rows; r < std::min(count, (c + 1) * rows); ++r) {
+          loops_.take_rows(from + layout.reduced.OffsetOf(r) * size(), layout.run, accumulators);
+        }
+      }
+    });
+    for (int64_t c = 1; c < chunks; ++c) {
+      for (size_t i = 0; i < part; i += loops_.accumulator_size) {
+        loops_.merge(parts + static_cast<size_t>(c) * stride + i, parts + i);
+      }
+    }
+    loops_.finish(parts, to, layout.run, count);
   }
 
   // One result of many elements: chunks of a fixed size, so that the answer does not depend on the threads.

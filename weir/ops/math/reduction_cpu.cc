@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/vector.h"
 #include "weir/ops/math/reduction.h"
 #include "weir/ops/math/register.h"
 
@@ -177,22 +178,34 @@ struct Loops {
   static void Start(void* accumulators, int64_t n) {
     for (int64_t i = 0; i < n; ++i) static_cast<A*>(accumulators)[i] = Op::template Start<A>();
   }
-  // Eight partial results, so that the compiler can use vectors; halves of a long run apart, so that a sum of floats
-  // loses little.
-  static A Reduce(const T* from, int64_t n) {
-    if (n > 1024) {
-      const int64_t half = n / 16 * 8;
-      return Op::Merge(Reduce(from, half), Reduce(from + half, n - half));
-    }
-    A part[8];
+  // Partial results, so that the compiler can use vectors; halves of a long run apart, so that a sum of floats loses
+  // little.
+  static constexpr int kParts = 16;
+  [[gnu::always_inline]] static A LeafBody(const T* from, int64_t n) {
+    A part[kParts];
     for (A& p : part) p = Op::template Start<A>();
     int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-      for (int k = 0; k < 8; ++k) part[k] = Op::Take(part[k], static_cast<A>(Widen(from[i + k])));
+    for (; i + kParts <= n; i += kParts) {
+      for (int k = 0; k < kParts; ++k) part[k] = Op::Take(part[k], static_cast<A>(Widen(from[i + k])));
     }
-    for (; i < n; ++i) part[i % 8] = Op::Take(part[i % 8], static_cast<A>(Widen(from[i])));
-    for (int k = 0; k < 4; ++k) part[k] = Op::Merge(part[k], part[k + 4]);
-    return Op::Merge(Op::Merge(part[0], part[2]), Op::Merge(part[1], part[3]));
+    for (; i < n; ++i) part[i % kParts] = Op::Take(part[i % kParts], static_cast<A>(Widen(from[i])));
+    for (int half = kParts / 2; half > 0; half /= 2) {
+      for (int k = 0; k < half; ++k) part[k] = Op::Merge(part[k], part[k + half]);
+    }
+    return part[0];
+  }
+  static A Leaf(const T* from, int64_t n) { return LeafBody(from, n); }
+  WEIR_VECTOR static A VectorLeaf(const T* from, int64_t n) { return LeafBody(from, n); }
+  static A Reduce(const T* from, int64_t n) {
+    if (n > 1024) {
+      const int64_t half = n / (2 * kParts) * kParts;
+      return Op::Merge(Reduce(from, half), Reduce(from + half, n - half));
+    }
+    if constexpr (kIsVectorType<T>) {
+      return VectorLeaf(from, n);
+    } else {
+      return Leaf(from, n);
+    }
   }
   static void TakeRun(const void* x, int64_t n, void* accumulator) {
     const T* from = static_cast<const T*>(x);
@@ -203,10 +216,20 @@ struct Loops {
       for (int64_t i = 0; i < n; ++i) *to = Op::Take(*to, static_cast<A>(Widen(from[i])));
     }
   }
-  static void TakeRows(const void* x, int64_t n, void* accumulators) {
+  [[gnu::always_inline]] static void RowsBody(const void* x, int64_t n, void* accumulators) {
     const T* from = static_cast<const T*>(x);
     A* to = static_cast<A*>(accumulators);
+#pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) to[i] = Op::Take(to[i], static_cast<A>(Widen(from[i])));
+  }
+  static void TakeRows(const void* x, int64_t n, void* accumulators) { RowsBody(x, n, accumulators); }
+  WEIR_VECTOR static void VectorTakeRows(const void* x, int64_t n, void* accumulators) { RowsBody(x, n, accumulators); }
+  static constexpr auto ChooseTakeRows() {
+    if constexpr (kIsVectorType<T>) {
+      return &VectorTakeRows;
+    } else {
+      return &TakeRows;
+    }
   }
   static void Merge(const void* other, void* accumulator) {
     A* to = static_cast<A*>(accumulator);
@@ -217,8 +240,8 @@ struct Loops {
       static_cast<T*>(out)[i] = static_cast<T>(Op::Finish(static_cast<const A*>(accumulators)[i], count));
     }
   }
-  static constexpr ReductionLoops kTable = {kDTypeOf<T>, sizeof(A), Start,  TakeRun,
-                                            TakeRows,    Merge,     Finish, Op::kKeepsSingle};
+  static constexpr ReductionLoops kTable = {kDTypeOf<T>,      sizeof(A), Start,  TakeRun,
+                                            ChooseTakeRows(), Merge,     Finish, Op::kKeepsSingle};
 };
 
 template <typename Op, typename... Ts>

@@ -35,7 +35,7 @@ WEIR_UNARY_OP(Atanh, std::atanh(x))
 #undef WEIR_UNARY_OP
 
 constexpr auto kInexact = decltype(FloatTypes{} + ComplexTypes{}){};
-constexpr ElementwiseOptions kCost = {.cost_ns = 8};
+constexpr ElementwiseOptions kCost = {.cost_ns = 1.5};
 
 }  // namespace
 

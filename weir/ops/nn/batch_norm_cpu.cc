@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/channel_loops.h"
 #include "weir/ops/nn/register.h"
 
 namespace weir {
@@ -67,6 +68,23 @@ Moments MomentsOf(const T* x, const Layout& layout) {
   return m;
 }
 
+// The same in one pass over channels that lie together. Taking the first row off keeps the sums small, so that the
+// difference of squares loses nothing that matters.
+Moments MomentsOf(const KernelContext& ctx, const float* x, const Layout& layout) {
+  const size_t n = static_cast<size_t>(layout.channels);
+  Moments m{std::vector<double>(n), std::vector<double>(n)};
+  SumShiftedSquares(ctx, {layout.outer, layout.channels}, x, x, m.mean.data(), m.variance.data());
+  const double count = static_cast<double>(layout.count());
+  for (size_t c = 0; c < n; ++c) {
+    const double mean = m.mean[c] / count;
+    m.mean[c] = mean + x[c];
+    // A NaN stays one.
+    const double variance = m.variance[c] / count - mean * mean;
+    m.variance[c] = variance < 0 ? 0 : variance;
+  }
+  return m;
+}
+
 Status CheckVector(const KernelContext& ctx, int i, int64_t channels) {
   const Shape& shape = ctx.input(i).shape();
   const std::string& name = ctx.node().schema->inputs[i].name;
@@ -109,7 +127,15 @@ class BatchNormKernel : public Kernel {
     }
     DispatchDType(x.dtype(), ImageTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      Statistics(ctx, attrs_.is_training ? MomentsOf(x.data<T>(), layout) : Moments(), layout, vectors);
+      Moments moments;
+      if (attrs_.is_training) {
+        if constexpr (std::is_same_v<T, float>) {
+          moments = layout.inner == 1 ? MomentsOf(ctx, x.data<float>(), layout) : MomentsOf(x.data<T>(), layout);
+        } else {
+          moments = MomentsOf(x.data<T>(), layout);
+        }
+      }
+      Statistics(ctx, moments, layout, vectors);
       Normalize(ctx, x.data<T>(), layout, vectors[2]->data<float>(), vectors[3]->data<float>(), y->data<T>());
     });
     return OkStatus();
@@ -145,6 +171,11 @@ class BatchNormKernel : public Kernel {
     std::vector<float> factor(static_cast<size_t>(layout.channels));
     for (int64_t c = 0; c < layout.channels; ++c) {
       factor[c] = ctx.input(1).data<float>()[c] / std::sqrt(variance[c] + attrs_.epsilon);
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      if (layout.inner == 1) {
+        return ScaleChannels(ctx, {layout.outer, layout.channels}, x, mean, factor.data(), offset, y);
+      }
     }
     layout.ForEach(
         [&](int64_t at, int64_t c) { y[at] = static_cast<T>((Widen(x[at]) - mean[c]) * factor[c] + offset[c]); });
@@ -192,10 +223,17 @@ class BatchNormGradKernel : public Kernel {
     const float* variance = ctx.input(4).data<float>();
     const size_t n = static_cast<size_t>(layout.channels);
     std::vector<double> sum(n), product(n);
-    layout.ForEach([&](int64_t at, int64_t c) {
-      sum[c] += Widen(dy[at]);
-      product[c] += static_cast<double>(Widen(dy[at])) * (Widen(x[at]) - mean[c]);
-    });
+    const bool is_fast = std::is_same_v<T, float> && layout.inner == 1 && layout.outer > 0 && layout.channels > 0;
+    const ChannelSize size{layout.outer, layout.channels};
+    if constexpr (std::is_same_v<T, float>) {
+      if (is_fast) SumShiftedProducts(ctx, size, dy, x, mean, sum.data(), product.data());
+    }
+    if (!is_fast) {
+      layout.ForEach([&](int64_t at, int64_t c) {
+        sum[c] += Widen(dy[at]);
+        product[c] += static_cast<double>(Widen(dy[at])) * (Widen(x[at]) - mean[c]);
+      });
+    }
     const double count = static_cast<double>(std::max<int64_t>(layout.count(), 1));
     std::vector<float> factor(n), shift(n), slope(n);
     for (size_t c = 0; c < n; ++c) {
@@ -207,6 +245,11 @@ class BatchNormGradKernel : public Kernel {
       if (!attrs_.is_training) continue;
       shift[c] = static_cast<float>(sum[c] / count);
       slope[c] = static_cast<float>(product[c] / count / (static_cast<double>(variance[c]) + attrs_.epsilon));
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      if (is_fast) {
+        return ScaleChannelsBackward(ctx, size, dy, x, mean, factor.data(), shift.data(), slope.data(), dx);
+      }
     }
     layout.ForEach([&](int64_t at, int64_t c) {
       dx[at] = static_cast<T>(factor[c] * (Widen(dy[at]) - shift[c] - (Widen(x[at]) - mean[c]) * slope[c]));

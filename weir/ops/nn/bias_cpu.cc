@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/channel_loops.h"
 #include "weir/ops/nn/register.h"
 
 namespace weir {
@@ -33,7 +34,7 @@ class BiasAddKernel : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor value = ctx.input(0);
+    const Tensor& value = ctx.input(0);
     const Tensor& bias = ctx.input(1);
     if (value.rank() < 2) return InvalidArgument("Input tensor must be at least 2D: ", value.shape().ToString());
     if (!bias.shape().IsVector()) return InvalidArgument("Biases must be 1D: ", bias.shape().ToString());
@@ -44,6 +45,7 @@ class BiasAddKernel : public Kernel {
                                  : "Must provide as many biases as the last dimension of the input tensor: ",
                              bias.shape().ToString(), " vs. ", value.shape().ToString());
     }
+    if (value.dtype() == DType::kFloat && view.inner == 1) return AddFloats(ctx, view);
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, value.shape()));
     if (value.num_elements() == 0) return OkStatus();
     DispatchDType(value.dtype(), NumberTypes{}, [&](auto tag) {
@@ -60,6 +62,16 @@ class BiasAddKernel : public Kernel {
   }
 
  private:
+  // In place where nobody else needs the value.
+  static Status AddFloats(KernelContext& ctx, const ChannelView& view) {
+    const Shape shape = ctx.input(0).shape();
+    const float* x = ctx.input(0).data<float>();
+    const float* bias = ctx.input(1).data<float>();
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocateOutput({0}, 0, shape));
+    if (shape.num_elements() > 0) AddToChannels(ctx, {view.outer, view.channels}, x, bias, out->data<float>());
+    return OkStatus();
+  }
+
   template <typename T>
   static void AddRow(const T* x, const T* b, const ChannelView& view, int64_t o, T* to) {
     const int64_t start = o * view.channels * view.inner;
@@ -96,6 +108,12 @@ class BiasAddGradKernel : public Kernel {
     }
     const ChannelView view = ViewOf(gradient.shape(), channels_second_);
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape{view.channels}));
+    if (gradient.dtype() == DType::kFloat && view.inner == 1 && gradient.num_elements() > 0) {
+      std::vector<double> sums(static_cast<size_t>(view.channels));
+      SumChannels(ctx, {view.outer, view.channels}, gradient.data<float>(), sums.data());
+      std::copy(sums.begin(), sums.end(), out->data<float>());
+      return OkStatus();
+    }
     DispatchDType(gradient.dtype(), NumberTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       std::vector<ComputeType<T>> sums(static_cast<size_t>(view.channels), ComputeType<T>(0));

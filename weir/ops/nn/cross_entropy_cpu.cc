@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/exponential_rows.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/ops/nn/register.h"
 
@@ -21,6 +22,30 @@ C ShiftedSum(const T* x, int64_t step, int64_t n, C* shifted) {
     sum += std::exp(shifted[i]);
   }
   return sum;
+}
+
+// Writes softmax(x) and returns the logarithm of its denominator, as x - max(x) has it.
+float SoftmaxRow(const float* x, float max, int64_t n, float* out) {
+  const float sum = ExponentialsOf(x, max, n, out);
+  MultiplyRow(out, 1 / sum, n, out);
+  return std::log(sum);
+}
+float LossRow(const float* x, int64_t label, int64_t n, float* gradient) {
+  const float max = LargestOf(x, n);
+  const float log_sum = SoftmaxRow(x, max, n, gradient);
+  gradient[label] -= 1;
+  return log_sum - (x[label] - max);
+}
+float LossRow(const float* x, const float* label, int64_t n, float* gradient) {
+  const float max = LargestOf(x, n);
+  const float log_sum = SoftmaxRow(x, max, n, gradient);
+  float total = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (label[i] == 0) continue;  // 0 times infinity is no loss
+    total += label[i] * (log_sum - (x[i] - max));
+    gradient[i] -= label[i];
+  }
+  return total;
 }
 
 // The value of a matrix that is broadcast to more rows or columns where it has one.
@@ -58,6 +83,18 @@ class SoftmaxCrossEntropyKernel : public Kernel {
         return;
       }
       const MatrixSteps logit_steps = StepsOf(a), label_steps = StepsOf(b);
+      if constexpr (std::is_same_v<T, float>) {
+        if (logit_steps.column == 1 && label_steps.column == 1) {
+          ctx.ParallelFor(dims[0], 2.0 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+            for (int64_t row = begin; row < end; ++row) {
+              loss->data<T>()[row] =
+                  LossRow(logits.data<T>() + row * logit_steps.row, labels.data<T>() + row * label_steps.row, n,
+                          backprop->data<T>() + row * n);
+            }
+          });
+          return;
+        }
+      }
       ctx.ParallelFor(dims[0], 12.0 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
         std::vector<C> shifted(static_cast<size_t>(n));
         for (int64_t row = begin; row < end; ++row) {
@@ -110,6 +147,15 @@ class SparseSoftmaxCrossEntropyKernel : public Kernel {
     DispatchDType(logits.dtype(), FloatTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       using C = ComputeType<T>;
+      if constexpr (std::is_same_v<T, float>) {
+        ctx.ParallelFor(logits.dim(0), 1.5 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+          for (int64_t row = begin; row < end; ++row) {
+            loss->data<T>()[row] = LossRow(logits.data<T>() + row * n, classes[static_cast<size_t>(row)], n,
+                                           backprop->data<T>() + row * n);
+          }
+        });
+        return;
+      }
       ctx.ParallelFor(logits.dim(0), 12.0 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
         std::vector<C> shifted(static_cast<size_t>(n));
         for (int64_t row = begin; row < end; ++row) {

@@ -4,6 +4,7 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
+#include "weir/device/cpu/vector.h"
 #include "weir/ops/nn/register.h"
 #include "weir/ops/nn/window.h"
 
@@ -57,6 +58,47 @@ class PoolKernel : public Kernel {
   }
 };
 
+// One row of windows. `sums` holds one number a channel.
+template <typename T, bool kMax>
+[[gnu::always_inline]] inline void PoolRowBody(const Geometry& g, const T* image, int64_t oh, ComputeType<T>* sums,
+                                               T* to) {
+  using C = ComputeType<T>;
+  const int64_t channels = g.channels, top = g.h.Begin(oh), bottom = g.h.End(oh);
+  for (int64_t ow = 0; ow < g.w.output; ++ow, to += channels) {
+    const int64_t left = g.w.Begin(ow), right = g.w.End(ow);
+    const int64_t count = std::max<int64_t>(0, bottom - top) * std::max<int64_t>(0, right - left);
+    // Starting from the first element is right for the largest, and harmless for a sum that starts there too.
+    for (int64_t c = 0; c < channels; ++c) {
+      sums[c] = kMax && count > 0 ? C(Widen(image[(top * g.w.input + left) * channels + c])) : C(0);
+    }
+    for (int64_t ih = top; ih < bottom; ++ih) {
+      for (int64_t iw = left; iw < right; ++iw) {
+        const T* x = image + (ih * g.w.input + iw) * channels;
+#pragma GCC ivdep
+        for (int64_t c = 0; c < channels; ++c) {
+          const C value = Widen(x[c]);
+          if constexpr (kMax) {
+            sums[c] = value > sums[c] || value != value ? value : sums[c];
+          } else {
+            sums[c] = static_cast<C>(sums[c] + value);
+          }
+        }
+      }
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      to[c] = static_cast<T>(kMax || count == 0 ? sums[c] : static_cast<C>(sums[c] / static_cast<C>(count)));
+    }
+  }
+}
+template <typename T, bool kMax>
+void PoolRow(const Geometry& g, const T* image, int64_t oh, ComputeType<T>* sums, T* to) {
+  PoolRowBody<T, kMax>(g, image, oh, sums, to);
+}
+template <bool kMax>
+WEIR_VECTOR void PoolFloatRow(const Geometry& g, const float* image, int64_t oh, float* sums, float* to) {
+  PoolRowBody<float, kMax>(g, image, oh, sums, to);
+}
+
 template <bool kMax>
 class ForwardKernel : public PoolKernel {
  public:
@@ -73,14 +115,17 @@ class ForwardKernel : public PoolKernel {
     if (g.output.num_elements() == 0) return OkStatus();
     DispatchDType(input.dtype(), RealTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      const double cost = static_cast<double>(g.h.size * g.w.size * g.w.output * g.channels);
+      constexpr bool kIsFloat = std::is_same_v<T, float>;
+      const double cost = (kIsFloat ? 0.2 : 1.0) * static_cast<double>(g.h.size * g.w.size * g.w.output * g.channels);
       ctx.ParallelFor(g.batch * g.h.output, cost, [&](int64_t begin, int64_t end) {
         std::vector<ComputeType<T>> sums(static_cast<size_t>(g.channels));
         for (int64_t i = begin; i < end; ++i) {
           const T* image = input.data<T>() + i / g.h.output * g.image();
-          for (int64_t ow = 0; ow < g.w.output; ++ow) {
-            T* to = out->data<T>() + (i * g.w.output + ow) * g.channels;
-            Pool(g, image, i % g.h.output, ow, sums, to);
+          T* to = out->data<T>() + i * g.w.output * g.channels;
+          if constexpr (kIsFloat) {
+            PoolFloatRow<kMax>(g, image, i % g.h.output, sums.data(), to);
+          } else {
+            PoolRow<T, kMax>(g, image, i % g.h.output, sums.data(), to);
           }
         }
       });
@@ -89,31 +134,46 @@ class ForwardKernel : public PoolKernel {
   }
 
  private:
-  template <typename T, typename C>
-  static void Pool(const Geometry& g, const T* image, int64_t oh, int64_t ow, std::vector<C>& sums, T* to) {
-    bool is_first = true;
-    int64_t count = 0;
-    std::fill(sums.begin(), sums.end(), C(0));
-    ForWindow(g, oh, ow, [&](int64_t ih, int64_t iw) {
-      const T* x = image + (ih * g.w.input + iw) * g.channels;
-      for (int64_t c = 0; c < g.channels; ++c) {
-        const C value = Widen(x[c]);
-        if constexpr (kMax) {
-          sums[c] = is_first || value > sums[c] || value != value ? value : sums[c];
-        } else {
-          sums[c] = static_cast<C>(sums[c] + value);
-        }
-      }
-      is_first = false;
-      ++count;
-    });
-    for (int64_t c = 0; c < g.channels; ++c) {
-      to[c] = static_cast<T>(kMax || count == 0 ? sums[c] : static_cast<C>(sums[c] / static_cast<C>(count)));
-    }
-  }
-
   nn::Window2D window_;
 };
+
+// Adds the gradient of one image's windows, each to the first largest element of its window. `best` and `place` hold
+// one number a channel; `to` is zero before.
+WEIR_VECTOR void ScatterFloats(const Geometry& g, const float* image, const float* gradient, float* best,
+                               int32_t* place, float* to) {
+  const int64_t channels = g.channels;
+  for (int64_t oh = 0; oh < g.h.output; ++oh) {
+    const int64_t top = g.h.Begin(oh), bottom = g.h.End(oh);
+    for (int64_t ow = 0; ow < g.w.output; ++ow, gradient += channels) {
+      const int64_t left = g.w.Begin(ow), right = g.w.End(ow);
+      if (top >= bottom || left >= right) continue;
+      const float* first = image + (top * g.w.input + left) * channels;
+      for (int64_t c = 0; c < channels; ++c) {
+        best[c] = first[c];
+        place[c] = 0;
+      }
+      int32_t at = 0;
+      for (int64_t ih = top; ih < bottom; ++ih) {
+        for (int64_t iw = left; iw < right; ++iw, ++at) {
+          const float* x = image + (ih * g.w.input + iw) * channels;
+#pragma GCC ivdep
+          for (int64_t c = 0; c < channels; ++c) {
+            place[c] = x[c] > best[c] ? at : place[c];
+            best[c] = x[c] > best[c] ? x[c] : best[c];
+          }
+        }
+      }
+      at = 0;
+      for (int64_t ih = top; ih < bottom; ++ih) {
+        for (int64_t iw = left; iw < right; ++iw, ++at) {
+          float* dx = to + (ih * g.w.input + iw) * channels;
+#pragma GCC ivdep
+          for (int64_t c = 0; c < channels; ++c) dx[c] += place[c] == at ? gradient[c] : 0;
+        }
+      }
+    }
+  }
+}
 
 // The gradient goes to the first largest element of each window.
 class MaxPoolGradKernel : public PoolKernel {
@@ -136,6 +196,10 @@ class MaxPoolGradKernel : public PoolKernel {
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, input.shape()));
     if (input.num_elements() == 0) return OkStatus();
+    if (input.dtype() == DType::kFloat && g.h.size * g.w.size < std::numeric_limits<int32_t>::max()) {
+      ScatterBatch(ctx, g, input.data<float>(), gradient.data<float>(), out->data<float>());
+      return OkStatus();
+    }
     DispatchDType(input.dtype(), RealTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const double cost = 2.0 * static_cast<double>(g.h.size * g.w.size * g.pooled());
@@ -150,6 +214,20 @@ class MaxPoolGradKernel : public PoolKernel {
   }
 
  private:
+  static void ScatterBatch(KernelContext& ctx, const Geometry& g, const float* input, const float* gradient,
+                           float* out) {
+    const double cost = 0.5 * static_cast<double>(g.h.size * g.w.size * g.pooled() + g.image());
+    ctx.ParallelFor(g.batch, cost, [&](int64_t begin, int64_t end) {
+      std::vector<float> best(static_cast<size_t>(g.channels));
+      std::vector<int32_t> place(static_cast<size_t>(g.channels));
+      std::fill(out + begin * g.image(), out + end * g.image(), 0.0f);
+      for (int64_t n = begin; n < end; ++n) {
+        ScatterFloats(g, input + n * g.image(), gradient + n * g.pooled(), best.data(), place.data(),
+                      out + n * g.image());
+      }
+    });
+  }
+
   template <typename T>
   static void Scatter(const Geometry& g, const T* image, const T* gradient, T* to) {
     using C = ComputeType<T>;

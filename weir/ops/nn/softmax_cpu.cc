@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/exponential_rows.h"
 #include "weir/ops/nn/register.h"
 
 namespace weir {
@@ -28,6 +29,17 @@ void SoftmaxRow(const T* logits, int64_t n, T* out, ComputeType<T>* scratch) {
 }
 
 template <bool kLog>
+void SoftmaxRow(const float* logits, int64_t n, float* out) {
+  const float max = LargestOf(logits, n);
+  if constexpr (kLog) {
+    ShiftRow(logits, max, n, out);
+    ShiftRow(out, std::log(SumOfExponentials(out, 0, n)), n, out);
+  } else {
+    MultiplyRow(out, 1 / ExponentialsOf(logits, max, n, out), n, out);
+  }
+}
+
+template <bool kLog>
 class SoftmaxKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
@@ -40,10 +52,16 @@ class SoftmaxKernel : public Kernel {
       using T = typename decltype(tag)::type;
       const T* from = logits.data<T>();
       T* to = out->data<T>();
-      ctx.ParallelFor(logits.num_elements() / n, 8.0 * static_cast<double>(n), [=](int64_t begin, int64_t end) {
-        std::vector<ComputeType<T>> scratch(static_cast<size_t>(n));
+      const bool is_float = std::is_same_v<T, float>;
+      const double cost = (is_float ? 1.0 : 8.0) * static_cast<double>(n);
+      ctx.ParallelFor(logits.num_elements() / n, cost, [=](int64_t begin, int64_t end) {
+        std::vector<ComputeType<T>> scratch(static_cast<size_t>(is_float ? 0 : n));
         for (int64_t row = begin; row < end; ++row) {
-          SoftmaxRow<T, kLog>(from + row * n, n, to + row * n, scratch.data());
+          if constexpr (is_float) {
+            SoftmaxRow<kLog>(from + row * n, n, to + row * n);
+          } else {
+            SoftmaxRow<T, kLog>(from + row * n, n, to + row * n, scratch.data());
+          }
         }
       });
     });

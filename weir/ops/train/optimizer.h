@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/device/cpu/vector.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/train/number.h"
 
@@ -46,7 +47,7 @@ void RegisterOptimizerTable(KernelRegistry& registry, std::string_view op, int n
 namespace internal {
 
 template <template <typename> class Rule, typename T, bool kFlag>
-void Update(void* const* states, const void* grad, int64_t n, const void* scalars) {
+[[gnu::always_inline]] inline void UpdateBody(void* const* states, const void* grad, int64_t n, const void* scalars) {
   using N = NumberOf<T>;
   constexpr int kStates = Rule<N>::kStates;
   N numbers[kMaxScalars];
@@ -64,8 +65,26 @@ void Update(void* const* states, const void* grad, int64_t n, const void* scalar
   }
 }
 
+template <template <typename> class Rule, typename T, bool kFlag>
+void Update(void* const* states, const void* grad, int64_t n, const void* scalars) {
+  UpdateBody<Rule, T, kFlag>(states, grad, n, scalars);
+}
+template <template <typename> class Rule, typename T, bool kFlag>
+WEIR_VECTOR void VectorUpdate(void* const* states, const void* grad, int64_t n, const void* scalars) {
+  UpdateBody<Rule, T, kFlag>(states, grad, n, scalars);
+}
+template <template <typename> class Rule, typename T, bool kFlag>
+constexpr UpdateLoop ChooseUpdate() {
+  if constexpr (std::is_same_v<T, float>) {
+    return &VectorUpdate<Rule, T, kFlag>;
+  } else {
+    return &Update<Rule, T, kFlag>;
+  }
+}
+
 template <template <typename> class Rule, typename... Ts>
-inline constexpr UpdateEntry kTable[] = {{kDTypeOf<Ts>, {&Update<Rule, Ts, false>, &Update<Rule, Ts, true>}}...};
+inline constexpr UpdateEntry kTable[] = {
+    {kDTypeOf<Ts>, {ChooseUpdate<Rule, Ts, false>(), ChooseUpdate<Rule, Ts, true>()}}...};
 
 }  // namespace internal
 
