@@ -26,8 +26,8 @@ node { name: "done" op: "NoOp" input: "^scope/y" }
 """
 
 
-def weir(*arguments):
-    return subprocess.run([WEIR, *map(str, arguments)], capture_output=True, timeout=60)
+def weir(*arguments, input=None):
+    return subprocess.run([WEIR, *map(str, arguments)], capture_output=True, timeout=60, input=input)
 
 
 def npy(path, dtype, shape, data):
@@ -76,6 +76,21 @@ class Tools(unittest.TestCase):
     def test_help_has_an_example(self):
         for command in ("run", "show", "ops", "bench", "server"):
             self.assertIn(f"weir {command}", self.good(command, "--help"), command)
+
+    # bench
+
+    def test_bench_answers_a_driver(self):
+        requests = "prepare mlp_train weir\nprepare call_add weir\nmeasure 0 0.01\nprepare no_such weir\nmeasure 7 1\n"
+        done = weir("bench", "--serve", input=requests.encode())
+        self.assertEqual(done.returncode, 0)
+        hello, model, engine, times, unknown, missing = map(json.loads, done.stdout.decode().splitlines())
+        self.assertIn("version", hello)
+        first, fifth = model["check"]
+        self.assertLess(fifth, first)  # it learns
+        self.assertIsNone(engine["check"])
+        self.assertGreaterEqual(len(times["ms"]), 3)
+        self.assertIn("no_such", unknown["error"])
+        self.assertIn("error", missing)
 
     # show
 

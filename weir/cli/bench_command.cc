@@ -1,12 +1,16 @@
-// weir bench: the engine's figures, for people or for a tool that measures several programs side by side.
+// weir bench: figures of the engine and of whole models, for people or for a tool that measures several programs side
+// by side.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <iostream>
+#include <optional>
 #include <sstream>
 
 #include "absl/strings/str_format.h"
+#include "weir/cli/bench_models.h"
 #include "weir/cli/bench_workloads.h"
 #include "weir/cli/commands.h"
 #include "weir/client/environment.h"
@@ -28,6 +32,40 @@ StatusOr<std::unique_ptr<EngineRunner>> Prepare(std::string_view name) {
   WEIR_ASSIGN_OR_RETURN(auto runner, EngineRunner::Make(environment, std::move(graph), OptionsFor(*workload)));
   WEIR_RETURN_IF_ERROR(runner->Run());
   return runner;
+}
+
+// A workload made ready: what one repetition is, and for a model the losses of steps 1 and 5.
+struct Prepared {
+  std::function<Status()> step;
+  double setup_seconds = 0;
+  std::optional<std::pair<double, double>> check;
+};
+
+StatusOr<Prepared> PrepareModel(const bench::ModelWorkload& workload) {
+  const auto start = std::chrono::steady_clock::now();
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<bench::ModelRunner> runner,
+                        bench::ModelRunner::Make(DefaultEnvironment(), workload));
+  WEIR_ASSIGN_OR_RETURN(double first, runner->Run());
+  Prepared out;
+  out.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  double fifth = 0;
+  for (int i = 0; i < 4; ++i) {  // the first batch again, four updates later
+    WEIR_ASSIGN_OR_RETURN(fifth, runner->Run());
+  }
+  out.check = {first, fifth};
+  out.step = [runner] { return runner->Run().status(); };
+  return out;
+}
+
+StatusOr<Prepared> PrepareAny(const std::string& name) {
+  if (const bench::ModelWorkload* model = bench::FindModelWorkload(name)) return PrepareModel(*model);
+  const auto start = std::chrono::steady_clock::now();
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<EngineRunner> runner, Prepare(name));
+  Prepared out;
+  out.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (int i = 0; i < 3; ++i) WEIR_RETURN_IF_ERROR(runner->Run());
+  out.step = [runner] { return runner->Run(); };
+  return out;
 }
 
 std::string ErrorLine(const Status& status) {
@@ -54,22 +92,23 @@ class Peer {
 
  private:
   StatusOr<std::string> PrepareRequest(const std::string& name) {
-    auto start = std::chrono::steady_clock::now();
-    WEIR_ASSIGN_OR_RETURN(auto runner, Prepare(name));
-    double setup = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    for (int i = 0; i < 3; ++i) WEIR_RETURN_IF_ERROR(runner->Run());
-    runners_.push_back(std::move(runner));
-    return absl::StrFormat("{\"id\": %d, \"setup_s\": %.6f, \"check\": null}", runners_.size() - 1, setup);
+    WEIR_ASSIGN_OR_RETURN(Prepared prepared, PrepareAny(name));
+    const std::string check =
+        prepared.check ? absl::StrFormat("[%.7g, %.7g]", prepared.check->first, prepared.check->second) : "null";
+    const double setup = prepared.setup_seconds;
+    workloads_.push_back(std::move(prepared));
+    return absl::StrFormat("{\"id\": %d, \"setup_s\": %.6f, \"check\": %s}", workloads_.size() - 1, setup, check);
   }
   StatusOr<std::string> MeasureRequest(const std::string& id, const std::string& seconds) {
     size_t index = std::strtoul(id.c_str(), nullptr, 10);
-    if (index >= runners_.size()) return NotFound("no workload ", id);
-    WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureRuns(*runners_[index], std::strtod(seconds.c_str(), nullptr)));
+    if (index >= workloads_.size()) return NotFound("no workload ", id);
+    WEIR_ASSIGN_OR_RETURN(std::vector<double> ms,
+                          MeasureSteps(workloads_[index].step, std::strtod(seconds.c_str(), nullptr)));
     std::string out = "{\"ms\": [";
     for (size_t i = 0; i < ms.size(); ++i) out += absl::StrFormat("%s%.6f", i > 0 ? "," : "", ms[i]);
     return out + "]}";
   }
-  std::vector<std::unique_ptr<EngineRunner>> runners_;
+  std::vector<Prepared> workloads_;
 };
 
 void Serve() {
@@ -82,7 +121,7 @@ Status PrintEngine(double seconds) {
   std::printf("%-16s %14s %14s   %s\n", "workload", "best", "a unit", "what");
   for (const EngineWorkload& workload : EngineWorkloads()) {
     WEIR_ASSIGN_OR_RETURN(auto runner, Prepare(workload.name));
-    WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureRuns(*runner, seconds));
+    WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureSteps([&] { return runner->Run(); }, seconds));
     double best = *std::min_element(ms.begin(), ms.end());
     std::printf("%-16s %11.4f ms %11.1f ns   %s\n", std::string(workload.name).c_str(), best,
                 best * 1e6 / workload.units, std::string(workload.about).c_str());
@@ -94,21 +133,36 @@ Status PrintEngine(double seconds) {
   return OkStatus();
 }
 
+Status PrintModels(std::string_view section, double seconds) {
+  std::printf("%-20s %12s %12s   %s\n", "workload", "best", "median", "what");
+  for (const bench::ModelWorkload& workload : bench::ModelWorkloads()) {
+    if (workload.section != section) continue;
+    WEIR_ASSIGN_OR_RETURN(Prepared prepared, PrepareModel(workload));
+    WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureSteps(prepared.step, seconds));
+    std::sort(ms.begin(), ms.end());
+    std::printf("%-20s %9.3f ms %9.3f ms   %s\n", std::string(workload.name).c_str(), ms[0], ms[ms.size() / 2],
+                std::string(workload.about).c_str());
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 void AddBenchCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "Measure the engine");
+  CLI::App* command = app.add_subcommand("bench", "Measure the engine and whole models");
   command->footer(
-      "Examples:\n  weir bench engine\n  weir bench --serve   # one request a line: prepare, measure, probe");
+      "Examples:\n  weir bench engine\n  weir bench train\n  weir bench --serve   # one request a line: prepare, "
+      "measure, probe");
   auto* section = new std::string("engine");
   auto* seconds = new double(0.5);
   auto* serve = new bool(false);
-  command->add_option("section", *section, "What to measure: engine")->check(CLI::IsMember({"engine"}));
+  command->add_option("section", *section, "What to measure: engine, train or infer")
+      ->check(CLI::IsMember({"engine", "train", "infer"}));
   command->add_option("--seconds", *seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
   command->add_flag("--serve", *serve, "Answer requests of a benchmark driver on standard input");
-  command->callback([seconds, serve] {
+  command->callback([section, seconds, serve] {
     if (*serve) return Serve();
-    Status status = PrintEngine(*seconds);
+    Status status = *section == "engine" ? PrintEngine(*seconds) : PrintModels(*section, *seconds);
     if (!status.ok()) {
       std::fprintf(stderr, "weir bench: %s\n", status.ToString().c_str());
       std::exit(1);

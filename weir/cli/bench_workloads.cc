@@ -215,12 +215,12 @@ StatusOr<std::unique_ptr<EngineRunner>> EngineRunner::Make(std::shared_ptr<Envir
 
 Status EngineRunner::Run() { return session_->Run(feeds_, fetches_, targets_, &outputs_); }
 
-StatusOr<std::vector<double>> MeasureRuns(EngineRunner& runner, double seconds) {
+StatusOr<std::vector<double>> MeasureSteps(const std::function<Status()>& step, double seconds) {
   std::vector<double> ms;
   auto begin = Clock::now();
   while (ms.size() < 3 || (SecondsSince(begin) < seconds && ms.size() < 20'000)) {
     auto start = Clock::now();
-    WEIR_RETURN_IF_ERROR(runner.Run());
+    WEIR_RETURN_IF_ERROR(step());
     ms.push_back(SecondsSince(start) * 1e3);
   }
   return ms;
@@ -237,7 +237,7 @@ StatusOr<std::string> ProbeLargeGraph(std::shared_ptr<Environment> environment) 
   WEIR_RETURN_IF_ERROR(runner->Run());
   double first = SecondsSince(start);
   double ran = ResidentBytes();
-  WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureRuns(*runner, 1.0));
+  WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureSteps([&] { return runner->Run(); }, 1.0));
   std::sort(ms.begin(), ms.end());
   return absl::StrFormat(
       "{\"construct_s\": %.4f, \"first_run_s\": %.4f, \"later_run_ms\": %.4f, \"graph_bytes_per_node\": %.1f, "

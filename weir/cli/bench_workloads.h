@@ -2,6 +2,7 @@
 #ifndef WEIR_CLI_BENCH_WORKLOADS_H_
 #define WEIR_CLI_BENCH_WORKLOADS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,7 +42,7 @@ class EngineRunner {
 };
 
 // Milliseconds of single runs: at least three, for about `seconds`.
-StatusOr<std::vector<double>> MeasureRuns(EngineRunner& runner, double seconds);
+StatusOr<std::vector<double>> MeasureSteps(const std::function<Status()>& step, double seconds);
 // graph_100k: JSON of seconds to construct and to run first, and resident bytes a node.
 StatusOr<std::string> ProbeLargeGraph(std::shared_ptr<Environment> environment);
 // How much faster two threads run disjoint steps than one: {"scaling": 1.9}.

@@ -11,9 +11,16 @@ namespace {
 constexpr int kParts = 16;
 constexpr int64_t kBlock = 512;  // exponentials that are summed while they are in cache
 
+// Where exp leaves the normal numbers. Vectors are slow beyond it, and masked positions are far beyond.
+constexpr float kSmallestExponent = -87.3f;
+
 WEIR_VECTOR void Exponentials(const float* x, float shift, int64_t n, float* out) {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = std::exp(x[i] - shift);
+  for (int64_t i = 0; i < n; ++i) {
+    const float exponent = x[i] - shift;
+    const float power = std::exp(exponent < kSmallestExponent ? kSmallestExponent : exponent);
+    out[i] = exponent < kSmallestExponent ? 0 : power;
+  }
 }
 
 WEIR_VECTOR float Sum(const float* x, int64_t n) {

@@ -1,0 +1,293 @@
+#include "weir/cli/bench_models.h"
+
+#include <array>
+
+#include "weir/base/philox.h"
+#include "weir/cli/bench_net.h"
+#include "weir/cli/bench_training.h"
+
+namespace weir::bench {
+namespace {
+
+using emit::operator+;
+using LossFunction = Value (*)(Net&, Value logits, Value labels);
+
+struct Model {
+  ModelWorkload workload;
+  Value (*forward)(Net&, Value x);
+  std::vector<int64_t> input;
+  int64_t classes = 0;  // or words
+  bool has_words = false;
+  int64_t labels = 0;  // 0: inference
+  Optimizer optimizer = {};
+  LossFunction loss = &MeanCrossEntropy;
+};
+
+Value MnistCnn(Net& n, Value x) {
+  x = n.MaxPool(n.Relu(n.Conv("conv1", x, 5, 32)), 2, 2);
+  x = n.MaxPool(n.Relu(n.Conv("conv2", x, 5, 64)), 2, 2);
+  return n.Dense("fc2", n.Dropout(n.Relu(n.Dense("fc1", n.Flatten(x), 1024))), 10);
+}
+
+Value Mlp(Net& n, Value x) {
+  x = n.Relu(n.Dense("fc1", x, 256));
+  return n.Dense("fc3", n.Relu(n.Dense("fc2", x, 128)), 10);
+}
+
+Value ConvNorm(Net& n, const std::string& name, Value x, int64_t size, int64_t out, int64_t stride = 1,
+               bool has_relu = true) {
+  x = n.BatchNorm(name + "/bn", n.Conv(name, x, size, out, stride, -1, false));
+  return has_relu ? n.Relu(x) : x;
+}
+
+Value ResNet20(Net& n, Value x) {
+  x = ConvNorm(n, "stem", x, 3, 16);
+  int64_t in = 16;
+  for (int stage = 0; stage < 3; ++stage) {
+    const int64_t out = 16 << stage;
+    for (int block = 0; block < 3; ++block) {
+      const std::string name = Cat("s", stage, "b", block);
+      const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+      Value body = ConvNorm(n, name + "/c1", x, 3, out, stride);
+      body = ConvNorm(n, name + "/c2", body, 3, out, 1, false);
+      Value shortcut = in != out ? ConvNorm(n, name + "/proj", x, 1, out, stride, false) : x;
+      x = n.Relu(body + shortcut);
+      in = out;
+    }
+  }
+  return n.Dense("fc", n.MeanOfImage(x), 10);
+}
+
+Value ResNet50(Net& n, Value x) {
+  x = n.MaxPool(ConvNorm(n, "stem", x, 7, 64, 2), 3, 2, 1);
+  constexpr int kBlocks[] = {3, 4, 6, 3};
+  for (int stage = 0; stage < 4; ++stage) {
+    const int64_t middle = 64 << stage;
+    for (int block = 0; block < kBlocks[stage]; ++block) {
+      const std::string name = Cat("s", stage, "b", block);
+      const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+      Value body = ConvNorm(n, name + "/c1", x, 1, middle);
+      body = ConvNorm(n, name + "/c2", body, 3, middle, stride);
+      body = ConvNorm(n, name + "/c3", body, 1, 4 * middle, 1, false);
+      Value shortcut = block == 0 ? ConvNorm(n, name + "/proj", x, 1, 4 * middle, stride, false) : x;
+      x = n.Relu(body + shortcut);
+    }
+  }
+  return n.Dense("fc", n.MeanOfImage(x), 1000);
+}
+
+Value AlexNet(Net& n, Value x) {
+  x = n.MaxPool(n.Relu(n.Conv("conv1", x, 11, 64, 4, 2)), 3, 2);
+  x = n.MaxPool(n.Relu(n.Conv("conv2", x, 5, 192)), 3, 2);
+  x = n.Relu(n.Conv("conv3", x, 3, 384));
+  x = n.Relu(n.Conv("conv4", x, 3, 256));
+  x = n.Flatten(n.MaxPool(n.Relu(n.Conv("conv5", x, 3, 256)), 3, 2));
+  x = n.Relu(n.Dense("fc6", x, 4096));
+  return n.Dense("fc8", n.Relu(n.Dense("fc7", x, 4096)), 1000);
+}
+
+Value LstmFeatures(Net& n, Value ids) {
+  return n.Reshape(n.Lstm("lstm", n.Embed("embed", ids, 10'000, 256), 256), {-1, 256});
+}
+Value LstmLanguageModel(Net& n, Value ids) { return n.Dense("out", LstmFeatures(n, ids), 10'000); }
+
+Value Transformer(Net& n, Value ids, int layers, int64_t width, int64_t heads, int64_t words) {
+  const int64_t steps = ids.shape().dim(1);
+  Value x = n.Embed("token", ids, words, width);
+  x = x + n.Declare("position/table", {steps, width});
+  for (int i = 0; i < layers; ++i) {
+    const std::string name = Cat("block", i);
+    Value attended = n.CausalAttention(n.Dense(name + "/qkv", n.LayerNorm(name + "/ln1", x), 3 * width), heads);
+    x = x + n.Dense(name + "/proj", attended, width);
+    Value expanded = n.Gelu(n.Dense(name + "/up", n.LayerNorm(name + "/ln2", x), 4 * width));
+    x = x + n.Dense(name + "/down", expanded, width);
+  }
+  return n.Dense("out", n.Reshape(n.LayerNorm("ln", x), {-1, width}), words, false);
+}
+Value SmallTransformer(Net& n, Value ids) { return Transformer(n, ids, 4, 128, 4, 1000); }
+Value GptLike(Net& n, Value ids) { return Transformer(n, ids, 12, 768, 12, 50'304); }
+
+Value Wide(Net& n, Value ids) {
+  Value rows = n.Reshape(n.Embed("embed", ids, 1'000'000, 32), {-1, 26 * 32});
+  return n.Reshape(n.Dense("dot", rows, 1), {-1});
+}
+
+using Kind = Optimizer::Kind;
+const std::vector<Model>& Models() {
+  static const auto* models = new std::vector<Model>{
+      {{"mnist_cnn_train", "train", "two convolutions and a dense layer, Adam, batch 64"},
+       &MnistCnn,
+       {64, 28, 28, 1},
+       10,
+       false,
+       64,
+       {Kind::kAdam, 1e-4f}},
+      {{"mlp_train", "train", "784-256-128-10, SGD, batch 100"},
+       &Mlp,
+       {100, 784},
+       10,
+       false,
+       100,
+       {Kind::kDescent, 0.01f}},
+      {{"resnet20_train", "train", "CIFAR ResNet-20, momentum, batch 32"},
+       &ResNet20,
+       {32, 32, 32, 3},
+       10,
+       false,
+       32,
+       {Kind::kMomentum, 0.01f}},
+      {{"lstm_lm_train", "train", "LSTM language model of 10,000 words, 20 steps, batch 20"},
+       &LstmLanguageModel,
+       {20, 20},
+       10'000,
+       true,
+       400,
+       {Kind::kDescent, 0.1f, 5}},
+      {{"lstm_sampled_train", "train", "the same with sampled softmax of 512 candidates"},
+       &LstmFeatures,
+       {20, 20},
+       10'000,
+       true,
+       400,
+       {Kind::kDescent, 0.1f, 5},
+       &MeanSampledSoftmax},
+      {{"transformer_train", "train", "causal decoder, 4 layers of width 128, sequence 128, batch 8, Adam"},
+       &SmallTransformer,
+       {8, 128},
+       1000,
+       true,
+       1024,
+       {Kind::kAdam, 1e-4f}},
+      {{"wide_train", "train", "26 lookups in a table of 1,000,000 rows, logistic loss, sparse SGD, batch 1024"},
+       &Wide,
+       {1024, 26},
+       1'000'000,
+       true,
+       1024,
+       {Kind::kDescent, 0.01f},
+       &MeanLogisticLoss},
+      {{"resnet50_infer_b1", "infer", "ResNet-50, batch 1"}, &ResNet50, {1, 224, 224, 3}, 1000},
+      {{"resnet50_infer_b8", "infer", "ResNet-50, batch 8"}, &ResNet50, {8, 224, 224, 3}, 1000},
+      {{"alexnet_infer_b16", "infer", "AlexNet, batch 16"}, &AlexNet, {16, 224, 224, 3}, 1000},
+      {{"mnist_cnn_infer_b1", "infer", "the network of mnist_cnn_train, batch 1"}, &MnistCnn, {1, 28, 28, 1}, 10},
+      {{"gpt_infer_b1", "infer", "12 layers of width 768, 50,304 words, 128 tokens"}, &GptLike, {1, 128}, 50'304, true},
+  };
+  return *models;
+}
+
+const Model* FindModel(std::string_view name) {
+  for (const Model& model : Models()) {
+    if (model.workload.name == name) return &model;
+  }
+  return nullptr;
+}
+
+Tensor UniformInts(const Shape& shape, int64_t limit, uint64_t seed) {
+  Tensor out = Tensor::Zeros(DType::kInt32, shape).value();
+  PhiloxNumbers bits{Philox(seed, 1, 0)};
+  for (int32_t& x : out.span<int32_t>()) x = static_cast<int32_t>(bits.Next() % static_cast<uint64_t>(limit));
+  return out;
+}
+
+std::vector<Tensor> MakeBatch(const Model& model, uint64_t seed) {
+  const Shape shape = Shape::Make(model.input).value();
+  std::vector<Tensor> batch;
+  batch.push_back(model.has_words ? UniformInts(shape, model.classes, seed) : NormalTensor(shape, 1, seed));
+  if (model.labels == 0) return batch;
+  const bool is_logistic = model.loss == &MeanLogisticLoss;
+  Tensor labels = UniformInts({model.labels}, is_logistic ? 2 : model.classes, seed + 1000);
+  if (is_logistic) {
+    Tensor floats = Tensor::Zeros(DType::kFloat, labels.shape()).value();
+    for (int64_t i = 0; i < labels.num_elements(); ++i) {
+      floats.data<float>()[i] = static_cast<float>(labels.data<int32_t>()[i]);
+    }
+    labels = floats;
+  }
+  batch.push_back(std::move(labels));
+  return batch;
+}
+
+Value Placeholder(Net& net, const Tensor& like) {
+  return net.emitter().Op("Placeholder", {}, {{"dtype", like.dtype()}, {"shape", like.shape()}});
+}
+
+// Gives the variables their first values.
+Status Initialise(Session& session, const Graph& graph, const InitialValues& initial) {
+  std::vector<Feed> feeds;
+  std::vector<std::string> targets;
+  for (const auto& [placeholder, assign, value] : initial) {
+    feeds.emplace_back(Cat(graph.node(placeholder)->name, ":0"), value);
+    targets.push_back(graph.node(assign)->name);
+  }
+  return targets.empty() ? OkStatus() : session.Run(feeds, {}, targets, nullptr);
+}
+
+}  // namespace
+
+std::span<const ModelWorkload> ModelWorkloads() {
+  static const auto* workloads = [] {
+    auto* out = new std::vector<ModelWorkload>;
+    for (const Model& model : Models()) out->push_back(model.workload);
+    return out;
+  }();
+  return *workloads;
+}
+
+const ModelWorkload* FindModelWorkload(std::string_view name) {
+  const Model* model = FindModel(name);
+  return model == nullptr ? nullptr : &model->workload;
+}
+
+StatusOr<std::unique_ptr<ModelRunner>> ModelRunner::Make(std::shared_ptr<Environment> environment,
+                                                         const ModelWorkload& workload) {
+  const Model* model = FindModel(workload.name);
+  if (model == nullptr) return NotFound("no model named '", workload.name, "'");
+  auto runner = std::make_unique<ModelRunner>();
+  for (uint64_t i = 0; i < 4; ++i) runner->batches_.push_back(MakeBatch(*model, i + 1));
+  const std::vector<Tensor>& batch = runner->batches_[0];
+
+  Graph graph(environment->ops);
+  GraphShapes shapes(graph);
+  GraphEmitter emitter(graph, shapes);
+  const bool is_training = model->labels > 0;
+  Net net(emitter, is_training);
+  std::vector<Endpoint> feeds;
+  Value x = Placeholder(net, batch[0]);
+  feeds.push_back(emitter.ToEndpoint(x));
+  Value out = model->forward(net, x);
+  std::vector<NodeId> effects;
+  InitialValues initial;
+  if (is_training) {
+    Value labels = Placeholder(net, batch[1]);
+    feeds.push_back(emitter.ToEndpoint(labels));
+    out = model->loss(net, out, labels);
+    WEIR_RETURN_IF_ERROR(emitter.status());
+    WEIR_ASSIGN_OR_RETURN(effects, AddTraining(net, out, model->optimizer));
+    WEIR_ASSIGN_OR_RETURN(initial, AddInitialisers(net));
+  }
+  WEIR_RETURN_IF_ERROR(emitter.status());
+
+  Session::CallableSpec spec;
+  for (Endpoint feed : feeds) spec.feeds.push_back(Cat(graph.node(feed.node)->name, ":0"));
+  const Endpoint fetch = emitter.ToEndpoint(out);
+  spec.fetches.push_back(Cat(graph.node(fetch.node)->name, ":", fetch.index));
+  for (NodeId id : effects) spec.targets.push_back(graph.node(id)->name);
+  SessionOptions options;
+  options.isolate_state = true;  // two models of one process have variables of the same names
+  WEIR_ASSIGN_OR_RETURN(runner->session_, Session::Create(std::move(environment), options));
+  WEIR_RETURN_IF_ERROR(runner->session_->Extend(graph));
+  WEIR_RETURN_IF_ERROR(Initialise(*runner->session_, graph, initial));
+  WEIR_ASSIGN_OR_RETURN(runner->callable_, runner->session_->MakeCallable(spec));
+  return runner;
+}
+
+StatusOr<double> ModelRunner::Run() {
+  WEIR_RETURN_IF_ERROR(session_->RunCallable(callable_, batches_[next_], &outputs_));
+  next_ = (next_ + 1) % batches_.size();
+  double sum = 0;
+  if (outputs_[0].num_elements() == 1) return outputs_[0].data<float>()[0];
+  for (float x : outputs_[0].span<float>()) sum += x;
+  return sum;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,218 @@
+#include "weir/cli/bench_net.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "weir/base/philox.h"
+
+namespace weir::bench {
+namespace {
+
+using emit::operator+;
+using emit::operator-;
+using emit::operator*;
+
+Tensor Filled(const Shape& shape, float value) {
+  Tensor out = Tensor::Zeros(DType::kFloat, shape).value();
+  for (float& x : out.span<float>()) x = value;
+  return out;
+}
+
+Tensor InitialValue(std::string_view name, const Shape& shape, uint64_t seed) {
+  const std::string_view kind = name.substr(name.rfind('/') + 1);
+  if (kind == "table") return NormalTensor(shape, 0.02f, seed);
+  if (kind == "w" || kind == "wx" || kind == "wh") {
+    const double fan_in = static_cast<double>(shape.num_elements() / shape.dim(shape.rank() - 1));
+    return NormalTensor(shape, static_cast<float>(std::sqrt(2 / fan_in)), seed);
+  }
+  return Filled(shape, kind == "scale" || kind == "var" ? 1.0f : 0.0f);
+}
+
+int64_t LastDim(Value x) { return x.shape().dim(x.rank() - 1); }
+
+}  // namespace
+
+Tensor NormalTensor(const Shape& shape, float deviation, uint64_t seed) {
+  Tensor out = Tensor::Zeros(DType::kFloat, shape).value();
+  PhiloxNumbers bits{Philox(seed, 0, 0)};
+  std::span<float> to = out.span<float>();
+  for (size_t i = 0; i < to.size(); i += 2) {  // Box and Muller
+    const float u = (static_cast<float>(bits.Next() >> 8) + 1) * 0x1p-24f;
+    const float radius = deviation * std::sqrt(-2 * std::log(u));
+    const float angle = 2 * std::numbers::pi_v<float> * static_cast<float>(bits.Next() >> 8) * 0x1p-24f;
+    to[i] = radius * std::cos(angle);
+    if (i + 1 < to.size()) to[i + 1] = radius * std::sin(angle);
+  }
+  return out;
+}
+
+AttrList IntList(std::vector<int64_t> values) {
+  AttrList list;
+  list.i = std::move(values);
+  return list;
+}
+
+Parameter& Net::Variable(const std::string& name, Tensor initial, bool is_trained) {
+  Parameter parameter{name, initial, {}, {}, is_trained};
+  parameter.handle =
+      emitter_.Op("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", initial.shape()}, {"shared_name", name}});
+  parameter.value = emitter_.Op("ReadVariableOp", {parameter.handle}, {{"dtype", DType::kFloat}});
+  parameters_.push_back(std::move(parameter));
+  return parameters_.back();
+}
+
+Value Net::Declare(const std::string& name, std::vector<int64_t> dims) {
+  Tensor initial = InitialValue(name, Shape::Make(dims).value(), parameters_.size() + 1);
+  const bool is_trained = !name.ends_with("/mean") && !name.ends_with("/var");
+  if (is_training_) return Variable(name, std::move(initial), is_trained).value;
+  parameters_.push_back({name, initial, {}, Constant(initial), is_trained});
+  return parameters_.back().value;
+}
+
+Value Net::Conv(const std::string& name, Value x, int64_t size, int64_t out, int64_t stride, int64_t pad,
+                bool has_bias) {
+  if (pad < 0) pad = size / 2;
+  Value w = Declare(name + "/w", {size, size, LastDim(x), out});
+  const AttrList strides = IntList({1, stride, stride, 1});
+  Value y = stride == 1 ? emitter_.Op("Conv2D", {x, w}, {{"strides", strides}, {"padding", "SAME"}})
+                        : emitter_.Op("Conv2D", {x, w},
+                                      {{"strides", strides},
+                                       {"padding", "EXPLICIT"},
+                                       {"explicit_paddings", IntList({0, 0, pad, pad, pad, pad, 0, 0})}});
+  return has_bias ? emitter_.Op("BiasAdd", {y, Declare(name + "/b", {out})}) : y;
+}
+
+Value Net::Dense(const std::string& name, Value x, int64_t out, bool has_bias) {
+  const PartialShape shape = x.shape();
+  const int64_t in = LastDim(x);
+  Value y = emit::MatMul(x.rank() > 2 ? Reshape(x, {-1, in}) : x, Declare(name + "/w", {in, out}));
+  if (has_bias) y = emitter_.Op("BiasAdd", {y, Declare(name + "/b", {out})});
+  if (shape.rank() <= 2) return y;
+  std::vector<int64_t> dims;
+  for (int i = 0; i + 1 < shape.rank(); ++i) dims.push_back(shape.dim(i));
+  dims.push_back(out);
+  return Reshape(y, std::move(dims));
+}
+
+Value Net::BatchNorm(const std::string& name, Value x) {
+  const int64_t channels = LastDim(x);
+  Value scale = Declare(name + "/scale", {channels}), offset = Declare(name + "/offset", {channels});
+  Value mean = Declare(name + "/mean", {channels});
+  const size_t mean_at = parameters_.size() - 1;
+  Value variance = Declare(name + "/var", {channels});
+  if (!is_training_) {
+    return emitter_.Op("FusedBatchNormV3", {x, scale, offset, mean, variance},
+                       {{"epsilon", 1e-5f}, {"is_training", false}});
+  }
+  Value none = Constant(Tensor::Zeros(DType::kFloat, {0}).value());
+  Values out =
+      emitter_.Outputs("FusedBatchNormV3", {x, scale, offset, none, none}, {{"epsilon", 1e-5f}, {"is_training", true}});
+  for (size_t i = 0; i < 2; ++i) {
+    const Parameter& old = parameters_[mean_at + i];
+    Value step = (old.value - out[1 + i]) * Constant(Tensor::Scalar(0.01f));
+    auto update =
+        emitter_.AddNode("AssignSubVariableOp", {emitter_.ToEndpoint(old.handle), emitter_.ToEndpoint(step)}, [] {
+          AttrMap attrs;
+          attrs.Set("dtype", DType::kFloat);
+          return attrs;
+        }());
+    if (!update.ok()) {
+      emitter_.Fail(update.status());
+    } else {
+      updates_.push_back((*update)->id);
+    }
+  }
+  return out[0];
+}
+
+Value Net::LayerNorm(const std::string& name, Value x) {
+  const int64_t width = LastDim(x);
+  Value scale = Declare(name + "/scale", {width}), offset = Declare(name + "/offset", {width});
+  Value last = Ints({-1});
+  Value mean = emit::Mean(x, last, true);
+  Value variance = emit::Mean(emit::Binary("SquaredDifference", x, mean), last, true);
+  Value inverse = emit::Unary("Rsqrt", variance + Constant(Tensor::Scalar(1e-5f)));
+  return (x - mean) * (inverse * scale) + offset;
+}
+
+Value Net::Embed(const std::string& name, Value ids, int64_t rows, int64_t width) {
+  if (!is_training_) return emit::Gather(Declare(name + "/table", {rows, width}), ids);
+  Declare(name + "/table", {rows, width});
+  return emitter_.Op("ResourceGather", {parameters_.back().handle, ids}, {{"dtype", DType::kFloat}});
+}
+
+Value Net::Lstm(const std::string& name, Value x, int64_t units) {
+  const int64_t batch = x.shape().dim(0), steps = x.shape().dim(1), in = x.shape().dim(2);
+  Value wx = Declare(name + "/wx", {in, 4 * units}), wh = Declare(name + "/wh", {units, 4 * units});
+  Value bias = Declare(name + "/b", {4 * units});
+  Value w = emit::Concat({wx, wh}, 0);
+  Value h = Constant(Filled({batch, units}, 0)), c = h;
+  Values inputs = emitter_.Outputs("Unpack", {x}, {{"num", steps}, {"axis", 1}});
+  std::vector<Value> outputs;
+  auto sigmoid = [](Value v) { return emit::Unary("Sigmoid", v); };
+  auto tanh = [](Value v) { return emit::Unary("Tanh", v); };
+  for (Value xt : inputs) {
+    Value gates = emitter_.Op("BiasAdd", {emit::MatMul(emit::Concat({xt, h}, 1), w), bias});
+    Values g = emitter_.Outputs("Split", {Constant(Tensor::Scalar<int32_t>(1)), gates}, {{"num_split", 4}});
+    c = sigmoid(g[1]) * c + sigmoid(g[0]) * tanh(g[2]);
+    h = sigmoid(g[3]) * tanh(c);
+    outputs.push_back(h);
+  }
+  return emit::Pack(outputs, 1);
+}
+
+Value Net::CausalAttention(Value x, int64_t heads) {
+  const int64_t batch = x.shape().dim(0), steps = x.shape().dim(1), width = x.shape().dim(2) / 3;
+  Value split = emit::Transpose(Reshape(x, {batch, steps, 3, heads, width / heads}), {2, 0, 3, 1, 4});
+  Values qkv = emitter_.Outputs("Unpack", {split}, {{"num", 3}, {"axis", 0}});
+  Tensor mask = Filled({steps, steps}, 0);
+  for (int64_t i = 0; i < steps; ++i) {
+    for (int64_t j = i + 1; j < steps; ++j) mask.data<float>()[i * steps + j] = -1e9f;
+  }
+  const float factor = 1 / std::sqrt(static_cast<float>(width / heads));
+  Value scores = emit::BatchMatMul(qkv[0], qkv[1], false, true) * Constant(Tensor::Scalar(factor)) + Constant(mask);
+  Value mixed = emit::BatchMatMul(emit::Unary("Softmax", scores), qkv[2]);
+  return Reshape(emit::Transpose(mixed, {0, 2, 1, 3}), {batch, steps, width});
+}
+
+Value Net::MaxPool(Value x, int64_t size, int64_t stride, int64_t pad) {
+  if (pad > 0) {  // after a ReLU zero is as good as nothing
+    const int32_t rows[] = {0,
+                            0,
+                            static_cast<int32_t>(pad),
+                            static_cast<int32_t>(pad),
+                            static_cast<int32_t>(pad),
+                            static_cast<int32_t>(pad),
+                            0,
+                            0};
+    x = emitter_.Op("Pad", {x, Constant(Tensor::FromSpan<int32_t>(rows, {4, 2}))});
+  }
+  return emitter_.Op(
+      "MaxPool", {x},
+      {{"ksize", IntList({1, size, size, 1})}, {"strides", IntList({1, stride, stride, 1})}, {"padding", "VALID"}});
+}
+
+// By the hyperbolic tangent.
+Value Net::Gelu(Value x) {
+  auto scalar = [this](float v) { return Constant(Tensor::Scalar(v)); };
+  Value cube = emit::Binary("Pow", x, scalar(3));
+  Value inner = scalar(std::sqrt(2 / std::numbers::pi_v<float>)) * (x + scalar(0.044715f) * cube);
+  return scalar(0.5f) * x * (scalar(1) + emit::Unary("Tanh", inner));
+}
+
+// Half of the elements become zero, the others twice as large.
+Value Net::Dropout(Value x) {
+  if (!is_training_) return x;
+  Value random = emitter_.Op("RandomUniform", {emit::Shape(x)}, {{"dtype", DType::kFloat}, {"seed", 7}});
+  Value kept = emit::Binary("GreaterEqual", random, Constant(Tensor::Scalar(0.5f)));
+  Value twice = x * Constant(Tensor::Scalar(2.0f));
+  return emit::Select(kept, twice, Constant(Tensor::Scalar(0.0f)));
+}
+
+Value Net::Flatten(Value x) {
+  int64_t size = 1;
+  for (int i = 1; i < x.rank(); ++i) size *= x.shape().dim(i);
+  return Reshape(x, {-1, size});
+}
+
+}  // namespace weir::bench
