@@ -27,8 +27,12 @@ constexpr std::array<const char*, 10> kPaths = {
 // One call: gRPC's reactor and the Master's view of it in one object, which deletes itself when gRPC is done with it.
 class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
  public:
-  GrpcCall(CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response)
-      : request_(*request), request_bytes_(request_.Length()), reader_(&request_), response_(response) {
+  GrpcCall(MasterService* service, CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response)
+      : service_(service),
+        request_(*request),
+        request_bytes_(request_.Length()),
+        reader_(&request_),
+        response_(response) {
     // gRPC's copy of the request holds the same slices; dropping it lets them go as soon as they are read.
     const_cast<ByteBuffer*>(request)->Clear();
     gpr_timespec left = gpr_time_sub(gpr_convert_clock_type(context->raw_deadline(), GPR_CLOCK_MONOTONIC),
@@ -50,9 +54,14 @@ class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
     cancellation.StartCancel(absl::Now() >= deadline ? DeadlineExceeded("Deadline Exceeded")
                                                      : Cancelled("The client dropped the call"));
   }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    MasterService* service = service_;
+    delete this;
+    service->EndCall();
+  }
 
  private:
+  MasterService* const service_;
   ByteBuffer request_;
   size_t request_bytes_;
   grpc::ProtoBufferReader reader_;
@@ -64,14 +73,31 @@ class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
 MasterService::MasterService(Master* master) {
   for (size_t i = 0; i < kPaths.size(); ++i) {
     AddMethod(new RpcServiceMethod(kPaths[i], RpcMethod::NORMAL_RPC, nullptr));
-    auto start = [master, method = static_cast<MasterMethod>(i)](CallbackServerContext* context,
-                                                                 const ByteBuffer* request, ByteBuffer* response) {
-      auto* call = new GrpcCall(context, request, response);
+    auto start = [this, master, method = static_cast<MasterMethod>(i)](
+                     CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
+      BeginCall();
+      auto* call = new GrpcCall(this, context, request, response);
       master->Serve(method, call);
       return call;
     };
     MarkMethodRawCallback(static_cast<int>(i), new CallbackUnaryHandler<ByteBuffer, ByteBuffer>(start));
   }
+}
+
+bool MasterService::AwaitIdle(absl::Time deadline) {
+  absl::MutexLock lock(&mu_);
+  auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return num_calls_ == 0; };
+  return mu_.AwaitWithDeadline(absl::Condition(&idle), deadline);
+}
+
+void MasterService::BeginCall() {
+  absl::MutexLock lock(&mu_);
+  ++num_calls_;
+}
+
+void MasterService::EndCall() {
+  absl::MutexLock lock(&mu_);
+  --num_calls_;
 }
 
 }  // namespace weir

@@ -5,6 +5,8 @@
 
 #include <grpcpp/impl/codegen/service_type.h>
 
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "weir/distributed/master.h"
 
 namespace weir {
@@ -13,6 +15,16 @@ class MasterService final : public grpc::Service {
  public:
   // REQUIRES: `master` outlives every call.
   explicit MasterService(Master* master);
+  // Waits until no call is on its way; false if some still is at the deadline.
+  bool AwaitIdle(absl::Time deadline);
+
+  // For the calls themselves.
+  void BeginCall();
+  void EndCall();
+
+ private:
+  absl::Mutex mu_;
+  int num_calls_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace weir

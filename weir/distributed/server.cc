@@ -57,6 +57,9 @@ MasterOptions ToMasterOptions(const ServerOptions& options) {
 
 }  // namespace
 
+// For answers on their way to the network.
+constexpr absl::Duration kHangUpTime = absl::Milliseconds(100);
+
 class Server::Impl {
  public:
   Impl(const ServerOptions& options, std::shared_ptr<Environment> environment)
@@ -90,9 +93,10 @@ class Server::Impl {
       absl::MutexLock lock(&mu_);
       if (std::exchange(stopping_, true)) return;
     }
-    // Steps that end now are still answered: gRPC waits for its calls until the deadline, then cancels them.
+    // Steps that end now are still answered. gRPC itself would wait for idle clients to hang up, too.
     master_.CloseAllSessions();
-    if (grpc_ != nullptr) grpc_->Shutdown(absl::ToChronoTime(absl::Now() + grace));
+    service_.AwaitIdle(absl::Now() + grace);
+    if (grpc_ != nullptr) grpc_->Shutdown(absl::ToChronoTime(absl::Now() + kHangUpTime));
     master_.CloseAllSessions();  // those that were being made meanwhile
     absl::MutexLock lock(&mu_);
     stopped_ = true;
