@@ -38,7 +38,9 @@ StepOptions ToStepOptions(const RunOptions& proto) {
 }
 
 // Reports cost time, so only steps that ask for one make it.
-bool WantsReport(const StepOptions& options) { return options.trace != TraceLevel::kNone || options.partition_graphs; }
+bool WantsReport(const StepOptions& options, const Session& session) {
+  return options.trace != TraceLevel::kNone || options.partition_graphs || session.options().build_cost_model > 0;
+}
 
 // What happened inside a step is told as a worker's error, as TensorFlow's master does; what is wrong with the request
 // is not.
@@ -81,7 +83,7 @@ Status Master::PrepareStep(Step& step) {
   step.options = ToStepOptions(*request.options);
   step.options.timeout = std::min(step.options.timeout, step.call->deadline - absl::Now());
   step.options.cancellation = &step.call->cancellation;
-  step.traced = WantsReport(step.options);
+  step.traced = WantsReport(step.options, step.session->session());
   return OkStatus();
 }
 
@@ -170,7 +172,7 @@ void Master::MakeCallable(IncomingCall* call) {
     }
     spec.options = ToStepOptions(request.options().run_options());
     StatusOr<Session::Callable> made = session->session().MakeCallable(spec);
-    if (made.ok()) session->AddCallable(*made, WantsReport(spec.options));
+    if (made.ok()) session->AddCallable(*made, WantsReport(spec.options, session->session()));
     session->EndCall();
     if (!made.ok()) return made.status();
     response.set_handle(*made);

@@ -184,4 +184,6 @@ void ResetContainers(Environment& environment, std::span<const std::string> cont
   }
 }
 
+const SessionOptions& Session::options() const { return impl_->options(); }
+
 }  // namespace weir

@@ -55,6 +55,10 @@ struct SessionOptions {
   bool deterministic = false;
   absl::Duration operation_timeout = absl::InfiniteDuration();  // default for every step
   RewriteOptions rewrites;
+  // Every so many steps of a signature, after the first `build_cost_model_after`, the report holds a cost graph; 0:
+  // never.
+  int64_t build_cost_model = 0;
+  int64_t build_cost_model_after = 0;
   // Sizes beyond which a graph is refused with RESOURCE_EXHAUSTED.
   int64_t max_graph_nodes = 50'000'000;
 
@@ -128,6 +132,7 @@ class Session {
   void PartialRunAsync(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
                        std::span<const std::string> fetches, RunDone done);
 
+  const SessionOptions& options() const;
   // Ends running steps with CANCELLED; every later call fails with it too. Waits for the steps to end.
   Status Close();
   // As Close, without waiting.

@@ -6,6 +6,7 @@
 #include "weir/passes/optimizer.h"
 #include "weir/passes/partition.h"
 #include "weir/passes/place.h"
+#include "weir/runtime/cost_graph.h"
 #include "weir/runtime/memory_types.h"
 #include "weir/runtime/session_impl.h"
 
@@ -224,6 +225,15 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph,
       if (bytes.ok()) out.push_back(*std::move(bytes));
     }
     return out;
+  };
+  compiled->export_costs = [this, signature, connections](const std::vector<DeviceStats>& stats) -> std::string {
+    StatusOr<Graph> again = PrepareGraph(signature, connections);
+    if (!again.ok()) return "";
+    auto parts = PartitionOverDevices(*std::move(again));
+    if (!parts.ok()) return "";
+    std::vector<const Graph*> graphs;
+    for (const DeviceGraph& partition : *parts) graphs.push_back(&partition.graph);
+    return BuildCostGraph(graphs, stats);
   };
   return compiled;
 }

@@ -57,6 +57,8 @@ SessionOptions SessionOptions::FromConfig(const ConfigProto& config) {
     out.operation_timeout = absl::Milliseconds(config.operation_timeout_in_ms());
   }
   out.rewrites = ToRewrites(config.graph_options());
+  out.build_cost_model = config.graph_options().build_cost_model();
+  out.build_cost_model_after = config.graph_options().build_cost_model_after();
   return out;
 }
 

@@ -234,6 +234,10 @@ Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* r
 
 void Session::Impl::StartStep(const std::shared_ptr<CompiledStep>& compiled, Step::Config config, bool detach,
                               Step::Done done) {
+  if (options_.build_cost_model > 0 && config.report != nullptr) {
+    const int64_t measured = compiled->num_steps.fetch_add(1) - options_.build_cost_model_after;
+    config.report_costs = measured >= 0 && (measured + 1) % options_.build_cost_model == 0;
+  }
   if (!detach) return Step::Start(compiled->Acquire(), std::move(config), std::move(done));
   if (compiled->last_start_ns.load(std::memory_order_relaxed) < kShortStepNs) {
     return StartTimed(compiled, std::move(config), std::move(done));

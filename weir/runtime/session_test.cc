@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "weir/graph/graph.h"
+#include "weir/proto/step_stats.pb.h"
 #include "weir/runtime/session_testing.h"
 
 namespace weir {
@@ -323,6 +324,36 @@ TEST_F(SessionTest, ATracedStepReportsItsNodes) {
   EXPECT_THAT(report.devices[0].nodes, testing::Contains(testing::Field(&NodeStats::node, "y")));
   EXPECT_EQ(report.partition_graphs.size(), 1u);
   EXPECT_THAT(report.ToChromeTrace(), HasSubstr("\"AddV2\""));
+}
+
+TEST_F(SessionTest, TheCostGraphComesEverySoManySteps) {
+  Plus("sum", Placeholder("x"), Placeholder("y"));
+  SessionOptions session_options;
+  session_options.build_cost_model = 2;
+  session_options.build_cost_model_after = 1;
+  std::unique_ptr<Session> session = Session::Create(environment_, session_options).value();
+  ASSERT_EQ(session->Extend(graph_), OkStatus());
+  const std::vector<Feed> feeds = {{"x:0", Tensor::Scalar(1.0f)}, {"y:0", Tensor::Scalar(2.0f)}};
+  const std::vector<std::string> fetches = {"sum:0"};
+  for (int step = 0; step < 5; ++step) {
+    StepReport report;
+    std::vector<Tensor> out;
+    ASSERT_EQ(session->Run({}, feeds, fetches, {}, &out, &report), OkStatus());
+    EXPECT_TRUE(report.devices.empty());
+    CostGraphDef costs;
+    ASSERT_TRUE(costs.ParseFromString(report.cost_graph));
+    if (step != 2 && step != 4) {
+      EXPECT_EQ(costs.node_size(), 0) << step;
+      continue;
+    }
+    ASSERT_EQ(costs.node_size(), 2 + 4) << costs.DebugString();  // two arguments, the sum, a result
+    auto sum = std::find_if(costs.node().begin(), costs.node().end(), [](auto& node) { return node.name() == "sum"; });
+    ASSERT_NE(sum, costs.node().end());
+    EXPECT_EQ(sum->input_info_size(), 2);
+    EXPECT_EQ(costs.node(sum->input_info(0).preceding_node()).id(), sum->input_info(0).preceding_node());
+    EXPECT_EQ(sum->output_info(0).size(), 4);
+    EXPECT_EQ(sum->output_info(0).dtype(), DT_FLOAT);
+  }
 }
 
 TEST_F(SessionTest, ManyThreadsRunStepsAtOnce) {

@@ -80,7 +80,7 @@ void Step::Run() {
   config_.context.deadline = absl::InfiniteFuture();
   if (config_.timeout < absl::InfiniteDuration()) ExpireAt(absl::Now() + config_.timeout);
   if ((runs_.size() > 1 || accelerated_) && rendezvous_ == nullptr) rendezvous_ = std::make_unique<LocalRendezvous>();
-  if (config_.trace != TraceLevel::kNone) stats_ = std::make_unique<StepStatsCollector>();
+  if (config_.trace != TraceLevel::kNone || config_.report_costs) stats_ = std::make_unique<StepStatsCollector>();
 
   if (accelerated_) runner_ = config_.context.runner;
   PlanRun::Setup setup;
@@ -162,6 +162,10 @@ void Step::Finish() {
   step_resources_.ClearAll();
   if (config_.report != nullptr) {
     if (stats_ != nullptr) stats_->MoveTo(config_.report);
+    if (config_.report_costs) {
+      config_.report->cost_graph = compiled_->export_costs(config_.report->devices);
+      if (config_.trace == TraceLevel::kNone) config_.report->devices.clear();
+    }
     if (config_.report_partition_graphs) config_.report->partition_graphs = compiled_->export_partitions();
   }
   stats_ = nullptr;

@@ -31,6 +31,9 @@ struct CompiledStep {
   std::atomic<int64_t> last_start_ns{std::numeric_limits<int64_t>::max()};
   // The graphs that the plans were made of, serialized; made anew when asked for, since few ask.
   std::function<std::vector<std::string>()> export_partitions;
+  // The same graphs as a serialized CostGraphDef with the costs of a step.
+  std::function<std::string(const std::vector<DeviceStats>&)> export_costs;
+  std::atomic<int64_t> num_steps{0};  // so far; counted if costs are asked for
 
   ~CompiledStep();
   // A step's memory, used or new.
@@ -67,6 +70,7 @@ class Step {
     CancellationManager* cancellation = nullptr;
     TraceLevel trace = TraceLevel::kNone;
     bool report_partition_graphs = false;
+    bool report_costs = false;
     StepReport* report = nullptr;
     StepExchange* exchange = nullptr;
     bool parallel = true;

@@ -44,7 +44,7 @@ struct DeviceStats {
 struct StepReport {
   std::vector<DeviceStats> devices;
   std::vector<std::string> partition_graphs;  // serialized GraphDefs
-  std::string cost_graph;                     // serialized CostGraphDef; sessions do not fill it yet
+  std::string cost_graph;                     // serialized CostGraphDef; filled if SessionOptions asks for it
 
   void ToProto(RunMetadata* metadata) const;
   // The "Chrome trace" JSON that browsers and Perfetto show.
