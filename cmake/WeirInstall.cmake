@@ -47,7 +47,7 @@ foreach(kind static shared)
 endforeach()
 
 # Public headers. What is left out here may include protobuf and gRPC (scripts/check_layers).
-install(DIRECTORY weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
+install(DIRECTORY weir ${PROJECT_BINARY_DIR}/generated/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
         PATTERN "*.h"
         PATTERN "*_impl.h" EXCLUDE PATTERN "*_internal.h" EXCLUDE
         PATTERN "*_testing.h" EXCLUDE PATTERN "*_fixture.h" EXCLUDE PATTERN "testing.h" EXCLUDE

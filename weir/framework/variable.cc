@@ -4,19 +4,19 @@
 
 namespace weir {
 
-std::string Variable::DebugString() const {
+std::string VariableResource::DebugString() const {
   Tensor value = Read();
   return Cat(Name(dtype_), "/", value.has_value() ? value.shape().ToString() : std::string("<uninitialized>"));
 }
 
-int64_t Variable::MemoryUsed() const { return static_cast<int64_t>(Read().total_bytes()); }
+int64_t VariableResource::MemoryUsed() const { return static_cast<int64_t>(Read().total_bytes()); }
 
-Tensor Variable::Read() const {
+Tensor VariableResource::Read() const {
   absl::ReaderMutexLock lock(&mu);
   return tensor;
 }
 
-Status Variable::MakeWritable(Allocator* allocator) {
+Status VariableResource::MakeWritable(Allocator* allocator) {
   if (tensor.unique()) return OkStatus();
   WEIR_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(tensor.dtype(), tensor.shape(), allocator));
   CopyElements(tensor, 0, copy, 0, tensor.num_elements());

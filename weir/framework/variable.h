@@ -1,4 +1,4 @@
-// Variable: the resource behind VarHandleOp.
+// VariableResource: the resource behind VarHandleOp.
 //
 // Readers take snapshots: the tensor itself, shared. A writer changes it in place only while nobody else holds it, and
 // otherwise works on a copy, so a snapshot never changes.
@@ -13,11 +13,11 @@
 
 namespace weir {
 
-class Variable : public Resource {
+class VariableResource : public Resource {
  public:
   static constexpr std::string_view kTypeName = "N10tensorflow3VarE";
 
-  explicit Variable(DType dtype) : dtype_(dtype) {}
+  explicit VariableResource(DType dtype) : dtype_(dtype) {}
   std::string_view type_name() const override { return kTypeName; }
   std::string DebugString() const override;
   int64_t MemoryUsed() const override;

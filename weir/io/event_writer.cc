@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "weir/io/file_system.h"
 #include "weir/io/record_writer.h"
 #include "weir/proto/event.pb.h"
 #include "weir/tensor/tensor_proto.h"
@@ -77,9 +77,7 @@ const std::string& EventWriter::path() const { return state_->path; }
 
 StatusOr<std::unique_ptr<EventWriter>> EventWriter::Create(const std::string& folder, std::string_view suffix) {
   static std::atomic<int> number{0};
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return Unknown("cannot make folder ", folder, ": ", error.message());
+  WEIR_RETURN_IF_ERROR(MakeFolders(folder));
   auto state = std::make_unique<State>();
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%010lld", static_cast<long long>(absl::ToUnixSeconds(absl::Now())));

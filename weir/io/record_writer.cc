@@ -2,30 +2,23 @@
 
 #include <zlib.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
 #include "weir/io/coding.h"
 #include "weir/io/crc32c.h"
+#include "weir/io/file_system.h"
 
 namespace weir {
 
 struct RecordWriter::State {
   std::string path;
-  std::FILE* file = nullptr;
+  std::unique_ptr<WritableFile> file;  // null once closed
   bool compressed = false;
   z_stream zlib{};
 
   ~State() {
     if (compressed) deflateEnd(&zlib);
-    if (file != nullptr) std::fclose(file);
   }
 
-  Status Put(std::string_view bytes) {
-    if (std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size()) return OkStatus();
-    return Unknown("cannot write ", path, ": ", std::strerror(errno));
-  }
+  Status Put(std::string_view bytes) { return file->Append(bytes); }
 
   Status Deflate(std::string_view bytes, int flush) {
     char out[16384];
@@ -58,13 +51,7 @@ RecordWriter::~RecordWriter() { Close().IgnoreError(); }
 StatusOr<std::unique_ptr<RecordWriter>> RecordWriter::Create(const std::string& path, Compression compression) {
   auto state = std::make_unique<State>();
   state->path = path;
-  state->file = std::fopen(path.c_str(), "wb");
-  if (state->file == nullptr) {
-    const std::string reason = std::strerror(errno);
-    if (errno == ENOENT) return NotFound(path, "; ", reason);
-    if (errno == EACCES) return PermissionDenied(path, "; ", reason);
-    return Unknown("cannot open ", path, ": ", reason);
-  }
+  WEIR_ASSIGN_OR_RETURN(state->file, OpenForWriting(path));
   if (compression != Compression::kNone) {
     const int window = compression == Compression::kGzip ? MAX_WBITS + 16 : MAX_WBITS;
     if (deflateInit2(&state->zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, 9, Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -89,16 +76,14 @@ Status RecordWriter::Write(std::string_view record) {
 Status RecordWriter::Flush() {
   if (state_->file == nullptr) return OkStatus();
   if (state_->compressed) WEIR_RETURN_IF_ERROR(state_->Deflate({}, Z_SYNC_FLUSH));
-  if (std::fflush(state_->file) != 0) return Unknown("cannot write ", state_->path, ": ", std::strerror(errno));
-  return OkStatus();
+  return state_->file->Flush();
 }
 
 Status RecordWriter::Close() {
   if (state_->file == nullptr) return OkStatus();
   Status status = state_->compressed ? state_->Deflate({}, Z_FINISH) : OkStatus();
-  if (std::fclose(state_->file) != 0 && status.ok()) {
-    status = Unknown("cannot write ", state_->path, ": ", std::strerror(errno));
-  }
+  Status closed = state_->file->Close();
+  if (status.ok()) status = closed;
   state_->file = nullptr;
   return status;
 }

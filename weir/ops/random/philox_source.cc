@@ -48,7 +48,7 @@ Status CheckAlgorithm(const Tensor& tensor) {
 }
 
 StatusOr<std::array<int64_t, 3>> AdvanceGenerator(KernelContext& ctx, int input, uint64_t blocks) {
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Variable> variable, LookUpResource<Variable>(ctx, input));
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariableResource> variable, LookUpResource<VariableResource>(ctx, input));
   absl::MutexLock lock(&variable->mu);
   Tensor& tensor = variable->tensor;
   if (!tensor.has_value()) {

@@ -81,14 +81,14 @@ TEST_F(RandomTest, StatelessMultinomialShuffleAndHalfNormal) {
 }
 
 TEST_F(RandomTest, GeneratorVariableMovesOn) {
-  auto variable = std::make_shared<Variable>(DType::kInt64);
+  auto variable = std::make_shared<VariableResource>(DType::kInt64);
   {
     absl::MutexLock lock(&variable->mu);
     variable->tensor = Tensor::Vector<int64_t>({-1, 3, 77});
   }
   ResourceKey key{"localhost", "generator", false};
   ASSERT_EQ(run.device().resources().Create(key.container, key.name, variable), OkStatus());
-  Tensor handle = HandleTensor(MakeResourceHandle(run.device(), key, Variable::kTypeName));
+  Tensor handle = HandleTensor(MakeResourceHandle(run.device(), key, VariableResource::kTypeName));
   KernelCall skip = run("RngReadAndSkip").Inputs({handle, Tensor::Scalar(1), Tensor::Scalar<uint64_t>(2)});
   ExpectTensorEqual(RunOne(skip), Tensor::Vector<int64_t>({-1, 3, 77}));
   ExpectTensorEqual(variable->Read(), Tensor::Vector<int64_t>({511, 4, 77}));

@@ -92,7 +92,7 @@ class AssignUpdateVariableKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor& value = ctx.input(1);
-    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Variable> variable, LookUpResource<Variable>(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariableResource> variable, LookUpResource<VariableResource>(ctx, 0));
     absl::MutexLock lock(&variable->mu);
     Tensor& tensor = variable->tensor;
     if (!tensor.has_value()) {

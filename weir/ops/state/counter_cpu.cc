@@ -72,7 +72,7 @@ class RngSkipKernel : public Kernel {
     if (algorithm != kPhilox && algorithm != kAutoSelect) {
       return InvalidArgument("Unsupported algorithm id: ", algorithm);
     }
-    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Variable> variable, LookUpResource<Variable>(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariableResource> variable, LookUpResource<VariableResource>(ctx, 0));
     absl::MutexLock lock(&variable->mu);
     Tensor& tensor = variable->tensor;
     if (!tensor.has_value()) {

@@ -27,7 +27,7 @@ Status UninitializedRef(const RefCell& cell) {
 
 Status UpdateVariable(KernelContext& ctx, DType dtype, absl::FunctionRef<Status(Tensor& tensor)> body) {
   if (ctx.is_ref_input(0)) return UpdateRef(ctx, dtype, body);
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Variable> variable, LookUpResource<Variable>(ctx, 0));
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariableResource> variable, LookUpResource<VariableResource>(ctx, 0));
   absl::MutexLock lock(&variable->mu);
   if (!variable->tensor.has_value()) {
     const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();

@@ -14,7 +14,7 @@ Status CouldNotFind(const ResourceHandle& handle, const Status& cause) {
 
 StatusOr<Tensor> ReadVariable(KernelContext& ctx, int i, DType dtype) {
   WEIR_ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleInput(ctx, i));
-  auto variable = LookUpResource<Variable>(ctx, i);
+  auto variable = LookUpResource<VariableResource>(ctx, i);
   if (!variable.ok()) return CouldNotFind(*handle, variable.status());
   Tensor value = (*variable)->Read();
   if (!value.has_value()) return UninitializedVariable(handle->container, handle->name);
@@ -49,7 +49,7 @@ class AssignVariableKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     DType dtype = ctx.input(1).dtype();
-    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Variable> variable, FindOrMake(ctx, dtype));
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariableResource> variable, FindOrMake(ctx, dtype));
     Tensor old;  // freed after the lock
     absl::MutexLock lock(&variable->mu);
     if (variable->dtype() != dtype) {
@@ -66,19 +66,19 @@ class AssignVariableKernel : public Kernel {
   bool is_expensive() const override { return false; }
 
  private:
-  static StatusOr<std::shared_ptr<Variable>> FindOrMake(KernelContext& ctx, DType dtype) {
+  static StatusOr<std::shared_ptr<VariableResource>> FindOrMake(KernelContext& ctx, DType dtype) {
     WEIR_ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleInput(ctx, 0));
-    if (handle->resource != nullptr) return LookUpResource<Variable>(ctx, 0);
-    if (handle->type_name != Variable::kTypeName) {
+    if (handle->resource != nullptr) return LookUpResource<VariableResource>(ctx, 0);
+    if (handle->type_name != VariableResource::kTypeName) {
       return InvalidArgument(
           "Trying to access a handle's resource using the wrong type. The handle points to a resource "
           "(name '",
           handle->name, "') of type '", handle->type_name, "' but you are trying to access the resource as type '",
-          Variable::kTypeName, "'");
+          VariableResource::kTypeName, "'");
     }
-    return ctx.resources().LookUpOrCreate<Variable>(
+    return ctx.resources().LookUpOrCreate<VariableResource>(
         handle->container, handle->name,
-        [&]() -> StatusOr<std::shared_ptr<Variable>> { return std::make_shared<Variable>(dtype); });
+        [&]() -> StatusOr<std::shared_ptr<VariableResource>> { return std::make_shared<VariableResource>(dtype); });
   }
 
   bool validate_shape_ = false;

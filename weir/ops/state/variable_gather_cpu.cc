@@ -8,7 +8,7 @@ namespace weir {
 namespace {
 
 StatusOr<Tensor> Snapshot(KernelContext& ctx, DType dtype) {
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Variable> variable, LookUpResource<Variable>(ctx, 0));
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariableResource> variable, LookUpResource<VariableResource>(ctx, 0));
   Tensor value = variable->Read();
   if (!value.has_value()) {
     const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kAnonymousName = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
 
 ResourceHandle VariableHandle(const Device& device, const ResourceKey& key, DType dtype, const PartialShape& shape) {
-  ResourceHandle handle = MakeResourceHandle(device, key, Variable::kTypeName);
+  ResourceHandle handle = MakeResourceHandle(device, key, VariableResource::kTypeName);
   handle.dtypes_and_shapes.push_back({dtype, shape});
   return handle;
 }
@@ -35,7 +35,7 @@ class VarHandleKernel : public Kernel {
     }
     ResourceHandle handle = prototype_;
     handle.name = Cat("_AnonymousVar", ResourceManager::NextUniqueId());
-    handle.resource = std::make_shared<Variable>(dtype_);
+    handle.resource = std::make_shared<VariableResource>(dtype_);
     ctx.set_output(0, HandleTensor(std::move(handle)));
     return OkStatus();
   }
@@ -81,7 +81,7 @@ class VarHandlesKernel : public Kernel {
 class VarIsInitializedKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    auto variable = LookUpResource<Variable>(ctx, 0);
+    auto variable = LookUpResource<VariableResource>(ctx, 0);
     ctx.set_output(0, Tensor::Scalar(variable.ok() && (*variable)->Read().has_value()));
     return OkStatus();
   }
@@ -91,7 +91,7 @@ class VarIsInitializedKernel : public Kernel {
 class VariableShapeKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Variable> variable, LookUpResource<Variable>(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariableResource> variable, LookUpResource<VariableResource>(ctx, 0));
     Tensor value = variable->Read();
     if (!value.has_value()) {
       const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();
@@ -134,7 +134,7 @@ class DestroyResourceKernel : public Kernel {
 // Reads never copy here, so there is nothing to turn off.
 class DisableCopyOnReadKernel : public Kernel {
  public:
-  Status Compute(KernelContext& ctx) override { return LookUpResource<Variable>(ctx, 0).status(); }
+  Status Compute(KernelContext& ctx) override { return LookUpResource<VariableResource>(ctx, 0).status(); }
   bool is_expensive() const override { return false; }
 };
 

@@ -22,7 +22,7 @@ class LockedStates {
         states->locks_.push_back(&ctx.ref_input(i).mu);
         continue;
       }
-      auto variable = LookUpResource<Variable>(ctx, i);
+      auto variable = LookUpResource<VariableResource>(ctx, i);
       if (absl::IsNotFound(variable.status())) return Uninitialized(ctx, i);
       if (!variable.ok()) return variable.status();
       states->locks_.push_back(&(*variable)->mu);
@@ -68,7 +68,7 @@ class LockedStates {
     for (absl::Mutex* mu : locks_) mu->Unlock();
   }
 
-  std::vector<std::shared_ptr<Variable>> variables_;
+  std::vector<std::shared_ptr<VariableResource>> variables_;
   std::vector<absl::Mutex*> locks_;
   bool is_locked_ = false;
 };

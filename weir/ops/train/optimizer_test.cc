@@ -51,17 +51,17 @@ double ScalarValue(const Golden& golden, std::string_view name) {
 class OptimizerTest : public testing::Test {
  protected:
   Tensor MakeVariable(std::string_view name, Tensor value) {
-    auto variable = std::make_shared<Variable>(value.dtype());
+    auto variable = std::make_shared<VariableResource>(value.dtype());
     {
       absl::MutexLock lock(&variable->mu);
       variable->tensor = std::move(value);
     }
     ResourceKey key{"localhost", std::string(name), false};
     EXPECT_EQ(run.device().resources().Create(key.container, key.name, variable), OkStatus());
-    return HandleTensor(MakeResourceHandle(run.device(), key, Variable::kTypeName));
+    return HandleTensor(MakeResourceHandle(run.device(), key, VariableResource::kTypeName));
   }
   Tensor Read(std::string_view name) {
-    return run.device().resources().LookUp<Variable>("localhost", name).value()->Read();
+    return run.device().resources().LookUp<VariableResource>("localhost", name).value()->Read();
   }
   RefPtr<RefCell> MakeCell(std::string_view name, Tensor value) {
     RefPtr<RefCell> cell = MakeRef<RefCell>();
@@ -250,7 +250,8 @@ TEST_F(OptimizerTest, RegularizersMustNotBeNegative) {
 TEST_F(OptimizerTest, UninitializedVariables) {
   constexpr auto kCode = absl::StatusCode::kFailedPrecondition;
   Tensor var = MakeVariable("var", TensorOf<float>({2}, {1, 2}));
-  Tensor missing = HandleTensor(MakeResourceHandle(run.device(), {"localhost", "missing", false}, Variable::kTypeName));
+  Tensor missing =
+      HandleTensor(MakeResourceHandle(run.device(), {"localhost", "missing", false}, VariableResource::kTypeName));
   ExpectError(Momentum(var, missing, Tensor::Scalar(0.1f), TensorOf<float>({2}, {1, 1})), kCode,
               "Attempting to use uninitialized variables: missing");
   std::vector<Slot> outputs;

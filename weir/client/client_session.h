@@ -1,0 +1,58 @@
+// ClientSession: a session over the graph of a Scope, spoken to with Outputs and Operations instead of names. The graph
+// may go on growing: every call first brings the session up to date.
+//
+//   WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Create(root));
+//   WEIR_RETURN_IF_ERROR(session->Run({InitializeVariables(root)}));
+//   WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> out, session->Run({{x, value}}, {y, loss}));
+#ifndef WEIR_CLIENT_CLIENT_SESSION_H_
+#define WEIR_CLIENT_CLIENT_SESSION_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/client/scope.h"
+#include "weir/runtime/session.h"
+
+namespace weir {
+
+class ClientSession {
+ public:
+  using Feeds = std::vector<std::pair<Output, Tensor>>;
+
+  // Variables belong to this session alone unless `options.isolate_state` is false.
+  static StatusOr<std::unique_ptr<ClientSession>> Create(const Scope& scope);
+  static StatusOr<std::unique_ptr<ClientSession>> Create(const Scope& scope, SessionOptions options);
+
+  // One step. Many threads may run steps at once while nobody builds the graph.
+  StatusOr<std::vector<Tensor>> Run(const Feeds& feeds, const std::vector<Output>& fetches,
+                                    const std::vector<Operation>& targets = {});
+  StatusOr<std::vector<Tensor>> Run(const std::vector<Output>& fetches) { return Run({}, fetches); }
+  Status RunTargets(const std::vector<Operation>& targets, const Feeds& feeds = {});
+  // The value of one tensor.
+  StatusOr<Tensor> Evaluate(const Output& tensor, const Feeds& feeds = {});
+
+  // A step made ready: feeds are given by position. It costs least.
+  StatusOr<Session::Callable> Prepare(const std::vector<Output>& feeds, const std::vector<Output>& fetches,
+                                      const std::vector<Operation>& targets = {});
+  Status RunPrepared(Session::Callable step, std::span<const Tensor> feeds, std::vector<Tensor>* outputs) {
+    return session_->RunCallable(step, feeds, outputs);
+  }
+
+  // Gives the session the nodes that the graph has gained. The graph's error, if it has one.
+  Status Update();
+  Session& session() { return *session_; }
+  const Scope& scope() const { return scope_; }
+
+ private:
+  ClientSession(const Scope& scope, std::unique_ptr<Session> session) : scope_(scope), session_(std::move(session)) {}
+  Scope scope_;
+  std::unique_ptr<Session> session_;
+  NodeId next_node_ = 0;  // the first that the session does not have
+};
+
+}  // namespace weir
+
+#endif  // WEIR_CLIENT_CLIENT_SESSION_H_

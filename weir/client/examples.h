@@ -1,0 +1,48 @@
+// Sets of labelled examples in memory: read from the files that others publish, or drawn.
+#ifndef WEIR_CLIENT_EXAMPLES_H_
+#define WEIR_CLIENT_EXAMPLES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weir/tensor/tensor.h"
+
+namespace weir {
+
+struct ExampleSet {
+  Tensor inputs;  // float, the examples along the first dimension
+  Tensor labels;  // int64
+};
+struct TrainAndTest {
+  ExampleSet train;
+  ExampleSet test;
+};
+
+// Handwriting of a kind, for machines without data: the ten digits drawn with a pen of varying width, each example
+// moved, turned, slanted, bent and strewn with noise. [count, 28, 28, 1] in [0, 1]. The same numbers give the same
+// images everywhere.
+StatusOr<ExampleSet> DrawDigits(int64_t count, int64_t seed);
+
+// An IDX file (the format of MNIST), gzipped or not: a tensor of its type and shape. DATA_LOSS if it is cut short or
+// no such file.
+StatusOr<Tensor> ReadIdx(const std::string& path);
+// The four files of MNIST (or of a set in its shape) in a folder, gzipped or not. Images as by DrawDigits.
+StatusOr<TrainAndTest> LoadMnist(const std::string& folder);
+// The binary version of CIFAR-10: data_batch_1.bin to _5.bin and test_batch.bin. [count, 32, 32, 3] in [0, 1].
+StatusOr<TrainAndTest> LoadCifar10(const std::string& folder);
+
+struct CsvOptions {
+  char delimiter = ',';
+  bool header = true;
+};
+struct CsvTable {
+  std::vector<std::string> columns;  // names; "0", "1", ... without a header
+  Tensor values;                     // float [rows, columns]; an empty field is NaN
+};
+// A table of numbers. INVALID_ARGUMENT names the line and the field that is none.
+StatusOr<CsvTable> ReadCsv(const std::string& path, const CsvOptions& options = {});
+
+}  // namespace weir
+
+#endif  // WEIR_CLIENT_EXAMPLES_H_

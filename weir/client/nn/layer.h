@@ -1,0 +1,137 @@
+// Layers: parts of a model that own variables.
+//
+// A layer is a function from tensors to tensors, called in a Context that says where nodes go, whether the call is for
+// training, and which finds the layer's variables: made at the first call, the same ones at every later call. A layer
+// of your own is a class with one method:
+//
+//   class Scale : public nn::Layer {
+//    public:
+//     Scale() : Layer("scale") {}
+//     Output Call(nn::Context& context, const std::vector<Output>& x) const override {
+//       return x[0] * context.GetVariable("factor", Shape(), init::Ones());
+//     }
+//   };
+//
+// or just a lambda: nn::Function([=](nn::Context& context, const Output& x) { return context(dense, x) + x; }).
+#ifndef WEIR_CLIENT_NN_LAYER_H_
+#define WEIR_CLIENT_NN_LAYER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/client/initializers.h"
+#include "weir/client/variable.h"
+
+namespace weir::nn {
+
+class Layer;
+using LayerPtr = std::shared_ptr<const Layer>;
+
+// A penalty on a variable, added to the loss.
+using Regularizer = std::function<Output(const Scope& scope, const Output& value)>;
+Regularizer L1(double factor = 0.01);
+Regularizer L2(double factor = 0.01);
+
+// What all calls of the layers of one model share.
+struct NetworkState {
+  Scope root;  // of the variables
+  std::map<std::string, Variable> variables;
+  std::map<const Layer*, std::string> names;
+  std::map<std::string, int> used_names;
+  std::vector<Variable> ordered;
+};
+
+// A row of a model's summary.
+struct LayerCall {
+  std::string name;
+  std::string type;
+  PartialShape output;
+  int64_t parameters = 0;
+};
+
+class Context {
+ public:
+  Context(std::shared_ptr<NetworkState> state, const Scope& scope, bool training)
+      : state_(std::move(state)), scope_(scope), training_(training), shared_(std::make_shared<Shared>()) {}
+
+  // Where the layer's nodes go.
+  const Scope& scope() const { return scope_; }
+  bool training() const { return training_; }
+
+  // Calls a layer; its nodes and variables are named after it.
+  Output operator()(const LayerPtr& layer, const std::vector<Output>& inputs);
+  Output operator()(const LayerPtr& layer, const Output& input) { return (*this)(layer, std::vector<Output>{input}); }
+
+  // A variable of the layer being called.
+  Variable GetVariable(const std::string& name, const Shape& shape, const Initializer& initializer,
+                       const Regularizer& regularizer = nullptr, const VariableOptions& options = {},
+                       DType dtype = DType::kFloat);
+  // A term of the loss.
+  void AddLoss(const Output& loss) { shared_->losses.push_back(loss); }
+  // Something that is to run with every training step.
+  void AddUpdate(const Operation& update) { shared_->updates.push_back(update); }
+
+  const std::vector<Output>& losses() const { return shared_->losses; }
+  const std::vector<Operation>& updates() const { return shared_->updates; }
+  const std::vector<LayerCall>& calls() const { return shared_->calls; }
+
+ private:
+  struct Shared {
+    std::vector<Output> losses;
+    std::vector<Operation> updates;
+    std::vector<LayerCall> calls;
+  };
+  std::string NameOf(const Layer& layer);
+
+  std::shared_ptr<NetworkState> state_;
+  Scope scope_;
+  bool training_;
+  std::string path_;  // of the layer being called
+  int depth_ = 0;
+  std::shared_ptr<Shared> shared_;
+};
+
+class Layer {
+ public:
+  // The name is made unique within a model: dense, dense_1. An empty one: the layer adds nothing to names, as one that
+  // only calls others.
+  explicit Layer(std::string name, std::string type = "") : name_(std::move(name)), type_(std::move(type)) {}
+  virtual ~Layer() = default;
+  virtual Output Call(Context& context, const std::vector<Output>& inputs) const = 0;
+
+  const std::string& name() const { return name_; }
+  // For a summary.
+  const std::string& type() const { return type_.empty() ? name_ : type_; }
+
+ private:
+  std::string name_;
+  std::string type_;
+};
+
+// A layer from a function.
+LayerPtr Function(std::function<Output(Context&, const Output&)> function, const std::string& name = "");
+LayerPtr FunctionOfMany(std::function<Output(Context&, const std::vector<Output>&)> function,
+                        const std::string& name = "", const std::string& type = "");
+// One after the other.
+LayerPtr Sequential(std::vector<LayerPtr> layers);
+
+// relu, tanh, ...: by name, or any function of a tensor. A default one does nothing.
+class Activation {
+ public:
+  Activation() = default;
+  // linear, relu, relu6, elu, selu, gelu, leaky_relu, sigmoid, tanh, softmax, softplus, softsign, swish, hard_sigmoid.
+  Activation(const char* name) : name_(name) {}
+  Activation(std::function<Output(const Scope&, const Output&)> function) : function_(std::move(function)) {}
+  Output operator()(const Scope& scope, const Output& x) const;
+
+ private:
+  std::string name_;
+  std::function<Output(const Scope&, const Output&)> function_;
+};
+
+}  // namespace weir::nn
+
+#endif  // WEIR_CLIENT_NN_LAYER_H_

@@ -1,0 +1,247 @@
+#include "weir/client/nn/model.h"
+
+#include <algorithm>
+#include <array>
+
+#include "weir/client/nn/model_internal.h"
+#include "weir/client/operators.h"
+#include "weir/client/ops/array_ops.h"
+#include "weir/client/ops/math_ops.h"
+#include "weir/io/checkpoint_reader.h"
+#include "weir/io/file.h"
+
+namespace weir::nn {
+namespace {
+
+PartialShape WithBatch(const std::vector<int64_t>& sizes) {
+  PartialShape shape({-1});
+  for (int64_t size : sizes) shape.add_dim(size);
+  return shape;
+}
+
+std::string WithCommas(int64_t number) {
+  std::string text = Cat(number);
+  for (int i = static_cast<int>(text.size()) - 3; i > 0; i -= 3) text.insert(i, ",");
+  return text;
+}
+
+}  // namespace
+
+Model::Model(LayerPtr network, std::vector<InputSpec> inputs, int64_t seed, std::shared_ptr<Environment> environment)
+    : root_(Scope::NewRoot(std::move(environment))), network_(std::move(network)), input_specs_(std::move(inputs)) {
+  if (seed != 0) SetRandomSeed(root_, seed);
+  state_ = std::make_shared<NetworkState>(NetworkState{.root = root_});
+  status_ = Build();
+}
+
+Model::~Model() = default;
+
+Status Model::Build() {
+  for (const InputSpec& spec : input_specs_) {
+    inputs_.push_back(ops::Placeholder(root_.WithName("input"), spec.dtype, {.shape = WithBatch(spec.sizes)}));
+  }
+  Context context(state_, root_.SubScope("model"), /*training=*/false);
+  predictions_ = context(network_, inputs_);
+  WEIR_RETURN_IF_ERROR(root_.status());
+  calls_ = context.calls();
+  predict_ = std::make_unique<Phase>();
+  predict_->feeds = inputs_;
+  predict_->fetches = {predictions_};
+  test_ = std::make_unique<Phase>();
+  test_->fetches = context.losses();  // until Compile knows the loss
+  WEIR_ASSIGN_OR_RETURN(session_, ClientSession::Create(root_));
+  return session_->RunTargets({InitializeVariables(root_)});
+}
+
+Status Model::CheckReady() const {
+  WEIR_RETURN_IF_ERROR(status_);
+  if (train_ == nullptr) return FailedPrecondition("the model has not been compiled");
+  return OkStatus();
+}
+
+Status Model::Compile(const CompileOptions& options) {
+  WEIR_RETURN_IF_ERROR(status_);
+  if (train_ != nullptr) return FailedPrecondition("the model is compiled already");
+  if (!options.loss) return InvalidArgument("a model that is to be trained needs a loss");
+  metrics_ = options.metrics;
+  labels_ = ops::Placeholder(root_.WithName("labels"), options.labels, {.shape = options.labels_shape});
+  const std::vector<Output> test_losses = test_->fetches;
+
+  const Scope train_scope = root_.SubScope("train");
+  Context context(state_, train_scope, /*training=*/true);
+  Output train_predictions = context(network_, inputs_);
+  auto finish = [&](Phase& phase, const Scope& scope, const Output& predictions, const std::vector<Output>& terms) {
+    Output loss = options.loss(scope, labels_, predictions);
+    for (const Output& term : terms) loss = loss + term;
+    phase.feeds = inputs_;
+    phase.feeds.push_back(labels_);
+    phase.fetches = {loss};
+    for (const Metric& metric : metrics_) phase.fetches.push_back(metric.sums(scope, labels_, predictions));
+    return loss;
+  };
+  auto train = std::make_unique<Phase>();
+  Output loss = finish(*train, train_scope, train_predictions, context.losses());
+  finish(*test_, root_.SubScope("test"), predictions_, test_losses);
+  training_ = options.optimizer.Minimize(root_, loss, {.limits = options.limits});
+  train->targets = context.updates();
+  train->targets.push_back(training_.op);
+  WEIR_RETURN_IF_ERROR(status_ = root_.status());
+
+  std::vector<Operation> initializers;
+  const std::vector<Variable>& known = state_->ordered;
+  for (const Variable& variable : Variables(root_)) {
+    // The network's own have their values, perhaps loaded ones.
+    if (std::find(known.begin(), known.end(), variable) == known.end()) initializers.push_back(variable.initializer());
+  }
+  WEIR_RETURN_IF_ERROR(status_ = session_->RunTargets(initializers));
+  train_ = std::move(train);
+  saver_.reset();
+  return OkStatus();
+}
+
+Status Model::RunPhase(Phase& phase, const Batch& batch, std::vector<Tensor>* outputs) {
+  std::vector<Tensor> feeds = batch.inputs;
+  if (feeds.size() != inputs_.size()) {
+    return InvalidArgument("the model has ", inputs_.size(), " inputs, not ", feeds.size());
+  }
+  if (phase.feeds.size() > inputs_.size()) feeds.push_back(batch.labels);
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    const Output& target = phase.feeds[i];
+    if (feeds[i].dtype() != target.dtype() || !target.shape().IsCompatibleWith(PartialShape(feeds[i].shape()))) {
+      return InvalidArgument("'", target.op().name(), "' of the model is ", Name(target.dtype()),
+                             target.shape().ToString(), ", not ", Name(feeds[i].dtype()), feeds[i].shape().ToString());
+    }
+  }
+  if (!phase.prepared) {
+    WEIR_ASSIGN_OR_RETURN(phase.step, session_->Prepare(phase.feeds, phase.fetches, phase.targets));
+    phase.prepared = true;
+  }
+  return session_->RunPrepared(phase.step, feeds, outputs);
+}
+
+StatusOr<Logs> Model::TrainOnBatch(const Batch& batch) {
+  WEIR_RETURN_IF_ERROR(CheckReady());
+  std::vector<Tensor> outputs;
+  WEIR_RETURN_IF_ERROR(RunPhase(*train_, batch, &outputs));
+  Totals totals(metrics_);
+  WEIR_RETURN_IF_ERROR(totals.Add(outputs, 1));
+  return totals.Result();
+}
+
+StatusOr<Logs> Model::Evaluate(Batches& batches) {
+  WEIR_RETURN_IF_ERROR(CheckReady());
+  WEIR_RETURN_IF_ERROR(batches.Start(0));
+  Totals totals(metrics_);
+  Batch batch;
+  std::vector<Tensor> outputs;
+  while (true) {
+    WEIR_ASSIGN_OR_RETURN(bool more, batches.Next(&batch));
+    if (!more) return totals.Result();
+    WEIR_RETURN_IF_ERROR(RunPhase(*test_, batch, &outputs));
+    WEIR_RETURN_IF_ERROR(totals.Add(outputs, batch.inputs[0].dim(0)));
+  }
+}
+
+StatusOr<Logs> Model::Evaluate(const Tensor& inputs, const Tensor& labels, int64_t batch_size) {
+  WEIR_ASSIGN_OR_RETURN(auto batches, TensorBatches({inputs}, labels, {.batch_size = batch_size}));
+  return Evaluate(*batches);
+}
+
+StatusOr<Tensor> Model::Predict(const Tensor& inputs, int64_t batch_size) {
+  WEIR_RETURN_IF_ERROR(status_);
+  WEIR_ASSIGN_OR_RETURN(auto batches, TensorBatches({inputs}, Tensor(), {.batch_size = batch_size}));
+  WEIR_RETURN_IF_ERROR(batches->Start(0));
+  std::vector<Tensor> parts, outputs;
+  Batch batch;
+  int64_t rows = 0;
+  do {
+    WEIR_ASSIGN_OR_RETURN(bool more, batches->Next(&batch));
+    if (!more && !parts.empty()) break;
+    if (!more) batch.inputs = {inputs};  // no example at all: the result has the right shape still
+    WEIR_RETURN_IF_ERROR(RunPhase(*predict_, batch, &outputs));
+    if (outputs[0].rank() < 1) return InvalidArgument("predictions without a batch dimension");
+    rows += outputs[0].dim(0);
+    parts.push_back(outputs[0]);
+  } while (rows < inputs.dim(0));
+  if (parts.size() == 1) return parts[0];
+  Shape shape = parts[0].shape();
+  WEIR_RETURN_IF_ERROR(shape.SetDim(0, rows));
+  WEIR_ASSIGN_OR_RETURN(Tensor all, Tensor::Allocate(parts[0].dtype(), shape));
+  char* to = static_cast<char*>(all.raw_data());
+  for (const Tensor& part : parts) {
+    if (!IsPlain(part.dtype())) return InvalidArgument("predictions are of type ", Name(part.dtype()));
+    const char* from = static_cast<const char*>(part.raw_data());
+    to = std::copy(from, from + part.num_bytes(), to);
+  }
+  return all;
+}
+
+StatusOr<std::string> Model::Save(const std::string& prefix) {
+  WEIR_RETURN_IF_ERROR(status_);
+  if (saver_ == nullptr) saver_ = std::make_unique<Saver>(root_);
+  if (train_ == nullptr) return saver_->Save(*session_, prefix);
+  WEIR_ASSIGN_OR_RETURN(int64_t done, step());
+  return saver_->Save(*session_, prefix, done);
+}
+
+Status Model::Load(const std::string& prefix, const RestoreOptions& options) {
+  WEIR_RETURN_IF_ERROR(status_);
+  std::string checkpoint = prefix;
+  if (IsFolder(prefix)) {
+    WEIR_ASSIGN_OR_RETURN(checkpoint, LatestCheckpoint(prefix));
+  }
+  if (saver_ == nullptr) saver_ = std::make_unique<Saver>(root_);
+  return saver_->Restore(*session_, checkpoint, options);
+}
+
+StatusOr<int64_t> Model::step() {
+  WEIR_RETURN_IF_ERROR(CheckReady());
+  WEIR_ASSIGN_OR_RETURN(Tensor value, session_->Evaluate(training_.step.value()));
+  return value.scalar<int64_t>();
+}
+
+StatusOr<double> Model::learning_rate() {
+  WEIR_RETURN_IF_ERROR(CheckReady());
+  WEIR_ASSIGN_OR_RETURN(Tensor value, session_->Evaluate(training_.learning_rate));
+  return value.scalar<float>();
+}
+
+Status Model::set_learning_rate(double rate) {
+  WEIR_RETURN_IF_ERROR(CheckReady());
+  if (!training_.rate_variable.has_value()) {
+    return InvalidArgument("the learning rate is a function of the step and cannot be set");
+  }
+  return session_->RunTargets({training_.rate_variable.Assign(root_, rate)});
+}
+
+const std::vector<Variable>& Model::variables() const { return state_->ordered; }
+
+std::string Model::Summary() const {
+  if (!status_.ok()) return status_.ToString() + "\n";
+  std::vector<std::array<std::string, 3>> rows = {{"layer", "output", "parameters"}};
+  int64_t total = 0, trainable = 0;
+  for (const LayerCall& call : calls_) {
+    rows.push_back({Cat(call.name, " (", call.type, ")"), call.output.ToString(), WithCommas(call.parameters)});
+  }
+  for (const Variable& variable : state_->ordered) {
+    total += variable.shape().num_elements();
+    if (variable.trainable()) trainable += variable.shape().num_elements();
+  }
+  size_t widths[3] = {};
+  for (const auto& row : rows) {
+    for (int i = 0; i < 3; ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string out;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const auto& row = rows[r];
+    out += row[0] + std::string(widths[0] - row[0].size() + 2, ' ') + row[1] +
+           std::string(widths[1] - row[1].size() + 2, ' ') + std::string(widths[2] - row[2].size(), ' ') + row[2] +
+           "\n";
+    if (r == 0) out += std::string(widths[0] + widths[1] + widths[2] + 4, '-') + "\n";
+  }
+  out += Cat(WithCommas(total), " parameters",
+             total == trainable ? "" : Cat(", ", WithCommas(trainable), " of them trained"), "\n");
+  return out;
+}
+
+}  // namespace weir::nn

@@ -1,0 +1,44 @@
+// ProgressBar: one line that is drawn again and again on a terminal; a plain line an epoch elsewhere.
+#ifndef WEIR_CLIENT_NN_PROGRESS_BAR_H_
+#define WEIR_CLIENT_NN_PROGRESS_BAR_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace weir::nn {
+
+// Values to show, in order.
+using Logs = std::vector<std::pair<std::string, double>>;
+
+class ProgressBar {
+ public:
+  // `total` steps, -1 if not known. `terminal`: whether `out` can be drawn over.
+  ProgressBar(std::FILE* out, std::string title, int64_t total, bool terminal);
+  // Draws at most ten times a second.
+  void Update(int64_t step, const Logs& logs);
+  // The last state, and a line end.
+  void Finish(int64_t step, const Logs& logs);
+
+  // What is drawn, for `elapsed` since the start.
+  std::string Line(int64_t step, const Logs& logs, absl::Duration elapsed, bool finished) const;
+
+ private:
+  std::FILE* out_;
+  std::string title_;
+  int64_t total_;
+  bool terminal_;
+  absl::Time start_;
+  absl::Time last_;
+};
+
+// "1:05", "2:00:05"
+std::string FormatSeconds(absl::Duration duration);
+
+}  // namespace weir::nn
+
+#endif  // WEIR_CLIENT_NN_PROGRESS_BAR_H_

@@ -1,0 +1,171 @@
+#include "weir/client/op_call.h"
+
+#include "weir/client/scope_internal.h"
+
+namespace weir {
+
+OpCall::OpCall(const Scope& scope, const char* op) : scope_(scope), op_(op) {
+  StatusOr<const OpSchema*> schema = scope.graph().FindSchema(op);
+  if (schema.ok()) {
+    schema_ = *schema;
+  } else {
+    scope.Fail(schema.status());
+  }
+}
+
+OpCall& OpCall::Add(const Input& input) {
+  arguments_.push_back({{input}, false});
+  return *this;
+}
+
+OpCall& OpCall::Add(const InputList& list) {
+  arguments_.push_back({{list.inputs().begin(), list.inputs().end()}, true});
+  return *this;
+}
+
+OpCall& OpCall::SetAny(std::string_view name, Attribute value) {
+  attrs_.Set(name, std::move(value));
+  return *this;
+}
+
+#define WEIR_SET_LIST(type, field)                                              \
+  OpCall& OpCall::Set(std::string_view name, const std::vector<type>& values) { \
+    AttrList list;                                                              \
+    list.field = values;                                                        \
+    return SetAny(name, Attribute(std::move(list)));                            \
+  }
+WEIR_SET_LIST(std::string, s)
+WEIR_SET_LIST(int64_t, i)
+WEIR_SET_LIST(float, f)
+WEIR_SET_LIST(bool, b)
+WEIR_SET_LIST(DType, type)
+WEIR_SET_LIST(PartialShape, shape)
+WEIR_SET_LIST(Tensor, tensor)
+WEIR_SET_LIST(FunctionAttr, func)
+#undef WEIR_SET_LIST
+
+// The type attribute of an argument from the first input whose type is sure.
+void OpCall::InferType(const ArgSchema& arg, std::span<const Input> inputs) {
+  if (arg.type_attr.empty() || attrs_.Find(arg.type_attr) != nullptr) return;
+  for (const Input& input : inputs) {
+    if (!input.is_weak()) return attrs_.Set(arg.type_attr, input.natural_dtype());
+  }
+}
+
+Status OpCall::InferAttrs() {
+  if (arguments_.size() != schema_->inputs.size()) {
+    return InvalidArgument(op_, " takes ", schema_->inputs.size(), " arguments, not ", arguments_.size());
+  }
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const ArgSchema& arg = schema_->inputs[i];
+    const Argument& given = arguments_[i];
+    if (given.is_list != (!arg.number_attr.empty() || !arg.type_list_attr.empty())) {
+      return InvalidArgument("argument '", arg.name, "' of ", op_,
+                             given.is_list ? " takes one tensor" : " takes a list");
+    }
+    for (const Input& input : given.inputs) {
+      if (!input.is_literal() && !input.output().has_value()) {
+        return InvalidArgument("argument '", arg.name, "' of ", op_, " has no value");
+      }
+      if (!input.is_literal() && input.output().scope().state() != scope_.state()) {
+        return InvalidArgument("argument '", arg.name, "' of ", op_, " is of another graph");
+      }
+    }
+    InferType(arg, given.inputs);
+    if (!arg.number_attr.empty()) attrs_.Set(arg.number_attr, static_cast<int64_t>(given.inputs.size()));
+    if (!arg.type_list_attr.empty()) {
+      std::vector<DType> types;
+      for (const Input& input : given.inputs) types.push_back(input.natural_dtype());
+      Set(arg.type_list_attr, types);
+    }
+  }
+  // What only literals can say: the attribute's default if there is one, else the literal's own type.
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const ArgSchema& arg = schema_->inputs[i];
+    if (arg.type_attr.empty() || attrs_.Find(arg.type_attr) != nullptr) continue;
+    const AttrSchema* attr = schema_->FindAttr(arg.type_attr);
+    if (attr != nullptr && attr->default_value) continue;
+    if (!arguments_[i].inputs.empty()) attrs_.Set(arg.type_attr, arguments_[i].inputs[0].natural_dtype());
+  }
+  return OkStatus();
+}
+
+StatusOr<DType> OpCall::TypeOf(const ArgSchema& arg, const Input& literal) const {
+  if (arg.type != DType::kInvalid) return arg.type;
+  if (arg.type_attr.empty()) return literal.natural_dtype();
+  const Attribute* value = attrs_.Find(arg.type_attr);
+  if (value == nullptr) {
+    const AttrSchema* attr = schema_->FindAttr(arg.type_attr);
+    if (attr != nullptr && attr->default_value) value = &*attr->default_value;
+  }
+  const DType* dtype = value != nullptr ? value->get_if<DType>() : nullptr;
+  if (dtype == nullptr) return Internal("no type for argument '", arg.name, "' of ", op_);
+  return *dtype;
+}
+
+StatusOr<std::vector<Endpoint>> OpCall::Resolve(const std::string& node_name) {
+  std::vector<Endpoint> out;
+  const Scope constants = scope_.WithPrefix(node_name);
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const ArgSchema& arg = schema_->inputs[i];
+    for (const Input& input : arguments_[i].inputs) {
+      Output output = input.output();
+      if (input.is_literal()) {
+        WEIR_ASSIGN_OR_RETURN(DType dtype, TypeOf(arg, input));
+        StatusOr<Tensor> value = input.ValueAs(dtype);
+        if (!value.ok()) return Annotate(value.status(), Cat("Node '", node_name, "', argument '", arg.name, "': "));
+        output = Constant(constants.WithName(arg.name), Input(*std::move(value)));
+        WEIR_RETURN_IF_ERROR(scope_.status());
+      }
+      out.push_back(output.endpoint());
+    }
+  }
+  return out;
+}
+
+Operation OpCall::Finish() {
+  if (!finished_ && scope_.ok() && schema_ != nullptr) {
+    Status status = InferAttrs();
+    if (!status.ok()) {
+      scope_.Fail(status);
+    } else {
+      const Scope unnamed = scope_.WithoutName();
+      const ScopePlace* place = scope_.place();
+      std::string name = unnamed.UniqueName(place->name.empty() ? op_ : place->name);
+      StatusOr<std::vector<Endpoint>> inputs = Resolve(name);
+      if (!inputs.ok()) {
+        scope_.Fail(inputs.status());
+      } else {
+        node_ = scope_.AddNode(
+            {.name = std::move(name), .op = op_, .attrs = std::move(attrs_), .inputs = *std::move(inputs)});
+      }
+    }
+  }
+  finished_ = true;
+  return Operation(scope_, node_);
+}
+
+Output OpCall::Single() {
+  Finish();
+  return Output(scope_, {node_, 0});
+}
+
+Output OpCall::One(int index) {
+  Finish();
+  if (node_ == kNoNode) return Output(scope_, {});
+  StatusOr<ArgRange> range = ResolveArgRange(schema_->outputs, scope_.graph().node(node_)->attrs, index);
+  if (!range.ok()) return scope_.Fail(range.status()), Output(scope_, {});
+  return Output(scope_, {node_, range->begin});
+}
+
+std::vector<Output> OpCall::List(int index) {
+  Finish();
+  std::vector<Output> out;
+  if (node_ == kNoNode) return out;
+  StatusOr<ArgRange> range = ResolveArgRange(schema_->outputs, scope_.graph().node(node_)->attrs, index);
+  if (!range.ok()) return scope_.Fail(range.status()), out;
+  for (int i = range->begin; i < range->end; ++i) out.push_back(Output(scope_, {node_, i}));
+  return out;
+}
+
+}  // namespace weir

@@ -1,0 +1,158 @@
+#include "weir/client/optimizer.h"
+
+#include "weir/client/op_call.h"
+#include "weir/client/operators.h"
+#include "weir/client/ops/array_ops.h"
+#include "weir/client/ops/math_ops.h"
+#include "weir/client/optimizer_internal.h"
+#include "weir/client/scope_internal.h"
+
+namespace weir {
+namespace {
+
+constexpr char kStepKey[] = "global_step";
+
+Output As(const Scope& scope, const Output& value, DType dtype) {
+  return value.dtype() == dtype ? value : ops::Cast(scope, value, dtype);
+}
+
+// Rows that are named twice become one, the sum: the sparse operations want them so.
+GradientOutput JoinRows(const Scope& scope, const GradientOutput& gradient) {
+  auto [rows, positions] = ops::Unique(scope, gradient.indices);
+  Output count = ops::Squeeze(scope, ops::Shape(scope, rows));
+  GradientOutput out = gradient;
+  out.values = ops::UnsortedSegmentSum(scope, gradient.values, positions, count);
+  out.indices = rows;
+  return out;
+}
+
+struct Update {
+  const Optimizer::Rule& rule;
+  const RuleState& state;
+  const Variable& variable;
+  std::map<std::string, Variable> slots;
+};
+
+// The value of one argument of the update's operation.
+Input Argument(const Scope& scope, const Update& update, const GradientOutput& gradient, const std::string& name) {
+  const DType dtype = update.variable.dtype();
+  if (name == "var") return update.variable.handle();
+  if (name == "lr" || name == "alpha") return As(scope, update.state.learning_rate, dtype);
+  if (name == "grad" || name == "delta") return gradient.is_sparse() ? gradient.values : gradient.dense;
+  if (name == "indices") return gradient.indices;
+  if (name == "global_step") return update.state.step.value() + 1;  // counted from 1
+  if (auto slot = update.slots.find(name); slot != update.slots.end()) return slot->second.handle();
+  if (auto power = update.state.powers.find(name); power != update.state.powers.end()) {
+    return As(scope, power->second, dtype);
+  }
+  if (auto number = update.rule.numbers.find(name); number != update.rule.numbers.end()) return number->second;
+  scope.Fail(Internal("no value for argument '", name, "' of an update"));
+  return Output();
+}
+
+Operation Apply(const Scope& scope, const Update& update, GradientOutput gradient) {
+  const Optimizer::Rule& rule = update.rule;
+  if (gradient.is_sparse() && rule.sparse_op.empty()) gradient = {.dense = gradient.ToDense(scope)};
+  if (rule.update) return rule.update(scope, rule, update.state, update.variable, update.slots, gradient.dense);
+  if (gradient.is_sparse()) gradient = JoinRows(scope, gradient);
+  const std::string& op = gradient.is_sparse() ? rule.sparse_op : rule.op;
+  const OpSchema* schema = scope.environment()->ops.Find(op);
+  if (schema == nullptr) return scope.Fail(NotFound("no operation ", op)), Operation();
+  OpCall call(scope, schema->name.c_str());
+  for (const ArgSchema& argument : schema->inputs) call.Add(Argument(scope, update, gradient, argument.name));
+  for (const auto& [name, value] : rule.flags) call.Set(name, value);
+  return call.Finish();
+}
+
+// Slots are named after the rule, the second one with "_1".
+std::map<std::string, Variable> MakeSlots(const Scope& scope, const Optimizer::Rule& rule, const Variable& variable) {
+  std::map<std::string, Variable> slots;
+  const Scope below = scope.WithPrefix(variable.name()).WithoutControlDependencies();
+  for (const Optimizer::Rule::Slot& slot : rule.slots) {
+    slots.emplace(slot.argument, Variable(below, rule.name, variable.shape(), init::Value(slot.initial),
+                                          variable.dtype(), {.trainable = false}));
+  }
+  return slots;
+}
+
+RuleState MakeState(const Scope& scope, const Optimizer::Rule& rule, Training* training) {
+  const Scope root = scope.WithPrefix("").WithoutControlDependencies();
+  RuleState state;
+  state.step = training->step = GlobalStep(scope);
+  if (rule.learning_rate.is_constant()) {
+    training->rate_variable = Variable(scope, "learning_rate", Shape(), init::Value(rule.learning_rate.rate()),
+                                       DType::kFloat, {.trainable = false, .saved = false});
+    training->learning_rate = training->rate_variable;
+  } else {
+    const Scope inside = scope.SubScope("schedule");
+    training->learning_rate = rule.learning_rate(inside, ops::Cast(inside, state.step.value(), DType::kFloat));
+  }
+  state.learning_rate = training->learning_rate;
+  for (const auto& [name, start] : rule.powers) {
+    state.powers.emplace(name, Variable(root, name, Shape(), init::Value(start), DType::kFloat, {.trainable = false}));
+  }
+  return state;
+}
+
+// Shrinks a variable once its gradient is known; the update comes after.
+Operation Decay(const Scope& scope, const Update& update, const GradientOutput& gradient) {
+  const Scope after = scope.WithControlDependencies({(gradient.is_sparse() ? gradient.values : gradient.dense).op()});
+  Output rate = As(after, update.state.learning_rate, update.variable.dtype()) * update.rule.weight_decay;
+  return update.variable.AssignSub(after, update.variable.Read(after) * rate);
+}
+
+}  // namespace
+
+Variable GlobalStep(const Scope& scope) {
+  std::shared_ptr<void>& slot = scope.state()->extras[kStepKey];
+  if (slot == nullptr) {
+    slot = std::make_shared<Variable>(scope.WithPrefix("").WithoutName().WithoutControlDependencies(), "global_step",
+                                      Shape(), init::Zeros(), DType::kInt64, VariableOptions{.trainable = false});
+  }
+  return *static_cast<Variable*>(slot.get());
+}
+
+const std::string& Optimizer::name() const { return rule_->name; }
+
+Training Optimizer::Minimize(const Scope& scope, const Output& loss, const MinimizeOptions& options) const {
+  std::vector<Variable> variables = options.variables;
+  if (variables.empty()) variables = TrainableVariables(scope.WithPrefix(""));
+  const Output losses[] = {loss};
+  std::vector<GradientOutput> gradients = GradientsOf(scope, losses, variables);
+  if (options.limits.value > 0) gradients = ClipByValue(scope, std::move(gradients), options.limits.value);
+  if (options.limits.norm > 0) gradients = ClipByNorm(scope, std::move(gradients), options.limits.norm);
+  if (options.limits.global_norm > 0) {
+    gradients = ClipByGlobalNorm(scope, std::move(gradients), options.limits.global_norm);
+  }
+  return ApplyGradients(scope, variables, gradients);
+}
+
+Training Optimizer::ApplyGradients(const Scope& scope, std::span<const Variable> variables,
+                                   std::span<const GradientOutput> gradients) const {
+  Training training;
+  const Scope inside = scope.SubScope(rule_->name);
+  const RuleState state = MakeState(inside, *rule_, &training);
+  std::vector<Operation> updates;
+  for (size_t i = 0; i < variables.size() && i < gradients.size(); ++i) {
+    if (gradients[i].is_none()) continue;
+    Update update{*rule_, state, variables[i], MakeSlots(inside, *rule_, variables[i])};
+    Scope here = inside.WithPrefix(Cat(inside.prefix(), "/update_", variables[i].name()));
+    if (rule_->weight_decay != 0 && !rule_->update) {
+      here = here.WithControlDependencies({Decay(here, update, gradients[i])});
+    }
+    updates.push_back(Apply(here, update, gradients[i]));
+  }
+  if (updates.empty()) scope.Fail(InvalidArgument("no variable that is to be trained has a gradient"));
+  // The powers and the count of steps are read by the updates: they change afterwards.
+  const Scope after = inside.WithControlDependencies(updates);
+  std::vector<Operation> last = updates;
+  for (const auto& [name, factor] : rule_->powers) {
+    const Variable& power = state.powers.at(name);
+    last.push_back(power.Assign(after, power.value() * factor));
+  }
+  last.push_back(state.step.AssignAdd(after, 1));
+  training.op = Group(scope.WithName("train"), last);
+  return training;
+}
+
+}  // namespace weir

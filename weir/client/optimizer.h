@@ -1,0 +1,140 @@
+// Optimizers: update rules as operations of the graph. State of a rule is kept in variables ("slots") with TensorFlow's
+// names, so checkpoints are shared with it: `w/Adam`, `w/Adam_1`, `beta1_power`, ...
+//
+//   Training training = optimizer::Adam({.learning_rate = 1e-3}).Minimize(scope, loss);
+//   session->RunTargets({training.op}, feeds);
+#ifndef WEIR_CLIENT_OPTIMIZER_H_
+#define WEIR_CLIENT_OPTIMIZER_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/client/differentiate.h"
+#include "weir/client/schedules.h"
+
+namespace weir {
+
+// Limits to gradients before they are applied; 0: none.
+struct GradientLimits {
+  double value = 0;
+  double norm = 0;         // of each gradient
+  double global_norm = 0;  // of all together
+};
+
+struct MinimizeOptions {
+  std::vector<Variable> variables;  // none: all trainable ones of the graph
+  GradientLimits limits;
+};
+
+// What makes one step of training.
+struct Training {
+  Operation op;            // updates the variables and counts the step
+  Variable step;           // the graph's `global_step`
+  Output learning_rate;    // as the next step uses it
+  Variable rate_variable;  // holds it where it is no function of the step; may be assigned to
+};
+
+// The variable `global_step` (int64) of the graph, made if it is not there.
+Variable GlobalStep(const Scope& scope);
+
+class Optimizer {
+ public:
+  struct Rule;
+  explicit Optimizer(std::shared_ptr<const Rule> rule) : rule_(std::move(rule)) {}
+  const std::string& name() const;
+
+  Training Minimize(const Scope& scope, const Output& loss, const MinimizeOptions& options = {}) const;
+  // Variables without a gradient are left alone; INVALID_ARGUMENT if none has one.
+  Training ApplyGradients(const Scope& scope, std::span<const Variable> variables,
+                          std::span<const GradientOutput> gradients) const;
+
+ private:
+  std::shared_ptr<const Rule> rule_;
+};
+
+namespace optimizer {
+
+struct GradientDescentOptions {
+  LearningRate learning_rate = 0.01;
+};
+Optimizer GradientDescent(const GradientDescentOptions& options = {});
+
+struct MomentumOptions {
+  LearningRate learning_rate = 0.01;
+  double momentum = 0.9;
+  bool nesterov = false;
+};
+Optimizer Momentum(const MomentumOptions& options = {});
+
+struct AdagradOptions {
+  LearningRate learning_rate = 0.01;
+  double initial_accumulator = 0.1;
+};
+Optimizer Adagrad(const AdagradOptions& options = {});
+
+struct AdagradDAOptions {
+  LearningRate learning_rate = 0.01;
+  double initial_accumulator = 0.1;
+  double l1 = 0;
+  double l2 = 0;
+};
+Optimizer AdagradDA(const AdagradDAOptions& options = {});
+
+struct AdadeltaOptions {
+  LearningRate learning_rate = 0.001;
+  double rho = 0.95;
+  double epsilon = 1e-8;
+};
+Optimizer Adadelta(const AdadeltaOptions& options = {});
+
+struct RMSPropOptions {
+  LearningRate learning_rate = 0.001;
+  double decay = 0.9;
+  double momentum = 0;
+  double epsilon = 1e-10;
+  bool centered = false;
+};
+Optimizer RMSProp(const RMSPropOptions& options = {});
+
+struct AdamOptions {
+  LearningRate learning_rate = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;  // of AdamW and Lamb
+};
+Optimizer Adam(const AdamOptions& options = {});
+// Adam whose variables also shrink by learning_rate * weight_decay a step.
+Optimizer AdamW(const AdamOptions& options = {.weight_decay = 0.004});
+Optimizer Adamax(const AdamOptions& options = {});
+// Adam with Nesterov's look ahead.
+Optimizer Nadam(const AdamOptions& options = {});
+// Adam's direction, scaled a variable at a time to the variable's own norm.
+Optimizer Lamb(const AdamOptions& options = {.epsilon = 1e-6, .weight_decay = 0.01});
+
+struct FtrlOptions {
+  LearningRate learning_rate = 0.001;
+  double power = -0.5;
+  double initial_accumulator = 0.1;
+  double l1 = 0;
+  double l2 = 0;
+  double l2_shrinkage = 0;
+};
+Optimizer Ftrl(const FtrlOptions& options = {});
+
+struct ProximalOptions {
+  LearningRate learning_rate = 0.01;
+  double l1 = 0;
+  double l2 = 0;
+  double initial_accumulator = 0.1;  // of ProximalAdagrad
+};
+Optimizer ProximalGradientDescent(const ProximalOptions& options = {});
+Optimizer ProximalAdagrad(const ProximalOptions& options = {});
+
+}  // namespace optimizer
+
+}  // namespace weir
+
+#endif  // WEIR_CLIENT_OPTIMIZER_H_

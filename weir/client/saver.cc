@@ -1,0 +1,124 @@
+#include "weir/client/saver.h"
+
+#include <algorithm>
+
+#include "weir/client/ops/array_ops.h"
+#include "weir/io/bundle_writer.h"
+#include "weir/io/checkpoint_reader.h"
+#include "weir/io/file_system.h"
+
+namespace weir {
+namespace {
+
+std::vector<Variable> Saved(const Scope& scope) {
+  std::vector<Variable> out;
+  for (const Variable& variable : Variables(scope.WithPrefix(""))) {
+    if (variable.saved()) out.push_back(variable);
+  }
+  return out;
+}
+
+// A folder and what is left of the path.
+std::pair<std::string, std::string> SplitPath(const std::string& path) {
+  size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", path};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+std::string TextField(const char* name, const std::string& value) {
+  std::string out = Cat(name, ": \"");
+  for (char c : value) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"\n";
+}
+
+// The files of a checkpoint; one that is gone already is no mistake.
+void DeleteCheckpoint(const std::string& prefix) {
+  const auto [folder, stem] = SplitPath(prefix);
+  StatusOr<std::vector<std::string>> names = ListFolder(folder);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (name == stem + ".index" || name.starts_with(stem + ".data-")) RemoveFile(folder + "/" + name).IgnoreError();
+  }
+}
+
+}  // namespace
+
+Saver::Saver(const Scope& scope, const SaverOptions& options)
+    : scope_(scope.WithPrefix("").WithoutName().WithoutControlDependencies()),
+      variables_(options.variables.empty() ? Saved(scope) : options.variables),
+      options_(options) {}
+
+void Saver::MakeRestoreNodes() {
+  if (restore_.size() == variables_.size()) return;
+  const Scope save = scope_.SubScope("restore");
+  for (const Variable& variable : variables_) {
+    restore_values_.push_back(ops::Placeholder(save, variable.dtype(), {.shape = PartialShape(variable.shape())}));
+    restore_.push_back(variable.Assign(save, restore_values_.back()));
+  }
+}
+
+StatusOr<std::string> Saver::Save(ClientSession& session, const std::string& prefix, std::optional<int64_t> step) {
+  const std::string path = step ? Cat(prefix, "-", *step) : prefix;
+  std::vector<Output> reads;
+  for (const Variable& variable : variables_) reads.push_back(variable.value());
+  WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> values, session.Run(reads));
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(path));
+  // The format wants names in order.
+  std::vector<size_t> order(variables_.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return variables_[a].name() < variables_[b].name(); });
+  for (size_t i : order) WEIR_RETURN_IF_ERROR(writer->Add(variables_[i].name(), values[i]));
+  WEIR_RETURN_IF_ERROR(writer->Finish());
+
+  std::erase(checkpoints_, path);
+  checkpoints_.push_back(path);
+  std::vector<std::string> old;
+  while (options_.max_to_keep > 0 && checkpoints_.size() > static_cast<size_t>(options_.max_to_keep)) {
+    old.push_back(checkpoints_.front());
+    checkpoints_.erase(checkpoints_.begin());
+  }
+  // Nothing is deleted that the state file still names.
+  WEIR_RETURN_IF_ERROR(WriteCheckpointState(SplitPath(path).first, path, checkpoints_));
+  for (const std::string& checkpoint : old) DeleteCheckpoint(checkpoint);
+  return path;
+}
+
+Status Saver::Restore(ClientSession& session, const std::string& prefix, const RestoreOptions& options) {
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<CheckpointReader> reader, CheckpointReader::Open(prefix));
+  MakeRestoreNodes();
+  ClientSession::Feeds feeds;
+  std::vector<Operation> targets;
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    const Variable& variable = variables_[i];
+    auto renamed = options.names.find(variable.name());
+    const std::string& name = renamed == options.names.end() ? variable.name() : renamed->second;
+    if (options.partial && !reader->tensors().contains(name)) continue;
+    WEIR_ASSIGN_OR_RETURN(Tensor value, reader->Read(name));
+    if (value.dtype() != variable.dtype() || value.shape() != variable.shape()) {
+      return InvalidArgument("variable '", variable.name(), "' is ", Name(variable.dtype()),
+                             variable.shape().ToString(), ", in checkpoint ", prefix, " '", name, "' is ",
+                             Name(value.dtype()), value.shape().ToString());
+    }
+    feeds.emplace_back(restore_values_[i], std::move(value));
+    targets.push_back(restore_[i]);
+  }
+  return targets.empty() ? OkStatus() : session.RunTargets(targets, feeds);
+}
+
+Status WriteCheckpointState(const std::string& folder, const std::string& latest, const std::vector<std::string>& all) {
+  auto relative = [&](const std::string& path) {
+    auto [parent, name] = SplitPath(path);
+    return parent == folder ? name : path;
+  };
+  std::string text = TextField("model_checkpoint_path", relative(latest));
+  for (const std::string& path : all) text += TextField("all_model_checkpoint_paths", relative(path));
+  const std::string path = folder + "/checkpoint", temporary = path + ".new";
+  WEIR_RETURN_IF_ERROR(WriteWholeFile(temporary, text));
+  return RenameFile(temporary, path);
+}
+
+}  // namespace weir

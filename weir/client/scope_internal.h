@@ -1,0 +1,41 @@
+// What Scope keeps. For weir/client alone.
+#ifndef WEIR_CLIENT_SCOPE_INTERNAL_H_
+#define WEIR_CLIENT_SCOPE_INTERNAL_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/client/scope.h"
+#include "weir/framework/shape_context.h"
+#include "weir/runtime/environment.h"
+
+namespace weir {
+
+struct ScopeState {
+  explicit ScopeState(std::shared_ptr<Environment> env) : environment(std::move(env)), graph(environment->ops) {}
+
+  std::shared_ptr<Environment> environment;
+  Graph graph;
+  Status status;
+  StringMap<int> names;  // used names of nodes and scopes, and how often they were asked for
+  std::vector<std::vector<InferredTensor>> inferred;    // by node id, then output
+  std::map<std::string, std::shared_ptr<void>> extras;  // what other files of weir/client keep with a graph
+
+  // The shapes of all nodes from `inferred.size()` on.
+  Status InferNew();
+};
+
+struct ScopePlace {
+  std::shared_ptr<ScopeState> state;
+  std::string prefix;
+  std::string name;  // of the next operation; empty: the op's
+  std::string device;
+  std::string colocation;  // a node's name
+  std::vector<NodeId> control;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_CLIENT_SCOPE_INTERNAL_H_

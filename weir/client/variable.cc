@@ -1,0 +1,107 @@
+#include "weir/client/variable.h"
+
+#include "weir/client/ops/control_flow_ops.h"
+#include "weir/client/ops/state_ops.h"
+#include "weir/client/scope_internal.h"
+
+namespace weir {
+namespace {
+
+constexpr char kVariablesKey[] = "variables";
+
+std::vector<Variable>& Registered(const Scope& scope) {
+  std::shared_ptr<void>& slot = scope.state()->extras[kVariablesKey];
+  if (slot == nullptr) slot = std::make_shared<std::vector<Variable>>();
+  return *static_cast<std::vector<Variable>*>(slot.get());
+}
+
+bool IsBelow(const std::string& name, const std::string& prefix) {
+  return prefix.empty() || (name.starts_with(prefix) && name.size() > prefix.size() && name[prefix.size()] == '/');
+}
+
+}  // namespace
+
+Variable::Variable(const Scope& scope, std::string_view name, const Shape& shape, const Initializer& initializer,
+                   DType dtype, const VariableOptions& options)
+    : data_(std::make_shared<Data>()) {
+  data_->shape = shape;
+  data_->dtype = dtype;
+  std::string full = scope.UniqueName(name);
+  const Scope here = scope.WithoutControlDependencies();
+  Build(here, full, initializer(here.WithPrefix(full + "/Initializer"), shape, dtype), options);
+}
+
+Variable::Variable(const Scope& scope, std::string_view name, const Input& initial_value,
+                   const VariableOptions& options)
+    : data_(std::make_shared<Data>()) {
+  std::string full = scope.UniqueName(name);
+  Output initial = Constant(scope.WithPrefix(full).WithName("initial_value"), initial_value);
+  data_->dtype = initial.dtype();
+  if (auto shape = initial.shape().ToShape()) {
+    data_->shape = *shape;
+  } else if (initial.has_value()) {
+    scope.Fail(InvalidArgument("the shape of the initial value of variable '", full, "' is not known"));
+  }
+  Build(scope, full, initial, options);
+}
+
+void Variable::Build(const Scope& scope, std::string name, const Output& initial_value,
+                     const VariableOptions& options) {
+  data_->name = name;
+  data_->options = options;
+  AttrMap attrs;
+  attrs.Set("dtype", data_->dtype);
+  attrs.Set("shape", data_->shape);
+  attrs.Set("shared_name", name);
+  data_->handle = Output(scope, {scope.AddNode({.name = name, .op = "VarHandleOp", .attrs = std::move(attrs)}), 0});
+  const Scope below = scope.WithPrefix(name);
+  data_->initializer = ops::AssignVariableOp(below.WithName("Assign"), data_->handle, initial_value);
+  data_->value =
+      ops::ReadVariableOp(scope.WithoutControlDependencies().WithPrefix(name + "/Read"), data_->handle, data_->dtype);
+  // Operators on a variable belong to the scope that made it, not below its own name.
+  data_->value = Output(scope, data_->value.endpoint());
+  Registered(scope).push_back(*this);
+}
+
+Output Variable::Read(const Scope& scope) const { return ops::ReadVariableOp(scope, data_->handle, data_->dtype); }
+
+Operation Variable::Assign(const Scope& scope, const Input& value) const {
+  return ops::AssignVariableOp(scope, data_->handle,
+                               Constant(scope, value, value.is_literal() ? dtype() : DType::kInvalid));
+}
+Operation Variable::AssignAdd(const Scope& scope, const Input& value) const {
+  return ops::AssignAddVariableOp(scope, data_->handle,
+                                  Constant(scope, value, value.is_literal() ? dtype() : DType::kInvalid));
+}
+Operation Variable::AssignSub(const Scope& scope, const Input& value) const {
+  return ops::AssignSubVariableOp(scope, data_->handle,
+                                  Constant(scope, value, value.is_literal() ? dtype() : DType::kInvalid));
+}
+
+std::vector<Variable> Variables(const Scope& scope) {
+  std::vector<Variable> out;
+  for (const Variable& variable : Registered(scope)) {
+    if (IsBelow(variable.name(), scope.prefix())) out.push_back(variable);
+  }
+  return out;
+}
+
+std::vector<Variable> TrainableVariables(const Scope& scope) {
+  std::vector<Variable> out;
+  for (const Variable& variable : Variables(scope)) {
+    if (variable.trainable()) out.push_back(variable);
+  }
+  return out;
+}
+
+Operation InitializeVariables(const Scope& scope) {
+  std::vector<Operation> all;
+  for (const Variable& variable : Variables(scope)) all.push_back(variable.initializer());
+  return Group(scope.WithName("init"), all);
+}
+
+Operation Group(const Scope& scope, std::span<const Operation> operations) {
+  return ops::NoOp(scope.WithControlDependencies(operations));
+}
+
+}  // namespace weir

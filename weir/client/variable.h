@@ -1,0 +1,77 @@
+// Variable: state of the graph that lives across steps, under a name that checkpoints know it by.
+#ifndef WEIR_CLIENT_VARIABLE_H_
+#define WEIR_CLIENT_VARIABLE_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/client/initializers.h"
+#include "weir/client/input.h"
+
+namespace weir {
+
+struct VariableOptions {
+  bool trainable = true;
+  bool saved = true;  // in checkpoints
+};
+
+// A cheap handle; copies are the same variable. Where an Input or an Output is wanted it stands for its value.
+class Variable {
+ public:
+  Variable() = default;
+  // Named `name` below the scope's prefix. An operation of the graph computes the first value when it is initialised.
+  Variable(const Scope& scope, std::string_view name, const Shape& shape, const Initializer& initializer,
+           DType dtype = DType::kFloat, const VariableOptions& options = {});
+  // From a literal or a tensor of the graph whose shape is known.
+  Variable(const Scope& scope, std::string_view name, const Input& initial_value, const VariableOptions& options = {});
+
+  bool has_value() const { return data_ != nullptr; }
+  const std::string& name() const { return data_->name; }
+  DType dtype() const { return data_->dtype; }
+  const Shape& shape() const { return data_->shape; }
+  bool trainable() const { return data_->options.trainable; }
+  bool saved() const { return data_->options.saved; }
+  const Output& handle() const { return data_->handle; }
+  const Operation& initializer() const { return data_->initializer; }
+
+  // The value as it is at some moment of the step; one node, shared by all users.
+  const Output& value() const { return data_->value; }
+  operator const Output&() const { return data_->value; }
+  operator Input() const { return Input(data_->value); }
+  // The value once the scope's control dependencies have run.
+  Output Read(const Scope& scope) const;
+
+  Operation Assign(const Scope& scope, const Input& value) const;
+  Operation AssignAdd(const Scope& scope, const Input& value) const;
+  Operation AssignSub(const Scope& scope, const Input& value) const;
+
+  bool operator==(const Variable& other) const { return data_ == other.data_; }
+
+ private:
+  struct Data {
+    std::string name;
+    DType dtype = DType::kInvalid;
+    Shape shape;
+    VariableOptions options;
+    Output handle;
+    Output value;
+    Operation initializer;
+  };
+  void Build(const Scope& scope, std::string name, const Output& initial_value, const VariableOptions& options);
+  std::shared_ptr<Data> data_;
+};
+
+// All variables of the scope's graph whose names begin with the scope's prefix, in order of creation.
+std::vector<Variable> Variables(const Scope& scope);
+std::vector<Variable> TrainableVariables(const Scope& scope);
+// An operation that gives first values to all variables there are now.
+Operation InitializeVariables(const Scope& scope);
+// One that runs all of these.
+Operation Group(const Scope& scope, std::span<const Operation> operations);
+
+}  // namespace weir
+
+#endif  // WEIR_CLIENT_VARIABLE_H_
