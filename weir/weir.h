@@ -6,6 +6,7 @@
 #include "weir/client/differentiate.h"
 #include "weir/client/environment.h"
 #include "weir/client/examples.h"
+#include "weir/client/export.h"
 #include "weir/client/initializers.h"
 #include "weir/client/input.h"
 #include "weir/client/losses.h"

@@ -2,7 +2,7 @@
 //
 //   quickstart [--data FOLDER] [--out FOLDER] [--epochs N] [--examples N]
 //
-// Without --data (MNIST's four files) it draws the digits itself. It leaves behind a checkpoint and a TensorBoard log.
+// Without --data (MNIST's four files) it draws the digits itself. It leaves behind checkpoints, a SavedModel and a TensorBoard log.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -69,7 +69,8 @@ Status Run(const Options& options) {
   WEIR_ASSIGN_OR_RETURN(nn::Logs after, restored.Evaluate(data.test.inputs, data.test.labels));
   std::printf("\nA new model reads %.1f%% of the test digits; with the checkpoint loaded, %.1f%%.\n",
               100 * before[1].second, 100 * after[1].second);
-  std::printf("Checkpoints: %s/checkpoints   TensorBoard: tensorboard --logdir %s/log\n", options.out.c_str(),
+  WEIR_RETURN_IF_ERROR(restored.Export(options.out + "/saved_model"));
+  std::printf("Checkpoints, SavedModel and log: %s. Look at it: tensorboard --logdir %s/log\n", options.out.c_str(),
               options.out.c_str());
   return OkStatus();
 }

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <random>
 
 #include "weir/client/operators.h"
 #include "weir/client/ops/array_ops.h"
-#include "weir/client/ops/linalg_ops.h"
 #include "weir/client/ops/math_ops.h"
 #include "weir/client/ops/random_ops.h"
 #include "weir/client/scope_internal.h"
@@ -38,6 +39,28 @@ Fans FansOf(const Shape& shape) {
   for (int i = 0; i + 2 < shape.rank(); ++i) field *= static_cast<double>(shape.dim(i));
   return {field * static_cast<double>(shape.dim(shape.rank() - 2)),
           field * static_cast<double>(shape.dim(shape.rank() - 1))};
+}
+
+// Random vectors of unit length, each at right angles to all before (Gram and Schmidt, twice for the rounding). They
+// are computed here and not in the graph: it happens once, and needs no decomposition.
+std::vector<double> OrthonormalRows(int64_t count, int64_t size, const RandomSeeds& seeds) {
+  std::seed_seq sequence{seeds.seed, seeds.seed2};
+  std::mt19937_64 random(sequence);
+  if (seeds.seed == 0 && seeds.seed2 == 0) random.seed(std::random_device()());
+  std::normal_distribution<double> normal;
+  std::vector<double> rows(count * size);
+  for (int64_t r = 0; r < count; ++r) {
+    double* row = rows.data() + r * size;
+    for (int64_t i = 0; i < size; ++i) row[i] = normal(random);
+    for (int64_t k = 0; k < 2 * r; ++k) {
+      const double* other = rows.data() + k % r * size;
+      const double along = std::inner_product(row, row + size, other, 0.0);
+      for (int64_t i = 0; i < size; ++i) row[i] -= along * other[i];
+    }
+    const double length = std::sqrt(std::inner_product(row, row + size, row, 0.0));
+    for (int64_t i = 0; i < size; ++i) row[i] /= length;
+  }
+  return rows;
 }
 
 enum class Draw { kUniform, kNormal, kTruncated };
@@ -149,13 +172,18 @@ Initializer Orthogonal(double gain, int64_t seed) {
     const int64_t columns = shape.dim(shape.rank() - 1);
     const int64_t rows = columns == 0 ? 0 : shape.num_elements() / columns;
     const bool wide = rows < columns;
-    Output normal =
-        Random(scope, Shape({std::max(rows, columns), std::min(rows, columns)}), dtype, Draw::kNormal, seed);
-    auto [q, r] = ops::Qr(scope, normal);
-    // With the signs of R's diagonal taken out, Q is uniformly distributed.
-    Output basis = q * ops::Sign(scope, ops::MatrixDiagPart(scope, r));
-    if (wide) basis = ops::Transpose(scope, basis, {1, 0});
-    return ops::Reshape(scope, basis, Input(Dims(shape))) * gain;
+    std::vector<double> basis =
+        OrthonormalRows(std::min(rows, columns), std::max(rows, columns), NextRandomSeeds(scope, seed));
+    StatusOr<Tensor> value = Tensor::Allocate(DType::kFloat, shape);
+    if (!value.ok()) return scope.Fail(value.status()), Output(scope, {});
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) {
+        const double element = wide ? basis[r * columns + c] : basis[c * rows + r];
+        value->data<float>()[r * columns + c] = static_cast<float>(gain * element);
+      }
+    }
+    Output matrix = Constant(scope, Input(*std::move(value)));
+    return dtype == DType::kFloat ? matrix : ops::Cast(scope, matrix, dtype);
   };
 }
 

@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <random>
 
+#include "weir/client/export.h"
 #include "weir/client/nn/callbacks.h"
 #include "weir/client/operators.h"
 #include "weir/client/ops/all_ops.h"
+#include "weir/client/saved_model.h"
 #include "weir/io/checkpoint_reader.h"
 #include "weir/io/file.h"
 #include "weir/testing/tensor_matchers.h"
@@ -134,6 +136,24 @@ TEST(Saver, KeepsTheLastFew) {
   EXPECT_EQ(
       ReadFile(folder + "/checkpoint").value(),
       "model_checkpoint_path: \"m-3\"\nall_model_checkpoint_paths: \"m-2\"\nall_model_checkpoint_paths: \"m-3\"\n");
+}
+
+TEST(Model, ExportsASavedModelThatGivesTheSamePredictions) {
+  const std::string folder = Folder("export");
+  Points points = MakePoints(20);
+  Model model(Sequential({Dense(4), BatchNorm(), Dropout(0.5), Dense(3, {.activation = "softmax"})}), {{2}}, 1);
+  ASSERT_TRUE(model.Compile({.loss = loss::SparseCategoricalCrossentropy(false)}).ok());
+  ASSERT_TRUE(model.Fit(points.inputs, points.labels, {.verbosity = Verbosity::kSilent}).ok());
+  Status exported = model.Export(folder);
+  ASSERT_TRUE(exported.ok()) << exported;
+  auto loaded = LoadedModel::Load(folder);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  auto outputs = (*loaded)->Run("serving_default", {{"input", points.inputs}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ExpectTensorEqual(outputs->at("output"), model.Predict(points.inputs).value());
+  const Signature* signature = (*loaded)->FindSignature("serving_default").value();
+  EXPECT_EQ(signature->outputs.at("output").shape, PartialShape({-1, 3}));
+  EXPECT_FALSE(ExportSavedModel(model.session(), folder, {}).ok());
 }
 
 TEST(Model, CallbacksStopSaveAndSchedule) {

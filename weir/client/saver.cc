@@ -65,6 +65,7 @@ StatusOr<std::string> Saver::Save(ClientSession& session, const std::string& pre
   std::vector<Output> reads;
   for (const Variable& variable : variables_) reads.push_back(variable.value());
   WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> values, session.Run(reads));
+  WEIR_RETURN_IF_ERROR(MakeFolders(SplitPath(path).first));
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(path));
   // The format wants names in order.
   std::vector<size_t> order(variables_.size());

@@ -161,5 +161,23 @@ TEST(Initializers, HaveTheRightSpread) {
   }
 }
 
+TEST(Initializers, OrthogonalMatricesAreOrthogonal) {
+  for (const Shape& shape : {Shape({3, 5}), Shape({5, 3}), Shape({2, 2, 3}), Shape({0, 3})}) {
+    Scope root = Scope::NewRoot();
+    SetRandomSeed(root, 1);
+    Output value = init::Orthogonal(2)(root, shape, DType::kFloat);
+    ASSERT_TRUE(root.ok()) << root.status();
+    if (shape.num_elements() == 0) continue;
+    const int64_t columns = shape.dim(shape.rank() - 1), rows = shape.num_elements() / columns;
+    Output matrix = ops::Reshape(root, value, {rows, columns});
+    Output product = ops::MatMul(root, matrix, matrix, {.transpose_a = rows >= columns, .transpose_b = rows < columns});
+    Output expected = init::Identity(4)(root, Shape({std::min(rows, columns), std::min(rows, columns)}), DType::kFloat);
+    ExpectTensorNear(Value(product), Value(expected), 1e-5, 1e-5);
+  }
+  Scope root = Scope::NewRoot();
+  init::Orthogonal()(root, Shape({3}), DType::kFloat);
+  EXPECT_FALSE(root.ok());
+}
+
 }  // namespace
 }  // namespace weir

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "weir/client/export.h"
 #include "weir/client/nn/model_internal.h"
 #include "weir/client/operators.h"
 #include "weir/client/ops/array_ops.h"
@@ -192,6 +193,14 @@ Status Model::Load(const std::string& prefix, const RestoreOptions& options) {
   }
   if (saver_ == nullptr) saver_ = std::make_unique<Saver>(root_);
   return saver_->Restore(*session_, checkpoint, options);
+}
+
+Status Model::Export(const std::string& folder) {
+  WEIR_RETURN_IF_ERROR(status_);
+  ExportSignature signature;
+  for (const Output& input : inputs_) signature.inputs[input.op().name()] = input;
+  signature.outputs["output"] = predictions_;
+  return ExportSavedModel(*session_, folder, {{"serving_default", signature}});
 }
 
 StatusOr<int64_t> Model::step() {

@@ -98,6 +98,9 @@ class Model {
   // INVALID_ARGUMENT or NOT_FOUND if the checkpoint does not fit. A folder stands for its latest checkpoint.
   Status Load(const std::string& prefix, const RestoreOptions& options = {});
 
+  // A SavedModel whose signature `serving_default` takes `input` (`input_1`, ...) and gives `output`.
+  Status Export(const std::string& folder);
+
   // A table of layers, their outputs and numbers of parameters.
   std::string Summary() const;
 
