@@ -2,7 +2,8 @@
 //
 //   quickstart [--data FOLDER] [--out FOLDER] [--epochs N] [--examples N]
 //
-// Without --data (MNIST's four files) it draws the digits itself. It leaves behind checkpoints, a SavedModel and a TensorBoard log.
+// Without --data (MNIST's four files) it draws the digits itself. It leaves behind checkpoints, a SavedModel and a
+// TensorBoard log.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
