@@ -8,6 +8,11 @@ void RegisterIoKernels(KernelRegistry& registry) {
   RegisterFileKernels(registry);
   RegisterDecodeKernels(registry);
   RegisterCsvKernels(registry);
+  RegisterParseExampleKernels(registry);
+  RegisterParseSequenceExampleKernels(registry);
+  RegisterJsonKernels(registry);
+  RegisterReaderKernels(registry);
+  RegisterSaveV1Kernels(registry);
 }
 
 }  // namespace weir

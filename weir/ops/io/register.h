@@ -14,6 +14,11 @@ void RegisterSaveKernels(KernelRegistry& registry);
 void RegisterFileKernels(KernelRegistry& registry);
 void RegisterDecodeKernels(KernelRegistry& registry);
 void RegisterCsvKernels(KernelRegistry& registry);
+void RegisterParseExampleKernels(KernelRegistry& registry);
+void RegisterParseSequenceExampleKernels(KernelRegistry& registry);
+void RegisterJsonKernels(KernelRegistry& registry);
+void RegisterReaderKernels(KernelRegistry& registry);
+void RegisterSaveV1Kernels(KernelRegistry& registry);
 
 }  // namespace weir
 

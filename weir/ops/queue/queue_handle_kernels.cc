@@ -1,6 +1,6 @@
 #include "weir/framework/kernel_registry.h"
 #include "weir/framework/resource_node.h"
-#include "weir/ops/queue/queue.h"
+#include "weir/ops/queue/queue_kinds.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/queue/step_resource.h"
 

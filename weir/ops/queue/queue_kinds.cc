@@ -1,11 +1,12 @@
 // The four kinds of queue: how each keeps its elements and which leaves next.
+#include "weir/ops/queue/queue_kinds.h"
+
 #include <algorithm>
 #include <deque>
 #include <limits>
 
+#include "weir/framework/tuple.h"
 #include "weir/ops/queue/philox_stream.h"
-#include "weir/ops/queue/queue.h"
-#include "weir/ops/queue/tuple.h"
 #include "weir/tensor/copy_elements.h"
 
 namespace weir {

@@ -1,5 +1,3 @@
-#include "weir/ops/queue/queue.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <thread>
+
+#include "weir/ops/queue/queue_kinds.h"
 
 namespace weir {
 namespace {

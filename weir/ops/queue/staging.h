@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weir/framework/kernel.h"
-#include "weir/ops/queue/tuple.h"
+#include "weir/framework/tuple.h"
 
 namespace weir {
 

@@ -3,10 +3,10 @@
 #include <numeric>
 
 #include "weir/framework/kernel_registry.h"
+#include "weir/framework/tuple.h"
 #include "weir/ops/queue/arithmetic.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/queue/tensor_list.h"
-#include "weir/ops/queue/tuple.h"
 #include "weir/tensor/copy_elements.h"
 
 namespace weir {

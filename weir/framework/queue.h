@@ -3,8 +3,8 @@
 // Who cannot go on waits in line, without a thread: an attempt is kept until other calls let it finish. Enqueues and
 // dequeues each go in the order they came. A many-element attempt moves what it can and keeps its place; a dequeue
 // that is cancelled, or finds the queue closed and too empty, gives back what it took.
-#ifndef WEIR_OPS_QUEUE_QUEUE_H_
-#define WEIR_OPS_QUEUE_QUEUE_H_
+#ifndef WEIR_FRAMEWORK_QUEUE_H_
+#define WEIR_FRAMEWORK_QUEUE_H_
 
 #include <list>
 #include <memory>
@@ -114,12 +114,6 @@ class Queue : public Resource, public std::enable_shared_from_this<Queue> {
   Attempts dequeues_ ABSL_GUARDED_BY(mu_);
 };
 
-// Makes a spec from a node's attributes complete: the priority's component, no capacity as a number. INVALID_ARGUMENT
-// if it is wrong for its kind.
-Status NormalizeQueueSpec(QueueSpec& spec);
-// REQUIRES: `spec` is normalized.
-StatusOr<std::shared_ptr<Queue>> MakeQueue(std::string name, QueueSpec spec);
-
 }  // namespace weir
 
-#endif  // WEIR_OPS_QUEUE_QUEUE_H_
+#endif  // WEIR_FRAMEWORK_QUEUE_H_

@@ -1,4 +1,4 @@
-#include "weir/ops/queue/tuple.h"
+#include "weir/framework/tuple.h"
 
 #include "weir/tensor/copy_elements.h"
 

@@ -1,6 +1,6 @@
 // Tuples of tensors, the elements of queues, barriers and staging areas.
-#ifndef WEIR_OPS_QUEUE_TUPLE_H_
-#define WEIR_OPS_QUEUE_TUPLE_H_
+#ifndef WEIR_FRAMEWORK_TUPLE_H_
+#define WEIR_FRAMEWORK_TUPLE_H_
 
 #include <string>
 #include <vector>
@@ -28,4 +28,4 @@ StatusOr<TensorTuple> StackTuples(const std::vector<TensorTuple>& tuples);
 
 }  // namespace weir
 
-#endif  // WEIR_OPS_QUEUE_TUPLE_H_
+#endif  // WEIR_FRAMEWORK_TUPLE_H_

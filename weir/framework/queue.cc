@@ -1,10 +1,10 @@
-#include "weir/ops/queue/queue.h"
+#include "weir/framework/queue.h"
 
 #include <cstring>
 #include <iterator>
 #include <utility>
 
-#include "weir/ops/queue/tuple.h"
+#include "weir/framework/tuple.h"
 
 namespace weir {
 namespace {
