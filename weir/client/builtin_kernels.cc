@@ -5,6 +5,7 @@
 #include "weir/ops/array/register.h"
 #include "weir/ops/control_flow/register.h"
 #include "weir/ops/data/register.h"
+#include "weir/ops/image/register.h"
 #include "weir/ops/io/register.h"
 #include "weir/ops/math/register.h"
 #include "weir/ops/nn/register.h"
@@ -13,6 +14,7 @@
 #include "weir/ops/sparse/register.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/string/register.h"
+#include "weir/ops/summary/register.h"
 #include "weir/ops/table/register.h"
 #include "weir/ops/train/register.h"
 
@@ -23,6 +25,7 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterArrayKernels(registry);
   RegisterControlFlowKernels(registry);
   RegisterDataKernels(registry);
+  RegisterImageKernels(registry);
   RegisterIoKernels(registry);
   RegisterMathKernels(registry);
   RegisterNnKernels(registry);
@@ -31,6 +34,7 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterSparseKernels(registry);
   RegisterStateKernels(registry);
   RegisterStringKernels(registry);
+  RegisterSummaryKernels(registry);
   RegisterTableKernels(registry);
   RegisterTrainKernels(registry);
 }

@@ -1,0 +1,190 @@
+// Colours: between red-green-blue and hue-saturation-value, and changes of contrast, hue and saturation.
+#include <algorithm>
+#include <cmath>
+
+#include "weir/device/cpu/arithmetic.h"
+#include "weir/framework/kernel_registry.h"
+#include "weir/ops/image/register.h"
+
+namespace weir {
+namespace {
+
+template <typename F>
+struct Color {
+  F a, b, c;
+};
+
+template <typename F>
+Color<F> ToHsv(F r, F g, F b) {
+  const F value = std::max({r, g, b}), range = value - std::min({r, g, b});
+  const F saturation = value > 0 ? range / value : F(0);
+  F hue = 0;
+  if (range > 0) {
+    const F norm = F(1) / (F(6) * range);
+    hue = r == value ? norm * (g - b) : g == value ? norm * (b - r) + F(2) / F(6) : norm * (r - g) + F(4) / F(6);
+    if (hue < 0) hue += 1;
+  }
+  return {hue, saturation, value};
+}
+
+template <typename F>
+Color<F> ToRgb(F hue, F saturation, F value) {
+  const F turn = hue * 6;
+  const F red = std::clamp<F>(std::abs(turn - 3) - 1, 0, 1);
+  const F green = std::clamp<F>(2 - std::abs(turn - 2), 0, 1);
+  const F blue = std::clamp<F>(2 - std::abs(turn - 4), 0, 1);
+  const F rest = 1 - saturation;
+  return {(rest + saturation * red) * value, (rest + saturation * green) * value, (rest + saturation * blue) * value};
+}
+
+Status CheckChannels(const Shape& shape, int min_rank) {
+  if (shape.rank() < min_rank) {
+    return InvalidArgument("input must be at least ", min_rank, min_rank == 1 ? "D" : "-D, got shape",
+                           shape.ToString());
+  }
+  if (shape.dim(shape.rank() - 1) != 3) {
+    return InvalidArgument("input must have 3 channels but instead has ", shape.dim(shape.rank() - 1), " channels.");
+  }
+  return OkStatus();
+}
+
+// Applies `change(a, b, c) -> Color` to every pixel.
+template <typename T, typename Change>
+Status ForEachPixel(KernelContext& ctx, const Change& change) {
+  const Tensor image = ctx.input(0);
+  WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, image.shape()));
+  const T* from = image.data<T>();
+  T* to = out->data<T>();
+  ctx.ParallelFor(image.num_elements() / 3, 20, [&](int64_t begin, int64_t end) {
+    for (int64_t i = 3 * begin; i < 3 * end; i += 3) {
+      const auto color = change(Widen(from[i]), Widen(from[i + 1]), Widen(from[i + 2]));
+      to[i] = static_cast<T>(color.a);
+      to[i + 1] = static_cast<T>(color.b);
+      to[i + 2] = static_cast<T>(color.c);
+    }
+  });
+  return OkStatus();
+}
+
+template <typename T, bool kToHsv>
+class ConvertKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    WEIR_RETURN_IF_ERROR(CheckChannels(ctx.input(0).shape(), 1));
+    using F = ComputeType<T>;
+    return ForEachPixel<T>(ctx, kToHsv ? ToHsv<F> : ToRgb<F>);
+  }
+};
+
+StatusOr<float> ScalarInput(KernelContext& ctx, std::string_view name) {
+  const Tensor& tensor = ctx.input(1);
+  if (!tensor.shape().IsScalar()) return InvalidArgument(name, " must be scalar: ", tensor.shape().ToString());
+  return tensor.scalar<float>();
+}
+
+template <typename T>
+class AdjustHueKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    WEIR_RETURN_IF_ERROR(CheckChannels(ctx.input(0).shape(), 3));
+    WEIR_ASSIGN_OR_RETURN(float delta, ScalarInput(ctx, "delta"));
+    return ForEachPixel<T>(ctx, [delta](float r, float g, float b) { return Turn(r, g, b, delta); });
+  }
+
+ private:
+  // The lowest and highest values stay; which channels have them, and the one between, follow the hue.
+  static Color<float> Turn(float r, float g, float b, float delta) {
+    const float low = std::min({r, g, b}), high = std::max({r, g, b});
+    const float range = high - low;
+    if (!(range > 0)) return {r, g, b};
+    float hue = r == high ? (g - b) / range : g == high ? (b - r) / range + 2.0f : (r - g) / range + 4.0f;
+    hue = std::fmod(hue + delta * 6.0f, 6.0f);
+    if (hue < 0) hue += 6.0f;
+    const float sector = std::floor(hue);
+    const float part = hue - sector;
+    const float rising = low + part * range, falling = high - part * range;
+    switch (static_cast<int>(sector)) {
+      case 1:
+        return {falling, high, low};
+      case 2:
+        return {low, high, rising};
+      case 3:
+        return {low, falling, high};
+      case 4:
+        return {rising, low, high};
+      case 5:
+        return {high, low, falling};
+      default:
+        return {high, rising, low};
+    }
+  }
+};
+
+template <typename T>
+class AdjustSaturationKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    WEIR_RETURN_IF_ERROR(CheckChannels(ctx.input(0).shape(), 3));
+    WEIR_ASSIGN_OR_RETURN(float scale, ScalarInput(ctx, "scale"));
+    return ForEachPixel<T>(ctx, [scale](float r, float g, float b) {
+      const Color<float> hsv = ToHsv(r, g, b);
+      return ToRgb(hsv.a, std::clamp(hsv.b * scale, 0.0f, 1.0f), hsv.c);
+    });
+  }
+};
+
+template <typename T>
+class AdjustContrastKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor image = ctx.input(0);
+    const int rank = image.rank();
+    if (rank < 3) return InvalidArgument("input must be at least 3-D, got shape", image.shape().ToString());
+    WEIR_ASSIGN_OR_RETURN(float factor, ScalarInput(ctx, "contrast_factor"));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, image.shape()));
+    if (out->num_elements() == 0) return OkStatus();
+    const int64_t channels = image.dim(rank - 1), pixels = image.dim(rank - 2) * image.dim(rank - 3);
+    const int64_t images = image.num_elements() / (channels * pixels);
+    ctx.ParallelFor(images, static_cast<double>(3 * pixels * channels), [&](int64_t begin, int64_t end) {
+      std::vector<double> means(static_cast<size_t>(channels));
+      for (int64_t i = begin; i < end; ++i) {
+        const T* from = image.data<T>() + i * pixels * channels;
+        T* to = out->data<T>() + i * pixels * channels;
+        std::fill(means.begin(), means.end(), 0.0);
+        for (int64_t k = 0; k < pixels * channels; ++k) means[k % channels] += static_cast<float>(from[k]);
+        for (double& mean : means) mean /= static_cast<double>(pixels);
+        for (int64_t k = 0; k < pixels * channels; ++k) {
+          const auto mean = static_cast<float>(means[k % channels]);
+          to[k] = static_cast<T>((static_cast<float>(from[k]) - mean) * factor + mean);
+        }
+      }
+    });
+    return OkStatus();
+  }
+};
+
+template <typename T>
+void RegisterConversions(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("RGBToHSV").Types("T", TypeList<T>{}), MakeKernel<ConvertKernel<T, true>>);
+  registry.Add(KernelBuilder("HSVToRGB").Types("T", TypeList<T>{}), MakeKernel<ConvertKernel<T, false>>);
+}
+
+template <typename T>
+void RegisterAdjustments(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("AdjustHue").Types("T", TypeList<T>{}), MakeKernel<AdjustHueKernel<T>>);
+  registry.Add(KernelBuilder("AdjustSaturation").Types("T", TypeList<T>{}), MakeKernel<AdjustSaturationKernel<T>>);
+  registry.Add(KernelBuilder("AdjustContrastv2").Types("T", TypeList<T>{}), MakeKernel<AdjustContrastKernel<T>>);
+}
+
+}  // namespace
+
+void RegisterColorKernels(KernelRegistry& registry) {
+  RegisterConversions<Half>(registry);
+  RegisterConversions<BFloat16>(registry);
+  RegisterConversions<float>(registry);
+  RegisterConversions<double>(registry);
+  RegisterAdjustments<Half>(registry);
+  RegisterAdjustments<float>(registry);
+}
+
+}  // namespace weir

@@ -1,0 +1,289 @@
+// CropAndResize and its gradients: boxes in coordinates from 0 to 1, sampled on a grid.
+#include <algorithm>
+#include <cmath>
+
+#include "weir/device/cpu/arithmetic.h"
+#include "weir/framework/kernel_registry.h"
+#include "weir/ops/image/register.h"
+
+namespace weir {
+namespace {
+
+using ImageTypes = TypeList<uint8_t, uint16_t, int8_t, int16_t, int32_t, int64_t, Half, float, double>;
+
+// The number of boxes; their images are checked too.
+StatusOr<int64_t> CheckBoxes(const Tensor& boxes, const Tensor& indices, int64_t batch) {
+  if (boxes.num_elements() == 0 && indices.num_elements() == 0) return 0;
+  if (boxes.rank() != 2) return InvalidArgument("boxes must be 2-D", boxes.shape().ToString());
+  if (boxes.dim(1) != 4) return InvalidArgument("boxes must have 4 columns");
+  if (indices.rank() != 1) return InvalidArgument("box_index must be 1-D", indices.shape().ToString());
+  if (indices.dim(0) != boxes.dim(0)) return InvalidArgument("box_index has incompatible shape");
+  for (int32_t index : indices.span<int32_t>()) {
+    if (index < 0 || index >= batch) return OutOfRange("box_index has values outside [0, batch_size)");
+  }
+  return boxes.dim(0);
+}
+
+// The grid of one dimension of a box.
+struct Grid {
+  Grid(float low, float high, int64_t samples, int64_t size)
+      : low(low), high(high), samples(samples), last(static_cast<float>(size - 1)) {
+    step = samples > 1 ? (high - low) * last / static_cast<float>(samples - 1) : 0;
+  }
+  // Where sample `i` is; false if that is outside the image.
+  bool Place(int64_t i, float* place) const {
+    *place = samples > 1 ? low * last + static_cast<float>(i) * step : 0.5f * (low + high) * last;
+    return *place >= 0 && *place <= last;
+  }
+  float low, high;
+  int64_t samples;
+  float last;
+  float step;
+};
+
+struct Corners {
+  Corners(float place)
+      : lower(static_cast<int64_t>(std::floor(place))),
+        upper(static_cast<int64_t>(std::ceil(place))),
+        lerp(place - std::floor(place)) {}
+  int64_t lower, upper;
+  float lerp;
+};
+
+struct ImageSize {
+  int64_t height, width, channels;
+};
+
+StatusOr<bool> ReadIsNearest(const KernelInit& init) {
+  WEIR_ASSIGN_OR_RETURN(std::string method, init.Attr<std::string>("method"));
+  if (method != "bilinear" && method != "nearest") {
+    return InvalidArgument("method must be 'bilinear' or 'nearest', got ", method);
+  }
+  return method == "nearest";
+}
+
+template <typename T>
+class CropSampler {
+ public:
+  CropSampler(const T* picture, ImageSize size, bool nearest) : picture_(picture), size_(size), nearest_(nearest) {}
+  void Sample(float y, float x, float* out) const {
+    if (nearest_) {
+      const T* pixel = At(static_cast<int64_t>(std::round(y)), static_cast<int64_t>(std::round(x)));
+      for (int64_t c = 0; c < size_.channels; ++c) out[c] = static_cast<float>(pixel[c]);
+      return;
+    }
+    const Corners row(y), column(x);
+    const T* top_left = At(row.lower, column.lower);
+    const T* top_right = At(row.lower, column.upper);
+    const T* low_left = At(row.upper, column.lower);
+    const T* low_right = At(row.upper, column.upper);
+    for (int64_t c = 0; c < size_.channels; ++c) {
+      const auto tl = static_cast<float>(top_left[c]), tr = static_cast<float>(top_right[c]);
+      const auto ll = static_cast<float>(low_left[c]), lr = static_cast<float>(low_right[c]);
+      const float top = tl + (tr - tl) * column.lerp, low = ll + (lr - ll) * column.lerp;
+      out[c] = top + (low - top) * row.lerp;
+    }
+  }
+
+ private:
+  const T* At(int64_t y, int64_t x) const { return picture_ + (y * size_.width + x) * size_.channels; }
+  const T* picture_;
+  const ImageSize size_;
+  const bool nearest_;
+};
+
+class CropAndResizeKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<CropAndResizeKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->nearest_, ReadIsNearest(init));
+    WEIR_ASSIGN_OR_RETURN(kernel->outside_, init.Attr<float>("extrapolation_value"));
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor image = ctx.input(0), boxes = ctx.input(1), indices = ctx.input(2), crop = ctx.input(3);
+    if (image.rank() != 4) return InvalidArgument("input image must be 4-D", image.shape().ToString());
+    const ImageSize size{image.dim(1), image.dim(2), image.dim(3)};
+    if (size.height <= 0 || size.width <= 0) return InvalidArgument("image dimensions must be positive");
+    WEIR_ASSIGN_OR_RETURN(int64_t count, CheckBoxes(boxes, indices, image.dim(0)));
+    if (crop.rank() != 1) return InvalidArgument("crop_size must be 1-D", crop.shape().ToString());
+    if (crop.num_elements() != 2) return InvalidArgument("crop_size must have two elements", crop.shape().ToString());
+    const int64_t height = crop.data<int32_t>()[0], width = crop.data<int32_t>()[1];
+    if (height <= 0 || width <= 0) return InvalidArgument("crop dimensions must be positive");
+    const int64_t dims[] = {count, height, width, size.channels};
+    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    DispatchDType(image.dtype(), ImageTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      const double cost = static_cast<double>(4 * height * width * size.channels + 100);
+      ctx.ParallelFor(count, cost, [&](int64_t begin, int64_t end) {
+        for (int64_t b = begin; b < end; ++b) {
+          const T* picture = image.data<T>() + indices.data<int32_t>()[b] * size.height * size.width * size.channels;
+          Crop(CropSampler<T>(picture, size, nearest_), boxes.data<float>() + 4 * b, size, height, width,
+               out->data<float>() + b * height * width * size.channels);
+        }
+      });
+    });
+    return OkStatus();
+  }
+
+ private:
+  template <typename Sampler>
+  void Crop(const Sampler& sampler, const float* box, ImageSize size, int64_t height, int64_t width, float* out) const {
+    const Grid rows(box[0], box[2], height, size.height), columns(box[1], box[3], width, size.width);
+    for (int64_t i = 0; i < height; ++i) {
+      float y = 0, x = 0;
+      const bool inside = rows.Place(i, &y);
+      for (int64_t j = 0; j < width; ++j, out += size.channels) {
+        if (inside && columns.Place(j, &x)) {
+          sampler.Sample(y, x, out);
+        } else {
+          std::fill(out, out + size.channels, outside_);
+        }
+      }
+    }
+  }
+
+  bool nearest_ = false;
+  float outside_ = 0;
+};
+
+class CropGradImageKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<CropGradImageKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->nearest_, ReadIsNearest(init));
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor grads = ctx.input(0), boxes = ctx.input(1), indices = ctx.input(2), size = ctx.input(3);
+    if (grads.rank() != 4) return InvalidArgument("grads image must be 4-D", grads.shape().ToString());
+    if (size.rank() != 1) return InvalidArgument("image_size must be 1-D", size.shape().ToString());
+    if (size.num_elements() != 4) return InvalidArgument("image_size must have 4 elements", size.shape().ToString());
+    const int32_t* dims = size.data<int32_t>();
+    const int64_t wide[] = {dims[0], dims[1], dims[2], dims[3]};
+    if (grads.dim(0) > 0 && (grads.dim(1) <= 0 || grads.dim(2) <= 0)) {
+      return InvalidArgument("grads dimensions must be positive");
+    }
+    if (wide[1] <= 0 || wide[2] <= 0) return InvalidArgument("image dimensions must be positive");
+    if (wide[3] != grads.dim(3)) return InvalidArgument("image_size and grads are incompatible");
+    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(wide));
+    WEIR_ASSIGN_OR_RETURN(int64_t count, CheckBoxes(boxes, indices, wide[0]));
+    if (count != grads.dim(0)) return InvalidArgument("boxes and grads have incompatible shape");
+    WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(ctx.output_type(0), shape));
+    DispatchDType(out.dtype(), TypeList<Half, float, double>{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (int64_t b = 0; b < count; ++b) {
+        AddBox(grads, b, boxes.data<float>() + 4 * b, {wide[1], wide[2], wide[3]},
+               out.data<T>() + indices.data<int32_t>()[b] * wide[1] * wide[2] * wide[3]);
+      }
+    });
+    ctx.set_output(0, std::move(out));
+    return OkStatus();
+  }
+
+ private:
+  template <typename T>
+  void AddBox(const Tensor& grads, int64_t b, const float* box, ImageSize size, T* picture) const {
+    const int64_t height = grads.dim(1), width = grads.dim(2);
+    const float* from = grads.data<float>() + b * height * width * size.channels;
+    const Grid rows(box[0], box[2], height, size.height), columns(box[1], box[3], width, size.width);
+    auto add = [&](int64_t y, int64_t x, float weight) {
+      T* pixel = picture + (y * size.width + x) * size.channels;
+      for (int64_t c = 0; c < size.channels; ++c) pixel[c] = static_cast<T>(Widen(pixel[c]) + from[c] * weight);
+    };
+    for (int64_t i = 0; i < height; ++i) {
+      float y = 0, x = 0;
+      const bool inside = rows.Place(i, &y);
+      for (int64_t j = 0; j < width; ++j, from += size.channels) {
+        if (!inside || !columns.Place(j, &x)) continue;
+        if (nearest_) {
+          add(static_cast<int64_t>(std::round(y)), static_cast<int64_t>(std::round(x)), 1);
+          continue;
+        }
+        const Corners row(y), column(x);
+        add(row.lower, column.lower, (1 - row.lerp) * (1 - column.lerp));
+        add(row.lower, column.upper, (1 - row.lerp) * column.lerp);
+        add(row.upper, column.lower, row.lerp * (1 - column.lerp));
+        add(row.upper, column.upper, row.lerp * column.lerp);
+      }
+    }
+  }
+
+  bool nearest_ = false;
+};
+
+class CropGradBoxesKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor grads = ctx.input(0), image = ctx.input(1), boxes = ctx.input(2), indices = ctx.input(3);
+    if (grads.rank() != 4) return InvalidArgument("grads image must be 4-D", grads.shape().ToString());
+    if (image.rank() != 4) return InvalidArgument("input image must be 4-D", image.shape().ToString());
+    const ImageSize size{image.dim(1), image.dim(2), image.dim(3)};
+    if (grads.dim(0) > 0 && (grads.dim(1) <= 0 || grads.dim(2) <= 0)) {
+      return InvalidArgument("grads dimensions must be positive");
+    }
+    if (size.height <= 0 || size.width <= 0) return InvalidArgument("image dimensions must be positive");
+    if (size.channels != grads.dim(3)) return InvalidArgument("image, grads depth differ");
+    WEIR_ASSIGN_OR_RETURN(int64_t count, CheckBoxes(boxes, indices, image.dim(0)));
+    if (count != grads.dim(0)) return InvalidArgument("boxes and grads have incompatible shape");
+    WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(DType::kFloat, Shape({count, 4})));
+    DispatchDType(image.dtype(), ImageTypes{}, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      for (int64_t b = 0; b < count; ++b) {
+        const T* picture = image.data<T>() + indices.data<int32_t>()[b] * size.height * size.width * size.channels;
+        AddBox(grads, b, boxes.data<float>() + 4 * b, size, picture, out.data<float>() + 4 * b);
+      }
+    });
+    ctx.set_output(0, std::move(out));
+    return OkStatus();
+  }
+
+ private:
+  // What a move of the low and of the high end of a box does to sample `i`.
+  static void AddEnds(float slope, const Grid& grid, int64_t i, float* low, float* high) {
+    const float ratio = grid.samples > 1 ? grid.last / static_cast<float>(grid.samples - 1) : 0;
+    const float share = grid.samples > 1 ? static_cast<float>(i) * ratio : 0.5f * grid.last;
+    *low += slope * (grid.last - share);
+    *high += slope * share;
+  }
+
+  template <typename T>
+  static void AddBox(const Tensor& grads, int64_t b, const float* box, ImageSize size, const T* picture, float* out) {
+    const int64_t height = grads.dim(1), width = grads.dim(2);
+    const float* from = grads.data<float>() + b * height * width * size.channels;
+    const Grid rows(box[0], box[2], height, size.height), columns(box[1], box[3], width, size.width);
+    for (int64_t i = 0; i < height; ++i) {
+      float y = 0, x = 0;
+      const bool inside = rows.Place(i, &y);
+      for (int64_t j = 0; j < width; ++j, from += size.channels) {
+        if (!inside || !columns.Place(j, &x)) continue;
+        const Corners row(y), column(x);
+        auto at = [&](int64_t r, int64_t k, int64_t c) {
+          return static_cast<float>(picture[(r * size.width + k) * size.channels + c]);
+        };
+        for (int64_t c = 0; c < size.channels; ++c) {
+          const float tl = at(row.lower, column.lower, c), tr = at(row.lower, column.upper, c);
+          const float ll = at(row.upper, column.lower, c), lr = at(row.upper, column.upper, c);
+          const float y_slope = (1 - column.lerp) * (ll - tl) + column.lerp * (lr - tr);
+          const float x_slope = (1 - row.lerp) * (tr - tl) + row.lerp * (lr - ll);
+          AddEnds(y_slope * from[c], rows, i, out, out + 2);
+          AddEnds(x_slope * from[c], columns, j, out + 1, out + 3);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+void RegisterCropAndResizeKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("CropAndResize").Types("T", ImageTypes{}), MakeKernel<CropAndResizeKernel>);
+  registry.Add(KernelBuilder("CropAndResizeGradImage").Types("T", TypeList<Half, float, double>{}),
+               MakeKernel<CropGradImageKernel>);
+  registry.Add(KernelBuilder("CropAndResizeGradBoxes").Types("T", ImageTypes{}), MakeKernel<CropGradBoxesKernel>);
+}
+
+}  // namespace weir
