@@ -45,6 +45,9 @@ bool Same(const T& got, const T& want, const Tolerance& tolerance) {
     return Near(got, want, tolerance);
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return Near(static_cast<float>(got), static_cast<float>(want), tolerance);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    // The fixtures' texts went through NumPy, which drops zero bytes at the end.
+    return got == want || (got.starts_with(want) && got.find_first_not_of('\0', want.size()) == got.npos);
   } else {
     return got == want;
   }

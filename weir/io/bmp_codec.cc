@@ -9,16 +9,16 @@ namespace {
 constexpr size_t kHeaderBytes = 32;
 
 // One row of blue, green, red(, alpha) as red, green, blue(, alpha).
-void CopyRow(const uint8_t* from, int64_t width, int channels, uint8_t* to) {
+void CopyRow(const uint8_t* from, int stored, int64_t width, int channels, uint8_t* to) {
   if (channels == 1) {
     std::memcpy(to, from, static_cast<size_t>(width));
     return;
   }
-  for (int64_t x = 0; x < width; ++x, from += channels, to += channels) {
+  for (int64_t x = 0; x < width; ++x, from += stored, to += channels) {
     to[0] = from[2];
     to[1] = from[1];
     to[2] = from[0];
-    if (channels == 4) to[3] = from[3];
+    if (channels == 4) to[3] = stored == 4 ? from[3] : 255;
   }
 }
 
@@ -35,20 +35,22 @@ StatusOr<Tensor> DecodeBmp(std::string_view bytes, int channels) {
   const int bits = static_cast<uint8_t>(bytes[28]) | static_cast<uint8_t>(bytes[29]) << 8;
   const int64_t height = signed_height < 0 ? -signed_height : signed_height;
   if (begin < 0) return InvalidArgument("header size must be nonnegative, got ", begin);
-  if (channels != 0 && channels != bits / 8) {
-    return InvalidArgument("channels attribute ", channels, " does not match bits per pixel from file ", bits / 8);
+  const int stored = bits / 8;
+  // Colours may be given an alpha; nothing else is converted.
+  if (channels != 0 && channels != stored && !(channels == 4 && stored == 3)) {
+    return InvalidArgument("channels attribute ", channels, " does not match bits per pixel from file ", stored);
   }
-  channels = bits / 8;
-  if (channels != 1 && channels != 3 && channels != 4) {
-    return InvalidArgument("Number of channels inherent in the image must be 1, 3 or 4, was ", channels);
+  if (stored != 1 && stored != 3 && stored != 4) {
+    return InvalidArgument("Number of channels inherent in the image must be 1, 3 or 4, was ", stored);
   }
+  if (channels == 0) channels = stored;
   if (width <= 0 || height == 0) {
     return InvalidArgument("image must have a positive size, got ", width, " by ", signed_height);
   }
   WEIR_RETURN_IF_ERROR(CheckImageSize(1, height, width, channels));
   // Rows end at multiples of four bytes; the last one need not.
-  const int64_t stride = (8 * channels * width + 31) / 32 * 4;
-  const int64_t needed = begin + (height - 1) * stride + width * channels;
+  const int64_t stride = (8 * stored * width + 31) / 32 * 4;
+  const int64_t needed = begin + (height - 1) * stride + width * stored;
   if (needed > static_cast<int64_t>(bytes.size())) {
     return InvalidArgument("Incomplete bmp content, requires at least ", needed, " bytes, got ", bytes.size(),
                            " bytes");
@@ -57,7 +59,7 @@ StatusOr<Tensor> DecodeBmp(std::string_view bytes, int channels) {
   const auto* pixels = reinterpret_cast<const uint8_t*>(bytes.data()) + begin;
   for (int64_t y = 0; y < height; ++y) {
     const int64_t row = signed_height < 0 ? y : height - 1 - y;
-    CopyRow(pixels + row * stride, width, channels, out.data<uint8_t>() + y * width * channels);
+    CopyRow(pixels + row * stride, stored, width, channels, out.data<uint8_t>() + y * width * channels);
   }
   return out;
 }

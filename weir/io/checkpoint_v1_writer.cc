@@ -1,12 +1,8 @@
 #include "weir/io/checkpoint_v1_writer.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <map>
 
+#include "weir/io/file_system.h"
 #include "weir/io/table_writer.h"
 #include "weir/proto/checkpoint.pb.h"
 #include "weir/tensor/tensor_proto.h"
@@ -72,19 +68,10 @@ Status CheckpointV1Writer::Finish() {
   table.Add("", state_->meta.SerializeAsString());
   for (const auto& [key, value] : state_->entries) table.Add(key, value);
   const std::string bytes = table.Finish();
+  // Others see the file only when it is whole.
   const std::string temporary = state_->path + ".tempstate";
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    if (!file) return NotFound(temporary, "; ", std::strerror(errno));
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) {
-      std::remove(temporary.c_str());
-      return Unknown("cannot write ", temporary);
-    }
-  }
-  if (std::rename(temporary.c_str(), state_->path.c_str()) == 0) return OkStatus();
-  return Unknown("cannot rename ", temporary, " to ", state_->path, ": ", std::strerror(errno));
+  WEIR_RETURN_IF_ERROR(WriteWholeFile(temporary, bytes));
+  return RenameFile(temporary, state_->path);
 }
 
 }  // namespace weir

@@ -89,7 +89,10 @@ StatusOr<std::unique_ptr<EventWriter>> EventWriter::Create(const std::string& fo
   }
   std::unique_ptr<EventWriter> writer(new EventWriter(std::move(state)));
   Event version = NewEvent(0);
+  // Whole seconds, those of the file's name; and the writer that readers expect to be named.
+  version.set_wall_time(std::floor(version.wall_time()));
   version.set_file_version(kVersion);
+  version.mutable_source_metadata()->set_writer("tensorflow.core.util.events_writer");
   WEIR_RETURN_IF_ERROR(writer->Write(version));
   WEIR_RETURN_IF_ERROR(writer->Flush());
   return writer;

@@ -92,8 +92,7 @@ class PngReader {
     if (has_palette) png_set_palette_to_rgb(png_);
     const bool is_gray = (header_.color_type & PNG_COLOR_MASK_COLOR) == 0;
     if (is_gray && header_.bit_depth < 8) png_set_expand_gray_1_2_4_to_8(png_);
-    // The weights of red and green are those that TensorFlow has always given, odd as they are.
-    if (channels < 3 && !is_gray) png_set_rgb_to_gray(png_, 1, 0.299, 0.114);
+    if (channels < 3 && !is_gray) png_set_rgb_to_gray(png_, 1, 0.299, 0.587);
     if (channels >= 3 && is_gray) png_set_gray_to_rgb(png_);
   }
 

@@ -147,6 +147,8 @@ void RegisterBuiltinShapeFunctions(OpRegistry& registry) {
   RegisterTrainShapes(registry);
   RegisterSparseShapes(registry);
   RegisterStringShapes(registry);
+  RegisterImageShapes(registry);
+  RegisterIoShapes(registry);
 }
 
 }  // namespace weir

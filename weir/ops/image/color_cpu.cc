@@ -42,10 +42,10 @@ Status CheckChannels(const Shape& shape, int min_rank) {
     return InvalidArgument("input must be at least ", min_rank, min_rank == 1 ? "D" : "-D, got shape",
                            shape.ToString());
   }
-  if (shape.dim(shape.rank() - 1) != 3) {
-    return InvalidArgument("input must have 3 channels but instead has ", shape.dim(shape.rank() - 1), " channels.");
-  }
-  return OkStatus();
+  const int64_t channels = shape.dim(shape.rank() - 1);
+  if (channels == 3) return OkStatus();
+  const std::string message = Cat("input must have 3 channels but instead has ", channels, " channels.");
+  return min_rank == 1 ? FailedPrecondition(message) : InvalidArgument(message);
 }
 
 // Applies `change(a, b, c) -> Color` to every pixel.

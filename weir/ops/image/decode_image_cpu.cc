@@ -193,7 +193,7 @@ class DecodeImageKernel : public Kernel {
   int64_t channels_ = 0;
   DType dtype_ = DType::kUInt8;
   bool expand_animations_ = true;
-  JpegDecodeOptions jpeg_{.dct = JpegDecodeOptions::Dct::kDefault};
+  JpegDecodeOptions jpeg_{.dct = JpegDecodeOptions::Dct::kFast};
 };
 
 class ExtractJpegShapeKernel : public Kernel {

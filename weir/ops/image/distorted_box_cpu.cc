@@ -129,8 +129,8 @@ class DistortedBoxKernel : public Kernel {
       height = static_cast<int64_t>(size.data<T>()[0]);
       width = static_cast<int64_t>(size.data<T>()[1]);
     });
-    if (height <= 0 || height > INT32_MAX) return InvalidArgument("image height must be positive, got ", height);
-    if (width <= 0 || width > INT32_MAX) return InvalidArgument("image width must be positive, got ", width);
+    if (height < 0 || height > INT32_MAX) return InvalidArgument("image height must not be negative, got ", height);
+    if (width < 0 || width > INT32_MAX) return InvalidArgument("image width must not be negative, got ", width);
     WEIR_ASSIGN_OR_RETURN(std::vector<Rectangle> objects, ReadBoxes(ctx.input(1), height, width, allow_none_));
     float min_covered = min_covered_;
     if (ctx.num_inputs() > 2) {

@@ -11,6 +11,10 @@ void RegisterSparseKernels(KernelRegistry& registry) {
   RegisterSparseSerializeKernels(registry);
   RegisterSparseCountKernels(registry);
   RegisterRaggedKernels(registry);
+  RegisterRaggedVariantKernels(registry);
+  RegisterSetKernels(registry);
+  RegisterSparseMapKernels(registry);
+  RegisterSparseBincountKernels(registry);
 }
 
 }  // namespace weir

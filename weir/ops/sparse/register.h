@@ -16,6 +16,10 @@ void RegisterSparseSegmentKernels(KernelRegistry& registry);
 void RegisterSparseSerializeKernels(KernelRegistry& registry);
 void RegisterSparseCountKernels(KernelRegistry& registry);
 void RegisterRaggedKernels(KernelRegistry& registry);
+void RegisterRaggedVariantKernels(KernelRegistry& registry);
+void RegisterSetKernels(KernelRegistry& registry);
+void RegisterSparseMapKernels(KernelRegistry& registry);
+void RegisterSparseBincountKernels(KernelRegistry& registry);
 
 }  // namespace weir
 

@@ -75,6 +75,102 @@ Status SparseFillEmptyRows(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// A sparse result with one dimension fewer than the rank, plus the members.
+Status Sets(ShapeContext& ctx) {
+  // Of the dense input its rank, of a sparse one the columns of its indices.
+  const bool sparse = ctx.schema().name == "SparseToSparseSetOperation";
+  const int64_t rank = sparse ? Dim(ctx.input(0), 1) : ctx.input(0).has_rank() ? ctx.input(0).rank() : kUnknown;
+  ctx.set_output(0, PartialShape{kUnknown, rank});
+  ctx.set_output(1, PartialShape{kUnknown});
+  ctx.set_output(2, PartialShape{rank});
+  return OkStatus();
+}
+
+Status SetSize(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(2));
+  if (shape.has_rank() && shape.rank() >= 1) ctx.set_output(0, SubShape(shape, 0, shape.rank() - 1));
+  return OkStatus();
+}
+
+Status ManyHandles(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{kUnknown});
+  return OkStatus();
+}
+
+// A sparse tensor of unknown rank.
+Status TakenSparse(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{kUnknown, kUnknown});
+  ctx.set_output(1, PartialShape{kUnknown});
+  ctx.set_output(2, PartialShape{kUnknown});
+  return OkStatus();
+}
+
+Status SparseBincount(ShapeContext& ctx) {
+  const int64_t size = ctx.InputAsInt(3).value_or(kUnknown), rank = Dim(ctx.input(2), 0);
+  if (size < kUnknown) return InvalidArgument("size (", size, ") must be non-negative");
+  if (rank == 1) ctx.set_output(0, PartialShape{size});
+  WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(2));
+  if (rank >= 2) ctx.set_output(0, PartialShape{Dim(shape, 0), size});
+  return OkStatus();
+}
+
+Status SerializedSparse(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{3});
+  return OkStatus();
+}
+
+Status SerializedManySparse(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{kUnknown, 3});
+  return OkStatus();
+}
+
+Status SparseAddGrad(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{Dim(ctx.input(1), 0)});
+  ctx.set_output(1, PartialShape{Dim(ctx.input(2), 0)});
+  return OkStatus();
+}
+
+Status SparseFillGrad(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{Dim(ctx.input(0), 0)});
+  ctx.set_output(1, Shape());
+  return OkStatus();
+}
+
+Status SparseSliceGrad(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{Dim(ctx.input(1), 0)});
+  return OkStatus();
+}
+
+Status SparsePair(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{kUnknown, Dim(ctx.input(0), 1)});
+  ctx.set_output(1, PartialShape{kUnknown});
+  return OkStatus();
+}
+
+Status SparseReduce(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(2));
+  std::optional<std::vector<int64_t>> axes = ConstantInts(ctx, 3);
+  if (!shape.has_rank() || !axes) return OkStatus();
+  const bool keep = ctx.Attr<bool>("keep_dims").value_or(false);
+  std::vector<bool> reduced(shape.rank(), axes->empty());
+  for (int64_t axis : *axes) {
+    WEIR_ASSIGN_OR_RETURN(int d, NormalizeAxis(axis, shape.rank()));
+    reduced[d] = true;
+  }
+  PartialShape out = PartialShape::UnknownOfRank(0);
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (!reduced[d]) out.add_dim(shape.dim(d));
+    if (reduced[d] && keep) out.add_dim(1);
+  }
+  ctx.set_output(0, std::move(out));
+  return OkStatus();
+}
+
+Status LikeDense(ShapeContext& ctx) {
+  ctx.set_output(0, ctx.input(3));
+  return OkStatus();
+}
+
 }  // namespace
 
 void RegisterSparseShapes(OpRegistry& registry) {
@@ -86,6 +182,20 @@ void RegisterSparseShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("sparse_tensor_dense_matmul", SparseTensorDenseMatMul);
   registry.RegisterShapeFunction("sparse_segment", SparseSegment);
   registry.RegisterShapeFunction("sparse_fill_empty_rows", SparseFillEmptyRows);
+  registry.RegisterShapeFunction("sets", Sets);
+  registry.RegisterShapeFunction("set_size", SetSize);
+  registry.RegisterShapeFunction("many_handles", ManyHandles);
+  registry.RegisterShapeFunction("taken_sparse", TakenSparse);
+  registry.RegisterShapeFunction("sparse_bincount", SparseBincount);
+  registry.RegisterShapeFunction("serialized_sparse", SerializedSparse);
+  registry.RegisterShapeFunction("serialized_many_sparse", SerializedManySparse);
+  registry.RegisterShapeFunction("sparse_add_grad", SparseAddGrad);
+  registry.RegisterShapeFunction("sparse_fill_grad", SparseFillGrad);
+  registry.RegisterShapeFunction("sparse_slice_grad", SparseSliceGrad);
+  registry.RegisterShapeFunction("sparse_pair", SparsePair);
+  registry.RegisterShapeFunction("sparse_reduce", SparseReduce);
+  registry.RegisterShapeFunction("sparse_reduced", TakenSparse);
+  registry.RegisterShapeFunction("like_dense", LikeDense);
 }
 
 }  // namespace weir

@@ -26,8 +26,7 @@ class ScalarSummaryKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor tags = ctx.input(0);
     const Tensor values = ctx.input(1);
-    // One tag for one value, whatever their ranks.
-    if (tags.shape() != values.shape() && !(tags.num_elements() == 1 && values.num_elements() == 1)) {
+    if (tags.shape() != values.shape()) {
       return InvalidArgument("tags and values are not the same shape: ", tags.shape().ToString(),
                              " != ", values.shape().ToString());
     }

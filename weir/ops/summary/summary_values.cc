@@ -208,9 +208,7 @@ Status AddAudio(const std::string& tag, const Tensor& audio, float sample_rate, 
   if (channels > INT16_MAX || sample_rate > 4e9f || frames * channels > kMaxWavBytes / 2 - 64) {
     return InvalidArgument("Audio too large for a summary: ", audio.shape().ToString());
   }
-  if (channels == 0 || frames == 0) {
-    return InvalidArgument("Audio without samples: ", audio.shape().ToString());
-  }
+  if (channels == 0) return InvalidArgument("Audio without channels: ", audio.shape().ToString());
   for (int64_t i = 0; i < std::min(max_outputs, audio.dim(0)); ++i) {
     Summary::Value* out = summary->add_value();
     out->set_tag(TagOf(tag, "audio", i, max_outputs));
@@ -220,8 +218,8 @@ Status AddAudio(const std::string& tag, const Tensor& audio, float sample_rate, 
     sound->set_length_frames(frames);
     sound->set_content_type("audio/wav");
     sound->set_encoded_audio_string(EncodeWav(audio.data<float>() + i * frames * channels,
-                                              static_cast<uint32_t>(std::lround(sample_rate)),
-                                              static_cast<uint16_t>(channels), frames));
+                                              static_cast<uint32_t>(sample_rate), static_cast<uint16_t>(channels),
+                                              frames));
   }
   return OkStatus();
 }

@@ -6,6 +6,7 @@
 #include "weir/ops/summary/register.h"
 #include "weir/ops/summary/summary_values.h"
 #include "weir/proto/event.pb.h"
+#include "weir/proto/graph.pb.h"
 #include "weir/tensor/tensor_proto.h"
 
 namespace weir {
@@ -185,8 +186,9 @@ Status FillAudio(KernelContext& ctx, const AttrMap& attrs, Event* event) {
 }
 
 Status FillGraph(KernelContext& ctx, const AttrMap&, Event* event) {
-  WEIR_ASSIGN_OR_RETURN(std::string graph, ScalarText(ctx, 2));
-  event->set_graph_def(std::move(graph));
+  WEIR_ASSIGN_OR_RETURN(std::string bytes, ScalarText(ctx, 2));
+  if (!GraphDef().ParseFromString(bytes)) return DataLoss("Bad tf.GraphDef binary proto scalar string");
+  event->set_graph_def(std::move(bytes));
   return OkStatus();
 }
 
