@@ -2,6 +2,7 @@
 #ifndef WEIR_WEIR_H_
 #define WEIR_WEIR_H_
 
+#include "weir/client/averages.h"
 #include "weir/client/client_session.h"
 #include "weir/client/differentiate.h"
 #include "weir/client/environment.h"
@@ -23,6 +24,7 @@
 #include "weir/client/schedules.h"
 #include "weir/client/scope.h"
 #include "weir/client/tensor_math.h"
+#include "weir/client/training_loop.h"
 #include "weir/client/variable.h"
 #include "weir/io/event_writer.h"
 #include "weir/runtime/session.h"

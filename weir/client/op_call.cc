@@ -13,13 +13,22 @@ OpCall::OpCall(const Scope& scope, const char* op) : scope_(scope), op_(op) {
   }
 }
 
+// In a function's body tensors of the graph around become inputs of the function.
+Input OpCall::Own(const Input& input) const {
+  if (input.is_literal() || !input.output().has_value() || input.output().scope().state() == scope_.state())
+    return input;
+  Output imported = scope_.state()->Import(input.output());
+  return imported.has_value() ? Input(imported) : input;
+}
+
 OpCall& OpCall::Add(const Input& input) {
-  arguments_.push_back({{input}, false});
+  arguments_.push_back({{Own(input)}, false});
   return *this;
 }
 
 OpCall& OpCall::Add(const InputList& list) {
-  arguments_.push_back({{list.inputs().begin(), list.inputs().end()}, true});
+  arguments_.push_back({{}, true});
+  for (const Input& input : list.inputs()) arguments_.back().inputs.push_back(Own(input));
   return *this;
 }
 

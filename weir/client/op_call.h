@@ -55,6 +55,7 @@ class OpCall {
   std::vector<Output> List(int index);
 
  private:
+  Input Own(const Input& input) const;
   OpCall& SetAny(std::string_view name, Attribute value);
   Status InferAttrs();
   void InferType(const ArgSchema& arg, std::span<const Input> inputs);

@@ -1,12 +1,16 @@
 #include "weir/client/operators.h"
 
 #include "weir/client/op_call.h"
+#include "weir/client/scope_internal.h"
 
 namespace weir {
 namespace {
 
 Output Binary(const char* op, const char* name, const Input& a, const Input& b) {
-  const Output& tensor = a.is_literal() ? b.output() : a.output();
+  // Inside a function's body, an operand may be of the graph around: the node goes into the inner one.
+  const bool take_b = a.is_literal() || (!b.is_literal() && a.output().has_scope() && b.output().has_scope() &&
+                                         b.output().scope().state()->depth > a.output().scope().state()->depth);
+  const Output& tensor = take_b ? b.output() : a.output();
   if (!tensor.has_scope()) return Output();  // no graph to keep the error in; whoever takes the result finds no value
   return OpCall(tensor.scope().WithName(name), op).Add(a).Add(b).Single();
 }

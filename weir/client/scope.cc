@@ -62,6 +62,13 @@ Status ScopeState::InferNew() {
   return OkStatus();
 }
 
+Output ScopeState::Import(const Output& output) {
+  if (!output.has_scope() || output.scope().state() == this) return output;
+  if (!capture || outer == nullptr) return Output();
+  Output around = outer->state()->Import(output);
+  return around.has_value() ? capture(around) : Output();
+}
+
 Scope Scope::NewRoot(std::shared_ptr<Environment> environment) {
   if (environment == nullptr) environment = DefaultEnvironment();
   auto place = std::make_shared<ScopePlace>();

@@ -2,6 +2,7 @@
 #ifndef WEIR_CLIENT_SCOPE_INTERNAL_H_
 #define WEIR_CLIENT_SCOPE_INTERNAL_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,14 @@ struct ScopeState {
   std::vector<std::vector<InferredTensor>> inferred;    // by node id, then output
   std::map<std::string, std::shared_ptr<void>> extras;  // what other files of weir/client keep with a graph
 
+  // Of a function's body: the scope around it, how many there are around, and what makes a tensor from there one of
+  // here.
+  std::shared_ptr<Scope> outer;
+  int depth = 0;
+  std::function<Output(const Output&)> capture;
+
+  // `output` as a tensor of this graph: itself, or captured from a graph around it. Without a value if it is neither.
+  Output Import(const Output& output);
   // The shapes of all nodes from `inferred.size()` on.
   Status InferNew();
 };

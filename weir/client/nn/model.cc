@@ -84,6 +84,10 @@ Status Model::Compile(const CompileOptions& options) {
   Output loss = finish(*train, train_scope, train_predictions, context.losses());
   finish(*test_, root_.SubScope("test"), predictions_, test_losses);
   training_ = options.optimizer.Minimize(root_, loss, {.limits = options.limits});
+  if (training_.rate_variable.has_value()) {
+    new_rate_ = ops::Placeholder(root_.WithName("new_learning_rate"), DType::kFloat, {.shape = PartialShape(Shape())});
+    set_rate_ = training_.rate_variable.Assign(root_.WithName("set_learning_rate"), new_rate_);
+  }
   train->targets = context.updates();
   train->targets.push_back(training_.op);
   WEIR_RETURN_IF_ERROR(status_ = root_.status());
@@ -220,7 +224,7 @@ Status Model::set_learning_rate(double rate) {
   if (!training_.rate_variable.has_value()) {
     return InvalidArgument("the learning rate is a function of the step and cannot be set");
   }
-  return session_->RunTargets({training_.rate_variable.Assign(root_, rate)});
+  return session_->RunTargets({set_rate_}, {{new_rate_, Tensor::Scalar(static_cast<float>(rate))}});
 }
 
 const std::vector<Variable>& Model::variables() const { return state_->ordered; }

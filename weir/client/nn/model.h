@@ -137,6 +137,8 @@ class Model {
   std::vector<LayerCall> calls_;
   std::vector<Metric> metrics_;
   Training training_;
+  Output new_rate_;  // fed to set_rate_
+  Operation set_rate_;
   std::unique_ptr<Phase> train_, test_, predict_;
   std::unique_ptr<Saver> saver_;
   Status status_;

@@ -1,0 +1,102 @@
+#include "weir/client/training_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "weir/client/averages.h"
+#include "weir/client/operators.h"
+#include "weir/client/ops/all_ops.h"
+#include "weir/client/saver.h"
+#include "weir/client/tensor_math.h"
+#include "weir/io/checkpoint_reader.h"
+#include "weir/testing/tensor_matchers.h"
+
+namespace weir {
+namespace {
+
+// w goes to 5: loss (w - 5)^2, a step takes away 20% of the distance.
+struct Line {
+  Scope root = Scope::NewRoot();
+  Variable w{root, "w", Input(0.0f)};
+  Output loss = ops::Square(root, w - 5);
+  Training training = optimizer::GradientDescent({.learning_rate = 0.1}).Minimize(root, loss);
+  std::unique_ptr<ClientSession> session = ClientSession::Create(root).value();
+};
+
+TEST(TrainUntil, GoesOnFromTheLastCheckpoint) {
+  const std::string folder = testing::TempDir() + "/train_until";
+  std::filesystem::remove_all(folder);
+  Line first;
+  TrainingLoopOptions options{.folder = folder, .last_step = 3, .save_every_steps = 2, .summary_every_steps = 1};
+  options.summaries = {{"rate", first.training.learning_rate}};
+  auto steps = TrainUntil(*first.session, first.training, first.loss, options);
+  ASSERT_TRUE(steps.ok()) << steps.status();
+  EXPECT_EQ(*steps, 3);
+  EXPECT_EQ(LatestCheckpoint(folder).value(), folder + "/model-3");
+  Line second;
+  options.last_step = 4;
+  options.summaries.clear();
+  EXPECT_EQ(TrainUntil(*second.session, second.training, second.loss, options).value(), 4);
+  ExpectTensorNear(second.session->Evaluate(second.w).value(), Tensor::Scalar(5 - 5 * 0.8f * 0.8f * 0.8f * 0.8f));
+}
+
+TEST(TrainUntil, StopsWhenToldOrWhenDataEnd) {
+  struct StopAtTwo : TrainingHook {
+    Status OnStep(ClientSession&, int64_t step, double loss, bool* stop) override {
+      *stop = step == 2;
+      return OkStatus();
+    }
+  };
+  Line line;
+  TrainingLoopOptions options{.last_step = 100, .hooks = {std::make_shared<StopAtTwo>()}};
+  EXPECT_EQ(TrainUntil(*line.session, line.training, line.loss, options).value(), 2);
+  Line other;
+  options = {.last_step = 100};
+  options.feeds = [](int64_t step) -> StatusOr<ClientSession::Feeds> {
+    if (step == 5) return OutOfRange("no more");
+    return ClientSession::Feeds();
+  };
+  EXPECT_EQ(TrainUntil(*other.session, other.training, other.loss, options).value(), 5);
+  options.feeds = [](int64_t) -> StatusOr<ClientSession::Feeds> { return DataLoss("broken"); };
+  EXPECT_EQ(TrainUntil(*other.session, other.training, other.loss, options).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST(MovingAverages, FollowTheirVariables) {
+  Scope root = Scope::NewRoot();
+  Variable w(root, "w", Input(1.0f));
+  const Variable variables[] = {w};
+  MovingAverages averages(root, variables, 0.75);
+  Operation add = w.AssignAdd(root, 4);
+  auto session = ClientSession::Create(root).value();
+  Status status = session->RunTargets({InitializeVariables(root)});
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_TRUE(session->RunTargets({add}).ok());
+  ASSERT_TRUE(session->RunTargets({averages.update()}).ok());
+  ExpectTensorNear(session->Evaluate(averages.Average(w)).value(), Tensor::Scalar(2.0f));
+  EXPECT_EQ(averages.RestoreNames().at("w"), "w/ExponentialMovingAverage");
+}
+
+TEST(MinimizeAccumulated, TakesTheMeanOfTheParts) {
+  Scope root = Scope::NewRoot();
+  Variable w(root, "w", Input(0.0f));
+  Output x = ops::Placeholder(root, DType::kFloat, {.shape = PartialShape(Shape())});
+  AccumulatedTraining training =
+      MinimizeAccumulated(root, optimizer::GradientDescent({.learning_rate = 1}), w.value() * x);
+  ASSERT_TRUE(root.ok()) << root.status();
+  auto session = ClientSession::Create(root).value();
+  ASSERT_TRUE(session->RunTargets({InitializeVariables(root)}).ok());
+  float expected = 0;
+  for (int round = 0; round < 2; ++round) {
+    for (float value : {1.0f, 2.0f, 6.0f}) {
+      ASSERT_TRUE(session->RunTargets({training.accumulate}, {{x, Tensor::Scalar(value)}}).ok());
+    }
+    ASSERT_TRUE(session->RunTargets({training.apply.op}).ok());
+    expected -= 3;
+    ExpectTensorNear(session->Evaluate(w).value(), Tensor::Scalar(expected));
+  }
+}
+
+}  // namespace
+}  // namespace weir
