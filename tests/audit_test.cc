@@ -1,5 +1,5 @@
-// Walks the registry: which wanted operations lack a CPU kernel or a shape function. Both lists are files that must say
-// exactly what is missing, so that they are seen and can only shrink. To write them anew:
+// Walks the registry: which wanted operations lack a CPU kernel, a shape function or a gradient. The lists are files
+// that must say exactly what is missing, so that they are seen and can only shrink. To write them anew:
 //   WEIR_AUDIT_WRITE=1 audit_test
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "weir/autodiff/sweep.h"
 #include "weir/client/environment.h"
+#include "weir/client/gradients.h"
 #include "weir/runtime/execution_plan.h"
 
 namespace weir {
@@ -58,6 +60,29 @@ TEST(Audit, OpsWithKernelsHaveShapeFunctions) {
     if (!environment->kernels.All(schema->name).empty()) missing.push_back(schema->name);
   }
   Compare("ops_without_shape_function.txt", "Operations with a kernel whose shapes are not inferred yet.", missing);
+}
+
+// An op of the registry that says `gradient yes` has one; what nothing flows through says `gradient none`.
+TEST(Audit, WantedOpsHaveGradients) {
+  auto environment = DefaultEnvironment();
+  const GradientRegistry& gradients = BuiltinGradients();
+  std::vector<std::string> missing;
+  for (const std::string& op : ReadLines("ops_wanted.txt")) {
+    const OpSchema* schema = environment->ops.Find(op);
+    if (schema == nullptr || schema->gradient != Gradient::kYes || IsDifferentiatedByStructure(op)) continue;
+    if (gradients.KindOf(op) == GradientRegistry::Kind::kUnknown) missing.push_back(op);
+  }
+  Compare("ops_without_gradient.txt", "Wanted operations that TensorFlow differentiates and weir does not yet.",
+          missing);
+}
+
+TEST(Audit, GradientsAreOfOpsThatHaveOne) {
+  auto environment = DefaultEnvironment();
+  for (const OpSchema* schema : environment->ops.All()) {
+    if (schema->gradient == Gradient::kYes) continue;
+    EXPECT_NE(BuiltinGradients().KindOf(schema->name), GradientRegistry::Kind::kFunction)
+        << schema->name << " has a gradient, but its table does not say so";
+  }
 }
 
 }  // namespace

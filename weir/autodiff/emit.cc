@@ -71,6 +71,7 @@ Value ZerosLike(Value x) {
     if (x.shape().rank() == 0) return Scalar(x, 0);
     return Fill(Shape(x), Scalar(x, 0));
   }
+  if (e.is_borrowed(x)) return Fill(Shape(x), Scalar(x, 0));  // without keeping its value
   return e.Op("ZerosLike", {x});
 }
 

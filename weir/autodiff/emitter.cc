@@ -87,6 +87,14 @@ StatusOr<std::vector<Value>> Emitter::TryOutputs(std::string_view op, const Emit
   if (inputs.size() != schema->inputs.size()) {
     return Internal(op, " takes ", schema->inputs.size(), " arguments, ", inputs.size(), " were given");
   }
+  if (op == "Shape" || op == "Size" || op == "Rank") {
+    // Of a borrowed value only this is brought over, not the value.
+    if (const Value* borrowed = Borrowed(Borrow(inputs[0].values[0]))) {
+      Value x = *borrowed;
+      WEIR_ASSIGN_OR_RETURN(std::vector<Value> outputs, x.emitter().TryOutputs(op, {x}, std::move(attrs)));
+      return std::vector<Value>{Borrow(outputs[0])};
+    }
+  }
   std::vector<Value> flat;
   for (size_t i = 0; i < inputs.size(); ++i) {
     for (const Value& value : inputs[i].values) {

@@ -55,6 +55,10 @@ class Emitter {
   Value Op(std::string_view op, const EmitArguments& inputs, EmitAttrs attrs = {});
   Value Constant(Tensor value);
 
+  // Tells the gradients of one AddGradients from another's, for ops that keep state by it.
+  void set_source(std::string source) { source_ = std::move(source); }
+  const std::string& source() const { return source_; }
+
   // Keeps the first error.
   void Fail(Status status);
   const Status& status() const { return status_; }
@@ -68,6 +72,7 @@ class Emitter {
   // A value that another emitter made (the forward half of a loop or of a function), as one of this emitter. It is
   // brought over only when an op needs it. Errors of `value`'s own emitter are not looked at.
   Value Borrow(Value value);
+  bool is_borrowed(Value value) const { return Borrowed(value) != nullptr; }
 
  protected:
   virtual StatusOr<const OpSchema*> FindSchema(std::string_view op) const = 0;
@@ -90,6 +95,7 @@ class Emitter {
     return value.node() < -1 ? &borrowed_[static_cast<size_t>(-2 - value.node())] : nullptr;
   }
   Status status_;
+  std::string source_;
   std::vector<Value> borrowed_;  // of other emitters; value i is node -2 - i here
   std::vector<Value> imported_;  // the same, brought over; empty until then
 };

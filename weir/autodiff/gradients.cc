@@ -39,6 +39,18 @@ Status CheckArguments(const Graph& graph, std::span<const Endpoint> ys, std::spa
   return OkStatus();
 }
 
+// `scope`, or `scope_1`, ..., such that no node is in it yet.
+std::string UniqueScope(const Graph& graph, const std::string& scope) {
+  StringSet used;
+  for (const auto& node : graph.nodes()) {
+    if (node && node->name.starts_with(scope)) used.insert(node->name.substr(0, node->name.find('/', scope.size())));
+  }
+  if (scope.empty() || !used.contains(scope)) return scope;
+  for (int i = 1;; ++i) {
+    if (std::string next = Cat(scope, "_", i); !used.contains(next)) return next;
+  }
+}
+
 GraphGradient ToGraph(GraphEmitter& emitter, const GradientValue& gradient) {
   return {emitter.ToEndpoint(gradient.dense), emitter.ToEndpoint(gradient.values), emitter.ToEndpoint(gradient.indices),
           emitter.ToEndpoint(gradient.dense_shape)};
@@ -53,8 +65,9 @@ StatusOr<std::vector<GraphGradient>> Differentiate(Graph& graph, const GradientR
   WEIR_ASSIGN_OR_RETURN(Region region, Region::Make(graph, frames, 0));
   GraphShapes shapes(graph);
   GraphEmitter emitter(graph, shapes);
-  emitter.set_scope(options.scope);
-  SweepSettings settings{&registry, options.aggregation, options.colocate};
+  const std::string scope = UniqueScope(graph, options.scope);
+  emitter.set_scope(scope);
+  SweepSettings settings{&registry, options.aggregation, options.colocate, scope};
   Sweep sweep(settings, frames, region, emitter, emitter);
   for (size_t i = 0; i < ys.size(); ++i) {
     Value y = emitter.At(ys[i]);

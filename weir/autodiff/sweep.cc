@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "weir/autodiff/call_gradient.h"
 #include "weir/autodiff/emit.h"
+#include "weir/graph/function_library.h"
 
 namespace weir {
 
@@ -13,7 +15,9 @@ Sweep::Sweep(const SweepSettings& settings, const LoopFrames& frames, const Regi
       region_(region),
       forward_(forward),
       backward_(backward),
-      graph_(forward.graph()) {}
+      graph_(forward.graph()) {
+  backward_.set_source(settings.source);
+}
 
 void Sweep::Seed(Endpoint tensor, GradientValue gradient) { flows_[tensor].push_back(gradient); }
 
@@ -126,7 +130,15 @@ Status Sweep::DifferentiateNode(const Node& node) {
 
 Status Sweep::CallGradientFunction(const Node& node, std::vector<GradientValue> grads) {
   std::string name = node.op();
-  if (auto custom = node.Attr<std::string>("_gradient_op_type"); custom.ok()) name = *std::move(custom);
+  const std::optional<CallNode> call = TakeApart(graph_, node);
+  if (auto custom = node.Attr<std::string>("_gradient_op_type"); custom.ok()) {
+    if (std::string function = graph_.functions()->FindRegisteredGradient(*custom); !function.empty()) {
+      return CallCustomGradient(node, {function, {}}, grads, /*with_inputs=*/false);
+    }
+    // A call whose own gradient only its client knew can still be differentiated by its body.
+    if (!call || settings_.registry->KindOf(*custom) != GradientRegistry::Kind::kUnknown) name = *std::move(custom);
+  }
+  if (call && name == node.op()) return DifferentiateCall(node, *call, grads);
   switch (settings_.registry->KindOf(name)) {
     case GradientRegistry::Kind::kNotDifferentiable:
       return OkStatus();
@@ -140,13 +152,52 @@ Status Sweep::CallGradientFunction(const Node& node, std::vector<GradientValue> 
   for (Endpoint input : node.inputs) inputs.push_back(backward_.Borrow(forward_.At(input)));
   for (int i = 0; i < node.num_outputs(); ++i) outputs.push_back(backward_.Borrow(forward_.At({node.id, i})));
   GradientContext context(backward_, node.op(), node.attrs, std::move(inputs), std::move(outputs), std::move(grads));
-  Gradients results = settings_.registry->Find(name)(context);
+  return FlowAll(node, settings_.registry->Find(name)(context));
+}
+
+Status Sweep::FlowAll(const Node& node, const std::vector<GradientValue>& results) {
   WEIR_RETURN_IF_ERROR(backward_.status());
   if (results.size() > node.inputs.size()) {
-    return Internal("The gradient of ", name, " gave ", results.size(), " values for ", node.inputs.size(), " inputs");
+    return Internal("The gradient of ", node.op(), " gave ", results.size(), " values for ", node.inputs.size(),
+                    " inputs");
   }
   for (size_t i = 0; i < results.size(); ++i) Flow(node.inputs[i], results[i]);
   return OkStatus();
+}
+
+Status Sweep::DifferentiateCall(const Node& node, const CallNode& call, const std::vector<GradientValue>& grads) {
+  if (call.functions.size() == 1) {
+    std::string custom = graph_.functions()->FindGradient(call.functions[0].name);
+    if (!custom.empty()) {
+      return CallCustomGradient(node, {std::move(custom), call.functions[0].attrs}, grads, /*with_inputs=*/true);
+    }
+  }
+  std::vector<bool> reached;
+  for (Endpoint input : node.inputs) reached.push_back(IsReached(input));
+  CallContext context{settings_, forward_, backward_, graph_.node(node.id), call, grads, reached};
+  WEIR_ASSIGN_OR_RETURN(std::vector<GradientValue> results,
+                        call.is_loop ? DifferentiateWhile(context) : DifferentiateBranches(context));
+  return FlowAll(node, results);
+}
+
+// A gradient function takes the inputs and what flows into the outputs, or the latter alone.
+Status Sweep::CallCustomGradient(const Node& node, const FunctionAttr& function,
+                                 const std::vector<GradientValue>& grads, bool with_inputs) {
+  std::vector<Value> arguments;
+  std::vector<DType> types;
+  for (Endpoint input : node.inputs) {
+    types.push_back(BaseType(graph_.type(input)));
+    if (with_inputs) arguments.push_back(backward_.Borrow(forward_.At(input)));
+  }
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    arguments.push_back(grads[i].is_none() ? emit::ZerosLike(backward_.Borrow(forward_.At({node.id, i})))
+                                           : emit::Densify(grads[i]));
+  }
+  AttrMap attrs;
+  attrs.Set("f", Attribute(function));
+  attrs.Set("Tout", TypesAttr(types));
+  Values results = backward_.Outputs("StatefulPartitionedCall", {arguments}, std::move(attrs));
+  return FlowAll(node, std::vector<GradientValue>(results.begin(), results.end()));
 }
 
 Status Sweep::DifferentiateSwitch(const Node& node, const std::vector<GradientValue>& grads) {
@@ -177,6 +228,32 @@ Status Sweep::DifferentiateMerge(const Node& node, const std::vector<GradientVal
     }
   }
   return Unimplemented("The inputs of the Merge node '", node.name, "' are not the two sides of one condition");
+}
+
+bool IsDifferentiatedByStructure(std::string_view op) {
+  for (std::string_view known : {"Switch",
+                                 "RefSwitch",
+                                 "Merge",
+                                 "RefMerge",
+                                 "Enter",
+                                 "RefEnter",
+                                 "Exit",
+                                 "RefExit",
+                                 "NextIteration",
+                                 "RefNextIteration",
+                                 "LoopCond",
+                                 "PartitionedCall",
+                                 "StatefulPartitionedCall",
+                                 "If",
+                                 "StatelessIf",
+                                 "Case",
+                                 "StatelessCase",
+                                 "While",
+                                 "StatelessWhile",
+                                 "SymbolicGradient"}) {
+    if (op == known) return true;
+  }
+  return false;
 }
 
 }  // namespace weir

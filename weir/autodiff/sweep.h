@@ -18,7 +18,10 @@ struct SweepSettings {
   const GradientRegistry* registry;
   GradientOptions::Aggregation aggregation = GradientOptions::Aggregation::kAddN;
   bool colocate = false;
+  std::string source;  // Emitter::source
 };
+
+struct CallNode;
 
 class Sweep {
  public:
@@ -43,6 +46,11 @@ class Sweep {
 
   Status DifferentiateNode(const Node& node);
   Status CallGradientFunction(const Node& node, std::vector<GradientValue> grads);
+  Status DifferentiateCall(const Node& node, const CallNode& call, const std::vector<GradientValue>& grads);
+  Status CallCustomGradient(const Node& node, const FunctionAttr& function, const std::vector<GradientValue>& grads,
+                            bool with_inputs);
+  // What a gradient function gave, to the node's inputs.
+  Status FlowAll(const Node& node, const std::vector<GradientValue>& results);
   Status DifferentiateSwitch(const Node& node, const std::vector<GradientValue>& grads);
   Status DifferentiateMerge(const Node& node, const std::vector<GradientValue>& grads);
   Status DifferentiateLoop(const RegionUnit& loop);
@@ -57,6 +65,9 @@ class Sweep {
   absl::flat_hash_set<Endpoint> stops_;
   absl::flat_hash_map<Endpoint, std::vector<GradientValue>> flows_;  // into each tensor
 };
+
+// Ops that the sweep differentiates itself, without a function of the registry: control flow and calls.
+bool IsDifferentiatedByStructure(std::string_view op);
 
 }  // namespace weir
 

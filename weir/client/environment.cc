@@ -1,6 +1,8 @@
 #include "weir/client/environment.h"
 
+#include "weir/autodiff/function_gradient.h"
 #include "weir/client/builtin_kernels.h"
+#include "weir/client/gradients.h"
 #include "weir/client/load_library.h"
 #include "weir/device/cpu/cpu_device.h"
 #include "weir/io/file_system.h"
@@ -14,6 +16,9 @@ StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions&
   auto environment = std::make_shared<Environment>();
   WEIR_RETURN_IF_ERROR(RegisterBuiltinOps(environment->ops));
   RegisterBuiltinKernels(environment->kernels);
+  environment->differentiator = [](std::unique_ptr<FunctionBody> body) {
+    return DifferentiateFunction(std::move(body), BuiltinGradients());
+  };
   for (int i = 0; i < options.num_cpu_devices; ++i) {
     environment->devices.Add(MakeCpuDevice(environment->task_name, i));
   }

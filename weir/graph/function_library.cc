@@ -36,6 +36,11 @@ Status DifferentGradient(std::string_view name, std::string_view gradient, std::
                          "' because it already has gradient function '", other, "'");
 }
 
+StatusOr<std::unique_ptr<FunctionBody>> Annotated(StatusOr<std::unique_ptr<FunctionBody>> body, std::string_view name) {
+  if (body.ok()) return body;
+  return Annotate(body.status(), "", Cat("\n\tIn the gradient of function '", name, "'"));
+}
+
 }  // namespace
 
 struct FunctionLibrary::Record {
@@ -48,6 +53,7 @@ class FunctionLibrary::Staged {
  public:
   StringMap<std::unique_ptr<Record>> functions;
   StringMap<std::string> gradients;
+  StringMap<std::string> registered_gradients;
 };
 
 FunctionLibrary::FunctionLibrary(const OpRegistry& ops) : ops_(ops) {}
@@ -82,6 +88,9 @@ StatusOr<std::shared_ptr<FunctionLibrary::Staged>> FunctionLibrary::Stage(const 
       return DifferentGradient(gradient.function_name(), gradient.gradient_func(), it->second);
     }
   }
+  for (const RegisteredGradient& gradient : library.registered_gradients()) {
+    staged->registered_gradients.try_emplace(gradient.registered_op_type(), gradient.gradient_func());
+  }
   absl::MutexLock lock(&mu_);
   for (const auto& [name, record] : staged->functions) {
     auto it = functions_.find(name);
@@ -109,6 +118,9 @@ Status FunctionLibrary::Commit(std::shared_ptr<Staged> staged) {
     }
   }
   for (auto& [name, gradient] : staged->gradients) gradients_.try_emplace(name, std::move(gradient));
+  for (auto& [name, gradient] : staged->registered_gradients) {
+    registered_gradients_.try_emplace(name, std::move(gradient));
+  }
   return OkStatus();
 }
 
@@ -142,6 +154,14 @@ void FunctionLibrary::ToProto(FunctionDefLibrary* library) const {
     def->set_function_name(std::string(name));
     def->set_gradient_func(gradients_.find(name)->second);
   }
+  names.clear();
+  for (const auto& [name, gradient] : registered_gradients_) names.push_back(name);
+  std::ranges::sort(names);
+  for (std::string_view name : names) {
+    RegisteredGradient* def = library->add_registered_gradients();
+    def->set_registered_op_type(std::string(name));
+    def->set_gradient_func(registered_gradients_.find(name)->second);
+  }
 }
 
 const OpSchema* FunctionLibrary::FindSchema(std::string_view name) const {
@@ -162,6 +182,12 @@ std::string FunctionLibrary::FindGradient(std::string_view name) const {
   return it == gradients_.end() ? "" : it->second;
 }
 
+std::string FunctionLibrary::FindRegisteredGradient(std::string_view op_type) const {
+  absl::MutexLock lock(&mu_);
+  auto it = registered_gradients_.find(op_type);
+  return it == registered_gradients_.end() ? "" : it->second;
+}
+
 std::vector<std::string> FunctionLibrary::Names() const {
   absl::MutexLock lock(&mu_);
   std::vector<std::string> names;
@@ -170,8 +196,27 @@ std::vector<std::string> FunctionLibrary::Names() const {
   return names;
 }
 
+StatusOr<std::unique_ptr<FunctionBody>> FunctionLibrary::InstantiateGradient(
+    const FunctionAttr& function, std::shared_ptr<FunctionLibrary> library) const {
+  WEIR_ASSIGN_OR_RETURN(FunctionAttr forward, GetAttr<FunctionAttr>(function.attrs, "f"));
+  if (std::string gradient = FindGradient(forward.name); !gradient.empty()) {
+    return Instantiate({std::move(gradient), forward.attrs}, std::move(library));
+  }
+  if (!differentiator_) return Unimplemented("Gradients of functions are not linked in: ", forward.name);
+  StatusOr<std::unique_ptr<FunctionBody>> body = nullptr;
+  const OpSchema* op = Contains(forward.name) || forward.name == kSymbolicGradient ? nullptr : ops_.Find(forward.name);
+  if (op != nullptr) {
+    body = InstantiateOp(*op, forward.attrs, ops_, library);
+  } else {
+    body = Instantiate(forward, library);
+  }
+  WEIR_RETURN_IF_ERROR(body.status());
+  return Annotated(differentiator_(*std::move(body)), forward.name);
+}
+
 StatusOr<std::unique_ptr<FunctionBody>> FunctionLibrary::Instantiate(const FunctionAttr& function,
                                                                      std::shared_ptr<FunctionLibrary> library) const {
+  if (function.name == kSymbolicGradient) return InstantiateGradient(function, std::move(library));
   const Record* record = nullptr;
   {
     absl::MutexLock lock(&mu_);

@@ -2,6 +2,7 @@
 #ifndef WEIR_GRAPH_FUNCTION_LIBRARY_H_
 #define WEIR_GRAPH_FUNCTION_LIBRARY_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ struct FunctionBody {
   ArgTypes types;                    // of args and rets
   bool is_stateful = false;
 };
+
+// The name under which the gradient of a function is instantiated, and the op that calls it.
+inline constexpr std::string_view kSymbolicGradient = "SymbolicGradient";
 
 // Thread-safe. Functions are only ever added.
 class FunctionLibrary {
@@ -51,19 +55,34 @@ class FunctionLibrary {
   const AttrMap* FindAttrs(std::string_view name) const;
   // The function registered as the gradient of `name` (GradientDef), or empty.
   std::string FindGradient(std::string_view name) const;
+  // The function that the library registers as the gradient of ops whose `_gradient_op_type` is `op_type`, or empty.
+  std::string FindRegisteredGradient(std::string_view op_type) const;
   std::vector<std::string> Names() const;
 
-  // Makes the body. NOT_FOUND if unknown; errors name the function and node. `library` is what the body's graph refers
-  // to (this object's owner). Recursion is not followed here: a body only names what it calls.
+  // Makes the body of SymbolicGradient of a function from that function's body: arguments are the function's and what
+  // flows into its results; results are the gradients of its arguments. The autodiff room has one.
+  using Differentiator = std::function<StatusOr<std::unique_ptr<FunctionBody>>(std::unique_ptr<FunctionBody>)>;
+  // REQUIRES: called before functions are instantiated.
+  void set_differentiator(Differentiator differentiator) { differentiator_ = std::move(differentiator); }
+
+  // Makes the body. The function "SymbolicGradient" with the attribute `f` is the gradient of `f`, a function or an op:
+  // the one that the library names for it, or else what the differentiator makes. NOT_FOUND if unknown; errors name the
+  // function and node. `library` is what the body's graph refers to (this object's owner). Recursion is not followed
+  // here: a body only names what it calls.
   StatusOr<std::unique_ptr<FunctionBody>> Instantiate(const FunctionAttr& function,
                                                       std::shared_ptr<FunctionLibrary> library) const;
 
  private:
   struct Record;
+  StatusOr<std::unique_ptr<FunctionBody>> InstantiateGradient(const FunctionAttr& function,
+                                                              std::shared_ptr<FunctionLibrary> library) const;
+
   const OpRegistry& ops_;
+  Differentiator differentiator_;
   mutable absl::Mutex mu_;
   StringMap<std::unique_ptr<Record>> functions_ ABSL_GUARDED_BY(mu_);
   StringMap<std::string> gradients_ ABSL_GUARDED_BY(mu_);
+  StringMap<std::string> registered_gradients_ ABSL_GUARDED_BY(mu_);
   // Equal to a function that another thread committed first; nodes may refer to their schemas.
   std::vector<std::unique_ptr<Record>> duplicates_ ABSL_GUARDED_BY(mu_);
 };

@@ -292,4 +292,35 @@ StatusOr<std::unique_ptr<FunctionBody>> InstantiateFunction(const FunctionDef& f
   return Instantiator(function, signature, ops, std::move(library)).Run(attrs);
 }
 
+StatusOr<std::unique_ptr<FunctionBody>> InstantiateOp(const OpSchema& op, const AttrMap& attrs, const OpRegistry& ops,
+                                                      std::shared_ptr<FunctionLibrary> library) {
+  auto body = std::make_unique<FunctionBody>(Graph(ops, std::move(library)));
+  Graph& graph = body->graph;
+  graph.versions().producer = kGraphDefVersion;
+  Graph::NodeSpec spec{.name = "op", .op = op.name, .attrs = attrs};
+  AttrMap complete = attrs;
+  WEIR_RETURN_IF_ERROR(CheckAttrs(op, complete));
+  WEIR_ASSIGN_OR_RETURN(body->types, ResolveArgTypes(op, complete));
+  auto add_end = [&](std::string_view kind, DType type, size_t index, std::vector<Endpoint> inputs) {
+    Graph::NodeSpec end{.name = Cat(kind == "_Arg" ? "arg" : "ret", index), .op = std::string(kind)};
+    end.attrs.Set("T", BaseType(type));
+    end.attrs.Set("index", static_cast<int64_t>(index));
+    end.inputs = std::move(inputs);
+    return graph.AddNode(std::move(end));
+  };
+  for (size_t i = 0; i < body->types.inputs.size(); ++i) {
+    WEIR_ASSIGN_OR_RETURN(Node * arg, add_end("_Arg", body->types.inputs[i], i, {}));
+    body->args.push_back(arg->id);
+    spec.inputs.push_back({arg->id, 0});
+  }
+  WEIR_ASSIGN_OR_RETURN(Node * node, graph.AddNode(std::move(spec)));
+  body->is_stateful = op.is_stateful;
+  for (size_t i = 0; i < body->types.outputs.size(); ++i) {
+    WEIR_ASSIGN_OR_RETURN(Node * ret,
+                          add_end("_Retval", body->types.outputs[i], i, {{node->id, static_cast<int32_t>(i)}}));
+    body->rets.push_back(ret->id);
+  }
+  return body;
+}
+
 }  // namespace weir

@@ -7,8 +7,16 @@ namespace weir {
 class GradientRegistry;
 
 void RegisterArrayGradients(GradientRegistry& registry);
+void RegisterAudioGradients(GradientRegistry& registry);
+void RegisterControlFlowGradients(GradientRegistry& registry);
+void RegisterDataGradients(GradientRegistry& registry);
+void RegisterImageGradients(GradientRegistry& registry);
+void RegisterLinalgGradients(GradientRegistry& registry);
 void RegisterMathGradients(GradientRegistry& registry);
 void RegisterNnGradients(GradientRegistry& registry);
+void RegisterQueueGradients(GradientRegistry& registry);
+void RegisterRandomGradients(GradientRegistry& registry);
+void RegisterSparseGradients(GradientRegistry& registry);
 void RegisterStateGradients(GradientRegistry& registry);
 // All of them.
 void RegisterBuiltinGradients(GradientRegistry& registry);

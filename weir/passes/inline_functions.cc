@@ -47,6 +47,12 @@ class Inliner {
     return false;
   }
 
+  // What a function is called in chains: gradients are told apart by their functions.
+  static std::string ChainName(const FunctionAttr& function) {
+    auto forward = GetAttr<FunctionAttr>(function.attrs, "f");
+    return function.name == kSymbolicGradient && forward.ok() ? Cat(function.name, " ", forward->name) : function.name;
+  }
+
   // The function that a node calls, if it may be inlined.
   std::optional<FunctionAttr> CalledFunction(const Node& node) const {
     FunctionAttr function;
@@ -54,6 +60,13 @@ class Inliner {
       auto attr = node.Attr<FunctionAttr>("f");
       if (!attr.ok()) return std::nullopt;
       function = *std::move(attr);
+    } else if (node.op() == kSymbolicGradient) {
+      const Attribute* forward = node.attrs.Find("f");
+      if (forward == nullptr) return std::nullopt;
+      function.name = kSymbolicGradient;
+      function.attrs.Set("f", *forward);
+      if (IsInside(chain_of_[node.id], ChainName(function))) return std::nullopt;
+      return function;
     } else if (graph_.functions()->FindSchema(node.op()) == node.schema) {
       function = {node.op(), {}};
       for (const AttrSchema& attr : node.schema->attrs) {
@@ -63,7 +76,7 @@ class Inliner {
       return std::nullopt;
     }
     const AttrMap* attrs = graph_.functions()->FindAttrs(function.name);
-    if (attrs == nullptr || IsInside(chain_of_[node.id], function.name)) return std::nullopt;
+    if (attrs == nullptr || IsInside(chain_of_[node.id], ChainName(function))) return std::nullopt;
     if (const Attribute* noinline = attrs->Find("_noinline")) {
       const bool* set = noinline->get_if<bool>();
       if (set != nullptr && *set) return std::nullopt;
@@ -111,7 +124,7 @@ class Inliner {
       if (BaseType(graph_.type(call->inputs[i])) != BaseType(body.types.inputs[i])) return OkStatus();
     }
     const int chain = static_cast<int>(chains_.size());
-    chains_.push_back({function.name, chain_of_[call->id]});
+    chains_.push_back({ChainName(function), chain_of_[call->id]});
 
     WEIR_ASSIGN_OR_RETURN(NodeId start, AddStart(*call));
     std::vector<NodeId> new_id(body.graph.num_node_ids(), kNoNode);

@@ -9,6 +9,7 @@
 #include "weir/framework/device.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/framework/op_registry.h"
+#include "weir/graph/function_library.h"
 
 namespace weir {
 
@@ -16,6 +17,7 @@ struct Environment {
   OpRegistry ops;
   KernelRegistry kernels;
   DeviceSet devices;
+  FunctionLibrary::Differentiator differentiator;  // of the sessions' functions; may be empty
   std::string task_name = "/job:localhost/replica:0/task:0";
 
   // The pools of sessions that do not ask for their own, made at first use and sized by the first asker. `threads` 0:

@@ -98,6 +98,7 @@ Status Session::Impl::Init() {
     intra_op_ = environment_->IntraOpPool(std::max(0, options_.intra_op_threads));
   }
   absl::MutexLock lock(&graph_mu_);
+  graph_.functions()->set_differentiator(environment_->differentiator);
   functions_ = std::make_unique<LocalFunctionRuntime>(graph_.functions(), environment_->kernels, devices_.host(),
                                                       [this](Graph* body) { return RewriteGraph(body); });
   kernels_ = std::make_unique<KernelCache>(environment_->kernels, functions_.get());

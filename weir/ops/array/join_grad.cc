@@ -28,7 +28,27 @@ std::vector<Value> SplitBack(G& g, int first, int count, Value axis) {
   return parts.vector();
 }
 
+// The rows of each part go back to the places they were taken from.
+Gradients PartitionGradient(G& g) {
+  Value data = g.input(0), partitions = g.input(1);
+  Value places = Reshape(Range(Int(data, 0), Size(partitions)), Shape(partitions));
+  Values parts = g.OutputsLike("DynamicPartition", {places, partitions}, {"num_partitions"});
+  std::vector<Value> flows;
+  for (int i = 0; i < g.num_outputs(); ++i) flows.push_back(g.grad(i));
+  return {ReshapeLike(g.Op("ParallelDynamicStitch", {parts, flows}), data)};
+}
+
+Gradients StitchGradient(G& g) {
+  const int count = g.num_inputs() / 2;
+  Gradients out(count);
+  for (int i = 0; i < count; ++i) out.push_back(Gather(g.grad(), g.input(i)));
+  return out;
+}
+
 void AddAll(GradientRegistry& r) {
+  r.Add("DynamicPartition", PartitionGradient);
+  r.Add("DynamicStitch", StitchGradient);
+  r.Add("ParallelDynamicStitch", StitchGradient);
   r.Add("Concat", [](G& g) -> Gradients {
     Gradients out(1);
     for (Value part : SplitBack(g, 1, g.num_inputs() - 1, g.input(0))) out.push_back(part);

@@ -153,6 +153,18 @@ class WhileKernel : public AsyncKernel {
   LazyFunction body_;
 };
 
+// SymbolicGradient(f): a call of the function that the runtime makes of `f`.
+class SymbolicGradientKernel : public CallKernel {
+ public:
+  using CallKernel::CallKernel;
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    WEIR_ASSIGN_OR_RETURN(FunctionAttr forward, init.Attr<FunctionAttr>("f"));
+    FunctionAttr gradient{"SymbolicGradient", {}};
+    gradient.attrs.Set("f", Attribute(std::move(forward)));
+    return std::unique_ptr<Kernel>(std::make_unique<SymbolicGradientKernel>(std::move(gradient)));
+  }
+};
+
 class FakeParamKernel : public Kernel {
  public:
   explicit FakeParamKernel(Tensor value) : value_(std::move(value)) {}
@@ -208,6 +220,7 @@ void RegisterFunctionalKernels(KernelRegistry& registry) {
   for (const char* op : {"While", "StatelessWhile"}) registry.Add(KernelBuilder(op), MakeKernel<WhileKernel>);
   for (const char* op : {"_ListToArray", "_ArrayToList"})
     registry.Add(KernelBuilder(op), MakeKernel<PassThroughKernel>);
+  registry.Add(KernelBuilder("SymbolicGradient"), MakeKernel<SymbolicGradientKernel>);
   registry.Add(KernelBuilder("FakeParam"), MakeKernel<FakeParamKernel>);
   registry.Add(KernelBuilder("ToBool"), MakeKernel<ToBoolKernel>);
   registry.Add(KernelBuilder("RefSelect"), MakeKernel<RefSelectKernel>);

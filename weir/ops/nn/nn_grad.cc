@@ -41,6 +41,19 @@ Gradients NthElementGradient(G& g) {
   return {hit / Sum(hit, {-1}, /*keep_dims=*/true) * ExpandDims(g.grad(), -1)};
 }
 
+// Something flows back from the cells and the outputs of all steps.
+Gradients BlockLstmGradient(G& g) {
+  EmitArguments inputs;
+  for (int i = 0; i < g.num_inputs(); ++i) inputs.push_back(g.input(i));
+  for (int i = 0; i < g.num_outputs(); ++i) inputs.push_back(g.output(i));
+  inputs.push_back(g.grad(1));
+  inputs.push_back(g.grad(6));
+  Values grads = g.OutputsLike("BlockLSTMGrad", inputs, {"use_peephole"});
+  Gradients out(1);
+  for (Value grad : grads) out.push_back(grad);
+  return out;
+}
+
 void AddAll(GradientRegistry& r) {
   RegisterActivationGradients(r);
   RegisterBatchNormGradients(r);
@@ -53,6 +66,7 @@ void AddAll(GradientRegistry& r) {
   r.Add("LRN", [](G& g) -> Gradients {
     return {g.OpLike("LRNGrad", {g.grad(), g.input(0), g.output(0)}, {"depth_radius", "bias", "alpha", "beta"})};
   });
+  for (const char* op : {"BlockLSTM", "BlockLSTMV2"}) r.Add(op, BlockLstmGradient);
   r.Add("TopK", TopKGradient);
   r.Add("TopKV2", TopKGradient);
   r.Add("NthElement", NthElementGradient);
