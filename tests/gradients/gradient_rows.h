@@ -12,6 +12,8 @@ std::vector<GradientCase> Math();
 std::vector<GradientCase> Reductions();
 std::vector<GradientCase> Array();
 std::vector<GradientCase> Nn();
+std::vector<GradientCase> Sparse();
+std::vector<GradientCase> Rearranged();
 
 inline Attribute IntList(std::vector<int64_t> values) {
   AttrList list;

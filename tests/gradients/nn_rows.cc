@@ -37,6 +37,17 @@ std::vector<GradientCase> Nn() {
       add(Case("MaxPool").In({1, 4, 3, 1}).Attr("ksize", two).Attr("strides", strides).Attr("padding", padding));
     }
   }
+  for (bool training : {true, false}) {
+    Case row = Case("FusedBatchNorm").In({2, 2, 1, 2}, -1, 2).In({2}, 0.5, 1.5).In({2});
+    if (training) {
+      const Tensor none = Tensor::Zeros(DType::kFloat, Shape({0})).value();
+      row.In(none).In(none);
+    } else {
+      row.In({2}).In({2}, 0.5, 1);
+    }
+    row.Attr("is_training", training).Attr("epsilon", 0.1f).Types({DType::kFloat}).Outputs(1);
+    add(row.Without({3, 4}).Twice());
+  }
   add(Case("TopKV2").In({2, 4}).Int(2));
   add(Case("LRN").In({1, 1, 2, 4}, 0.5, 1).Types({DType::kFloat}));
   return rows;

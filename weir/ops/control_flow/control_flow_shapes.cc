@@ -19,11 +19,22 @@ Status Enter(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// The gradient of an argument is like the argument; the arguments come first.
+Status SymbolicGradient(ShapeContext& ctx) {
+  if (ctx.num_inputs() < ctx.num_outputs()) return InvalidArgument("len(inputs) < len(outputs)");
+  for (int i = 0; i < ctx.num_outputs(); ++i) {
+    ctx.set_output(i, ctx.input(i));
+    ctx.set_output_handle_data(i, ctx.input_handle_data(i));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 void RegisterControlFlowShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("switch", Switch);
   registry.RegisterShapeFunction("enter", Enter);
+  registry.RegisterShapeFunction("symbolic_gradient", SymbolicGradient);
 }
 
 }  // namespace weir

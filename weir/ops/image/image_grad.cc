@@ -34,7 +34,7 @@ Gradients ProjectiveGradient(G& g, bool has_fill) {
   inverse = Slice(inverse, Ints(rows, {0, 0}), Ints(rows, {-1, 8}));
   Value size = SubVector(Shape(image), 1, 3);
   EmitArguments inputs = {flow, inverse, size};
-  if (has_fill) inputs.push_back(g.input(3));
+  if (has_fill) inputs.push_back(Scalar(g.input(3), 0));
   return {g.OpLike(g.op(), inputs, {"interpolation", "fill_mode"})};
 }
 

@@ -71,16 +71,15 @@ Value DeepQrGradient(Value q, Value r, Value dq, Value dr) {
 
 Gradients QrGradient(G& g) {
   Value q = g.output(0), r = g.output(1), dq = g.grad(0), dr = g.grad(1);
-  const MatrixSize of_q = SizeOf(q), of_r = SizeOf(r);
-  if (of_q.rows < 0 || of_q.columns < 0 || of_r.rows < 0 || of_r.columns < 0) {
+  const auto [rows, columns] = SizeOf(g.input(0));
+  if (rows < 0 || columns < 0) {
     g.Fail(Unimplemented("The gradient of Qr needs the size of its matrices"));
     return {};
   }
-  if (of_r.rows > of_r.columns && of_q.rows == of_q.columns) {
+  if (rows > columns && g.Attr<bool>("full_matrices")) {
     g.Fail(Unimplemented("The gradient of Qr is not defined for full matrices with more rows than columns"));
     return {};
   }
-  const int64_t rows = of_q.rows, columns = of_r.columns;
   if (rows >= columns) return {DeepQrGradient(q, r, dq, dr)};
   // A wide matrix: its first square part is decomposed, the rest follows from Q.
   Value rest = Columns(g.input(0), rows, columns), dv = Columns(dr, rows, columns);

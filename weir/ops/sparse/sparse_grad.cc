@@ -83,8 +83,7 @@ Gradients RaggedToTensorGradient(G& g) {
   Value known = Where(Binary("NotEqual", places, Int(values, -1)));
   Value none = Where(Binary("Equal", places, Int(values, -1)));
   Value defaults = Binary("GatherNd", flow, none);
-  Value of_default = SumToShapeOf(Sum(defaults, {0}), default_value, values);
-  if (default_value.shape().rank() != 0) of_default = ReshapeLike(of_default, default_value);
+  Value of_default = SumToShapeOf(defaults, default_value, defaults);
   return {{},
           GradientValue::Sparse(Binary("GatherNd", flow, known), Binary("GatherNd", places, known), Shape(values)),
           of_default};
