@@ -119,6 +119,12 @@ Status ParseSequenceExample(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// The handle of an old reader: container and name.
+Status ContainerAndName(ShapeContext& ctx) {
+  ctx.set_output(0, {2});
+  return OkStatus();
+}
+
 }  // namespace
 
 void RegisterIoShapes(OpRegistry& registry) {
@@ -128,6 +134,7 @@ void RegisterIoShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("fingerprint", Fingerprint);
   registry.RegisterShapeFunction("unknown_vector", UnknownVector);
   registry.RegisterShapeFunction("restored", Restored);
+  registry.RegisterShapeFunction("container_and_name", ContainerAndName);
   registry.RegisterShapeFunction("parse_example", ParseExample);
   registry.RegisterShapeFunction("parse_sequence_example", ParseSequenceExample);
 }

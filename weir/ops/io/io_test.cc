@@ -46,6 +46,19 @@ TEST_F(IoTest, FilesAreWrittenReadAndFound) {
   std::filesystem::remove_all(::testing::TempDir() + "weir_io_test");
 }
 
+TEST_F(IoTest, ConstantsThatAreFiles) {
+  const S path = ::testing::TempDir() + "weir_immutable_const";
+  ASSERT_TRUE(run("WriteFile").Input(Tensor::Scalar(path)).Input(Tensor::Scalar(S("\x01\0\x02\0", 4))).Run().ok());
+  auto constant = [&](DType type, PartialShape shape) {
+    return run("ImmutableConst").Attr("dtype", type).Attr("shape", shape).Attr("memory_region_name", path);
+  };
+  Expect(constant(DType::kInt16, {2}), Tensor::Vector<int16_t>({1, 2}));
+  EXPECT_EQ(constant(DType::kInt32, {2}).Run().status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(constant(DType::kString, {2}).Run().status().code(), absl::StatusCode::kUnimplemented);
+  std::filesystem::remove(path);
+  EXPECT_EQ(constant(DType::kInt16, {2}).Run().status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(IoTest, ShardNames) {
   Expect(run("ShardedFilename").Inputs({Tensor::Scalar("m"), Tensor::Scalar<int32_t>(2), Tensor::Scalar<int32_t>(10)}),
          Tensor::Scalar("m-00002-of-00010"));

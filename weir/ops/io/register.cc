@@ -13,6 +13,7 @@ void RegisterIoKernels(KernelRegistry& registry) {
   RegisterJsonKernels(registry);
   RegisterReaderKernels(registry);
   RegisterSaveV1Kernels(registry);
+  RegisterImmutableConstKernels(registry);
 }
 
 }  // namespace weir

@@ -19,6 +19,7 @@ void RegisterParseSequenceExampleKernels(KernelRegistry& registry);
 void RegisterJsonKernels(KernelRegistry& registry);
 void RegisterReaderKernels(KernelRegistry& registry);
 void RegisterSaveV1Kernels(KernelRegistry& registry);
+void RegisterImmutableConstKernels(KernelRegistry& registry);
 
 }  // namespace weir
 

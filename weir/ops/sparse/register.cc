@@ -15,6 +15,8 @@ void RegisterSparseKernels(KernelRegistry& registry) {
   RegisterSetKernels(registry);
   RegisterSparseMapKernels(registry);
   RegisterSparseBincountKernels(registry);
+  RegisterSparseCrossKernels(registry);
+  RegisterCsrKernels(registry);
 }
 
 }  // namespace weir

@@ -20,6 +20,8 @@ void RegisterRaggedVariantKernels(KernelRegistry& registry);
 void RegisterSetKernels(KernelRegistry& registry);
 void RegisterSparseMapKernels(KernelRegistry& registry);
 void RegisterSparseBincountKernels(KernelRegistry& registry);
+void RegisterSparseCrossKernels(KernelRegistry& registry);
+void RegisterCsrKernels(KernelRegistry& registry);
 
 }  // namespace weir
 

@@ -1,4 +1,6 @@
 // Shapes of the sparse ops.
+#include <algorithm>
+
 #include "weir/framework/op_registry.h"
 #include "weir/ops/shape_tools.h"
 
@@ -92,6 +94,13 @@ Status SetSize(ShapeContext& ctx) {
   return OkStatus();
 }
 
+Status Crossed(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{kUnknown, 2});
+  ctx.set_output(1, PartialShape{kUnknown});
+  ctx.set_output(2, PartialShape{2});
+  return OkStatus();
+}
+
 Status ManyHandles(ShapeContext& ctx) {
   ctx.set_output(0, PartialShape{kUnknown});
   return OkStatus();
@@ -171,6 +180,96 @@ Status LikeDense(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// Gradients of the rows that occur, and which those are.
+Status SparseSegmentGradV2(ShapeContext& ctx) {
+  PartialShape rows = ctx.input(0);
+  if (rows.has_rank() && rows.rank() >= 1) rows.set_dim(0, kUnknown);
+  ctx.set_output(0, std::move(rows));
+  ctx.set_output(1, PartialShape{kUnknown});
+  return OkStatus();
+}
+
+Status SparseSplit(ShapeContext& ctx) {
+  const int64_t rank = Dim(ctx.input(1), 1);
+  const int parts = ctx.num_outputs() / 3;
+  for (int i = 0; i < parts; ++i) {
+    ctx.set_output(i, PartialShape{kUnknown, rank});
+    ctx.set_output(parts + i, PartialShape{kUnknown});
+    ctx.set_output(2 * parts + i, PartialShape{rank});
+  }
+  return OkStatus();
+}
+
+Status DenseCount(ShapeContext& ctx) {
+  const int64_t rank = ctx.input(0).has_rank() ? ctx.input(0).rank() : kUnknown;
+  ctx.set_output(0, PartialShape{kUnknown, rank});
+  ctx.set_output(1, PartialShape{kUnknown});
+  ctx.set_output(2, PartialShape{rank});
+  return OkStatus();
+}
+
+// One distance for each sequence: all dimensions but the last, the larger of both inputs' shapes.
+Status EditDistance(ShapeContext& ctx) {
+  std::optional<std::vector<int64_t>> a = ConstantInts(ctx, 2), b = ConstantInts(ctx, 5);
+  if (!a || !b || a->size() != b->size() || a->empty()) return OkStatus();
+  PartialShape out = PartialShape::UnknownOfRank(0);
+  for (size_t d = 0; d + 1 < a->size(); ++d) out.add_dim(std::max<int64_t>(std::max((*a)[d], (*b)[d]), 0));
+  ctx.set_output(0, std::move(out));
+  return OkStatus();
+}
+
+Status RaggedRange(ShapeContext& ctx) {
+  int64_t rows = kUnknown;
+  for (int i = 0; i < 3; ++i) {
+    if (ctx.input(i).rank() == 1 && ctx.input(i).dim(0) >= 0) rows = ctx.input(i).dim(0);
+  }
+  ctx.set_output(0, PartialShape{rows < 0 ? kUnknown : rows + 1});
+  ctx.set_output(1, PartialShape{kUnknown});
+  return OkStatus();
+}
+
+Status RaggedGather(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(ArgRange values_input, ctx.InputRange("params_dense_values"));
+  const int values = ctx.num_outputs() - 1;
+  for (int i = 0; i < values; ++i) ctx.set_output(i, PartialShape{kUnknown});
+  PartialShape shape = ctx.input(values_input.begin);
+  if (shape.has_rank() && shape.rank() >= 1) shape.set_dim(0, kUnknown);
+  ctx.set_output(values, std::move(shape));
+  return OkStatus();
+}
+
+Status RaggedToSparse(ShapeContext& ctx) {
+  const int splits = ctx.num_inputs() - 1;
+  const PartialShape& values = ctx.input(splits);
+  const int64_t rank = values.has_rank() ? values.rank() + splits : kUnknown;
+  ctx.set_output(0, PartialShape{kUnknown, rank});
+  ctx.set_output(1, PartialShape{kUnknown});
+  ctx.set_output(2, PartialShape{rank});
+  return OkStatus();
+}
+
+Status RaggedToVariant(ShapeContext& ctx) {
+  if (!ctx.Attr<bool>("batched_input").value_or(false)) {
+    ctx.set_output(0, Shape());
+    return OkStatus();
+  }
+  const bool split = ctx.num_inputs() > 1;
+  const int64_t size = Dim(ctx.input(0), 0);
+  ctx.set_output(0, PartialShape{size < 0 ? kUnknown : split ? std::max<int64_t>(size - 1, 0) : size});
+  return OkStatus();
+}
+
+Status RaggedFromVariant(ShapeContext& ctx) {
+  for (int i = 0; i + 1 < ctx.num_outputs(); ++i) ctx.set_output(i, PartialShape{kUnknown});
+  return OkStatus();
+}
+
+Status RaggedToVariantGradient(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(2));
+  ctx.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
 }  // namespace
 
 void RegisterSparseShapes(OpRegistry& registry) {
@@ -185,6 +284,7 @@ void RegisterSparseShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("sets", Sets);
   registry.RegisterShapeFunction("set_size", SetSize);
   registry.RegisterShapeFunction("many_handles", ManyHandles);
+  registry.RegisterShapeFunction("crossed", Crossed);
   registry.RegisterShapeFunction("taken_sparse", TakenSparse);
   registry.RegisterShapeFunction("sparse_bincount", SparseBincount);
   registry.RegisterShapeFunction("serialized_sparse", SerializedSparse);
@@ -196,6 +296,16 @@ void RegisterSparseShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("sparse_reduce", SparseReduce);
   registry.RegisterShapeFunction("sparse_reduced", TakenSparse);
   registry.RegisterShapeFunction("like_dense", LikeDense);
+  registry.RegisterShapeFunction("sparse_segment_grad_v2", SparseSegmentGradV2);
+  registry.RegisterShapeFunction("sparse_split", SparseSplit);
+  registry.RegisterShapeFunction("dense_count", DenseCount);
+  registry.RegisterShapeFunction("edit_distance", EditDistance);
+  registry.RegisterShapeFunction("ragged_range", RaggedRange);
+  registry.RegisterShapeFunction("ragged_gather", RaggedGather);
+  registry.RegisterShapeFunction("ragged_to_sparse", RaggedToSparse);
+  registry.RegisterShapeFunction("ragged_to_variant", RaggedToVariant);
+  registry.RegisterShapeFunction("ragged_from_variant", RaggedFromVariant);
+  registry.RegisterShapeFunction("ragged_to_variant_gradient", RaggedToVariantGradient);
 }
 
 }  // namespace weir
