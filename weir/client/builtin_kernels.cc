@@ -3,12 +3,14 @@
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/accumulator/register.h"
 #include "weir/ops/array/register.h"
+#include "weir/ops/audio/register.h"
 #include "weir/ops/control_flow/register.h"
 #include "weir/ops/data/register.h"
 #include "weir/ops/image/register.h"
 #include "weir/ops/io/register.h"
 #include "weir/ops/math/register.h"
 #include "weir/ops/nn/register.h"
+#include "weir/ops/nn/register_extended.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/random/register.h"
 #include "weir/ops/sparse/register.h"
@@ -23,12 +25,14 @@ namespace weir {
 void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterAccumulatorKernels(registry);
   RegisterArrayKernels(registry);
+  RegisterAudioKernels(registry);
   RegisterControlFlowKernels(registry);
   RegisterDataKernels(registry);
   RegisterImageKernels(registry);
   RegisterIoKernels(registry);
   RegisterMathKernels(registry);
   RegisterNnKernels(registry);
+  RegisterExtendedNnKernels(registry);
   RegisterQueueKernels(registry);
   RegisterRandomKernels(registry);
   RegisterSparseKernels(registry);

@@ -1,0 +1,269 @@
+// CTCGreedyDecoder and CTCBeamSearchDecoder. The last class is the blank, unless told otherwise.
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "weir/ops/nn/register_extended.h"
+
+namespace weir {
+namespace {
+
+using Labels = std::vector<int64_t>;
+
+struct Sizes {
+  int64_t time, batch, classes;
+};
+
+StatusOr<Sizes> CheckInputs(const KernelContext& ctx) {
+  const Tensor &inputs = ctx.input(0), &lengths = ctx.input(1);
+  if (inputs.rank() != 3) return InvalidArgument("inputs is not a 3-Tensor");
+  const Sizes sizes{inputs.dim(0), inputs.dim(1), inputs.dim(2)};
+  if (sizes.time == 0) return InvalidArgument("max_time is 0");
+  if (sizes.classes == 0) return InvalidArgument("num_classes is 0");
+  if (lengths.rank() != 1) return InvalidArgument("sequence_length is not a vector");
+  if (lengths.dim(0) != sizes.batch) {
+    return FailedPrecondition("len(sequence_length) != batch_size.  len(sequence_length):  ", lengths.dim(0),
+                              " batch_size: ", sizes.batch);
+  }
+  for (int64_t b = 0; b < sizes.batch; ++b) {
+    if (lengths.data<int32_t>()[b] > sizes.time) {
+      return FailedPrecondition("sequence_length(", b, ") <= ", sizes.time);
+    }
+  }
+  return sizes;
+}
+
+// Outputs `first`, first + step and first + 2 * step: one label sequence a row, as a sparse matrix.
+Status WriteSparse(KernelContext& ctx, const std::vector<Labels>& rows, int first, int step) {
+  int64_t total = 0, width = 0;
+  for (const Labels& row : rows) {
+    total += static_cast<int64_t>(row.size());
+    width = std::max(width, static_cast<int64_t>(row.size()));
+  }
+  WEIR_ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(first, Shape({total, 2})));
+  WEIR_ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(first + step, Shape({total})));
+  int64_t at = 0;
+  for (size_t b = 0; b < rows.size(); ++b) {
+    for (size_t i = 0; i < rows[b].size(); ++i, ++at) {
+      indices->data<int64_t>()[2 * at] = static_cast<int64_t>(b);
+      indices->data<int64_t>()[2 * at + 1] = static_cast<int64_t>(i);
+      values->data<int64_t>()[at] = rows[b][i];
+    }
+  }
+  ctx.set_output(first + 2 * step, Tensor::Vector<int64_t>({static_cast<int64_t>(rows.size()), width}));
+  return OkStatus();
+}
+
+template <typename T>
+class GreedyKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<GreedyKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->merge_, init.Attr<bool>("merge_repeated"));
+    WEIR_ASSIGN_OR_RETURN(kernel->blank_, init.Attr<int64_t>("blank_index"));
+    return kernel;
+  }
+  Status Compute(KernelContext& ctx) override {
+    WEIR_ASSIGN_OR_RETURN(Sizes sizes, CheckInputs(ctx));
+    if (blank_ < -sizes.classes || blank_ >= sizes.classes) {
+      return InvalidArgument("blank_index expected to be between ", -sizes.classes, " and ", sizes.classes - 1,
+                             " but was ", blank_);
+    }
+    const int64_t blank = blank_ < 0 ? blank_ + sizes.classes : blank_;
+    WEIR_ASSIGN_OR_RETURN(Tensor * score, ctx.AllocateOutput(3, Shape({sizes.batch, 1})));
+    std::vector<Labels> rows(static_cast<size_t>(sizes.batch));
+    for (int64_t b = 0; b < sizes.batch; ++b) {
+      T sum = 0;
+      int64_t previous = -1;
+      for (int64_t t = 0; t < ctx.input(1).data<int32_t>()[b]; ++t) {
+        const T* x = ctx.input(0).data<T>() + (t * sizes.batch + b) * sizes.classes;
+        const int64_t best = std::max_element(x, x + sizes.classes) - x;
+        sum -= x[best];
+        if (best != blank && !(merge_ && best == previous)) rows[b].push_back(best);
+        previous = best;
+      }
+      score->data<T>()[b] = sum;
+    }
+    return WriteSparse(ctx, rows, 0, 1);
+  }
+
+ private:
+  bool merge_ = false;
+  int64_t blank_ = -1;
+};
+
+template <typename T>
+constexpr T kLogZero = -std::numeric_limits<T>::infinity();
+
+template <typename T>
+T LogSum(T a, T b) {
+  if (a == kLogZero<T>) return b;
+  if (b == kLogZero<T>) return a;
+  return a > b ? a + std::log1p(std::exp(b - a)) : b + std::log1p(std::exp(a - b));
+}
+
+// Prefixes of label sequences as a tree; the best of them are the beam.
+template <typename T>
+class BeamSearch {
+ public:
+  BeamSearch(int64_t classes, int64_t width) : classes_(classes), blank_(classes - 1), width_(width) {
+    root_.now = {0, 0, kLogZero<T>};
+    beam_.push_back(&root_);
+  }
+
+  void Step(const T* x) {
+    const T largest = *std::max_element(x, x + classes_);
+    T sum = 0;
+    for (int64_t c = 0; c < classes_; ++c) sum += std::exp(x[c] - largest);
+    const T offset = -largest - std::log(sum);
+    Sort();
+    const std::vector<Entry*> branches = std::move(beam_);
+    for (Entry* b : branches) b->before = b->now;
+    for (Entry* b : branches) {
+      if (b->parent != nullptr) {
+        if (b->parent->is_active()) {
+          const T previous = b->label == b->parent->label ? b->parent->before.blank : b->parent->before.total;
+          b->now.label = LogSum(b->now.label, previous);
+        }
+        b->now.label += x[b->label] + offset;
+      }
+      b->now.blank = b->before.total + x[blank_] + offset;
+      b->now.total = LogSum(b->now.blank, b->now.label);
+    }
+    beam_ = branches;
+    Sort();
+    for (Entry* b : branches) {
+      if (IsCandidate(b->before)) Grow(*b, x, offset);
+    }
+  }
+
+  // The best sequences, best first; fewer if there are not as many.
+  std::vector<std::pair<Labels, T>> Best(int64_t count, bool merge_repeated) {
+    Sort();
+    std::vector<std::pair<Labels, T>> out;
+    for (Entry* entry : beam_) {
+      if (static_cast<int64_t>(out.size()) == count) break;
+      Labels labels;
+      int64_t previous = -1;
+      for (const Entry* e = entry; e->parent != nullptr; e = e->parent) {
+        if (!merge_repeated || e->label != previous) labels.push_back(e->label);
+        previous = e->label;
+      }
+      std::ranges::reverse(labels);
+      out.emplace_back(std::move(labels), entry->now.total);
+    }
+    return out;
+  }
+
+ private:
+  struct Probability {
+    T total = kLogZero<T>, blank = kLogZero<T>, label = kLogZero<T>;
+  };
+  struct Entry {
+    Entry* parent = nullptr;
+    int64_t label = -1;
+    Probability before, now;
+    std::map<int64_t, Entry*> children;
+    bool is_active() const { return now.total != kLogZero<T>; }
+  };
+
+  // Best first.
+  void Sort() {
+    std::stable_sort(beam_.begin(), beam_.end(), [](Entry* a, Entry* b) { return a->now.total > b->now.total; });
+  }
+  bool IsCandidate(const Probability& p) const {
+    return p.total > kLogZero<T> && (static_cast<int64_t>(beam_.size()) < width_ || p.total > beam_.back()->now.total);
+  }
+  void Grow(Entry& b, const T* x, T offset) {
+    for (int64_t label = 0; label < classes_; ++label) {
+      if (label == blank_) continue;
+      auto found = b.children.find(label);
+      if (found != b.children.end() && found->second->is_active()) continue;
+      Probability now;
+      now.label = x[label] + offset + (label == b.label ? b.before.blank : b.before.total);
+      now.total = now.label;
+      if (!IsCandidate(now)) continue;
+      if (found == b.children.end()) found = b.children.emplace(label, &entries_.emplace_back()).first;
+      Entry& child = *found->second;
+      child.parent = &b;
+      child.label = label;
+      child.before = Probability();
+      child.now = now;
+      if (static_cast<int64_t>(beam_.size()) == width_) {
+        beam_.back()->now = Probability();
+        beam_.pop_back();
+      }
+      auto place = std::ranges::find_if(beam_, [&](Entry* e) { return e->now.total < now.total; });
+      beam_.insert(place, &child);
+    }
+  }
+
+  const int64_t classes_, blank_, width_;
+  Entry root_;
+  std::deque<Entry> entries_;  // all others; a tree of them may be deep
+  std::vector<Entry*> beam_;
+};
+
+template <typename T>
+class BeamSearchKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<BeamSearchKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->merge_, init.Attr<bool>("merge_repeated"));
+    WEIR_ASSIGN_OR_RETURN(kernel->width_, init.Attr<int64_t>("beam_width"));
+    WEIR_ASSIGN_OR_RETURN(kernel->paths_, init.Attr<int64_t>("top_paths"));
+    return kernel;
+  }
+  Status Compute(KernelContext& ctx) override {
+    WEIR_ASSIGN_OR_RETURN(Sizes sizes, CheckInputs(ctx));
+    if (paths_ > width_) return InvalidArgument("requested more paths than the beam width.");
+    WEIR_ASSIGN_OR_RETURN(Tensor * score,
+                          ctx.AllocateOutput(3 * static_cast<int>(paths_), Shape({sizes.batch, paths_})));
+    std::vector<std::vector<Labels>> rows(static_cast<size_t>(paths_), std::vector<Labels>(sizes.batch));
+    std::vector<char> is_short(static_cast<size_t>(sizes.batch), 0);
+    const double cost = 50.0 * static_cast<double>(sizes.time * sizes.classes) * static_cast<double>(width_);
+    ctx.ParallelFor(sizes.batch, cost, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        BeamSearch<T> search(sizes.classes, width_);
+        for (int64_t t = 0; t < ctx.input(1).data<int32_t>()[b]; ++t) {
+          search.Step(ctx.input(0).data<T>() + (t * sizes.batch + b) * sizes.classes);
+        }
+        auto best = search.Best(paths_, merge_);
+        is_short[b] = static_cast<int64_t>(best.size()) < paths_;
+        for (size_t i = 0; i < best.size(); ++i) {
+          rows[i][b] = std::move(best[i].first);
+          score->data<T>()[b * paths_ + static_cast<int64_t>(i)] = best[i].second;
+        }
+      }
+    });
+    if (std::ranges::count(is_short, 1) > 0) {
+      return InvalidArgument("Less leaves in the beam search than requested.");
+    }
+    for (int64_t i = 0; i < paths_; ++i) {
+      WEIR_RETURN_IF_ERROR(WriteSparse(ctx, rows[i], static_cast<int>(i), static_cast<int>(paths_)));
+    }
+    return OkStatus();
+  }
+
+ private:
+  bool merge_ = true;
+  int64_t width_ = 1, paths_ = 1;
+};
+
+template <typename T>
+void RegisterDecoders(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("CTCGreedyDecoder").Types("T", TypeList<T>{}), MakeKernel<GreedyKernel<T>>);
+  registry.Add(KernelBuilder("CTCBeamSearchDecoder").Types("T", TypeList<T>{}), MakeKernel<BeamSearchKernel<T>>);
+}
+
+}  // namespace
+
+void RegisterCtcDecoderKernels(KernelRegistry& registry) {
+  RegisterDecoders<float>(registry);
+  RegisterDecoders<double>(registry);
+}
+
+}  // namespace weir
