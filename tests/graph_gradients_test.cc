@@ -240,5 +240,66 @@ TEST(AddGradients, SaysWhatCannotBeDone) {
   EXPECT_EQ(too_many.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// SymbolicGradient of `function` at (3, 4), with 1 flowing in.
+StatusOr<std::vector<Tensor>> RunSymbolicGradient(const FunctionAttr& function, bool inlined) {
+  Graph graph(DefaultEnvironment()->ops);
+  AttrList floats;
+  floats.type = {DType::kFloat, DType::kFloat};
+  AttrMap attrs;
+  attrs.Set("Tout", Attribute(floats));
+  floats.type.push_back(DType::kFloat);
+  attrs.Set("Tin", Attribute(floats));
+  attrs.Set("f", Attribute(function));
+  Endpoint x = Input(graph), y = Input(graph), flow = Input(graph);
+  Endpoint gradient = Add(graph, "SymbolicGradient", {x, y, flow}, std::move(attrs));
+  SessionOptions options;
+  options.rewrites.inline_functions = inlined ? Toggle::kOn : Toggle::kOff;
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(DefaultEnvironment(), options));
+  WEIR_RETURN_IF_ERROR(session->Extend(graph));
+  auto pair = [](float value) { return Tensor::Vector<float>({value, value}); };
+  std::vector<Feed> feeds = {
+      {graph.TensorName(x), pair(3)}, {graph.TensorName(y), pair(4)}, {graph.TensorName(flow), pair(1)}};
+  std::vector<std::string> fetches = {graph.TensorName(gradient), graph.TensorName({gradient.node, 1})};
+  std::vector<Tensor> out;
+  WEIR_RETURN_IF_ERROR(session->Run(feeds, fetches, {}, &out));
+  return out;
+}
+
+TEST(SymbolicGradient, OfAnOpInlinedOrCalled) {
+  FunctionAttr multiply{"Mul", {}};
+  multiply.attrs.Set("T", DType::kFloat);
+  for (bool inlined : {true, false}) {
+    auto out = RunSymbolicGradient(multiply, inlined);
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ((*out)[0].data<float>()[0], 4.0f);
+    EXPECT_EQ((*out)[1].data<float>()[1], 3.0f);
+  }
+}
+
+TEST(SymbolicGradient, OfAFunctionThatCallsItselfIsAnError) {
+  Graph graph(DefaultEnvironment()->ops);
+  ASSERT_TRUE(ImportGraphDefBytes(R"(
+    node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'y' op: 'f' input: 'x' }
+    library { function {
+      signature { name: 'f' input_arg { name: 'a' type: DT_FLOAT } output_arg { name: 'b' type: DT_FLOAT } }
+      node_def { name: 'c' op: 'f' input: 'a' }
+      node_def { name: 'd' op: 'Square' input: 'c:b:0' attr { key: 'T' value { type: DT_FLOAT } } }
+      ret { key: 'b' value: 'd:y:0' }
+    } })",
+                                  &graph)
+                  .ok());
+  Endpoint x{graph.Find("x")->id, 0}, y{graph.Find("y")->id, 0};
+  auto gradients = AddGradients(graph, std::vector{y}, std::vector{x});
+  EXPECT_EQ(gradients.status().code(), absl::StatusCode::kUnimplemented) << gradients.status();
+}
+
+TEST(SymbolicGradient, OfWhatIsUnknownIsAnError) {
+  for (bool inlined : {true, false}) {
+    auto out = RunSymbolicGradient({"nothing", {}}, inlined);
+    EXPECT_EQ(out.status().code(), absl::StatusCode::kNotFound) << out.status();
+  }
+}
+
 }  // namespace
 }  // namespace weir

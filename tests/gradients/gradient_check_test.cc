@@ -38,6 +38,7 @@ TEST(GradientCheck, Math) { Check(gradient_rows::Math()); }
 TEST(GradientCheck, Reductions) { Check(gradient_rows::Reductions()); }
 TEST(GradientCheck, Array) { Check(gradient_rows::Array()); }
 TEST(GradientCheck, Nn) { Check(gradient_rows::Nn()); }
+TEST(GradientCheck, Image) { Check(gradient_rows::Image()); }
 TEST(GradientCheck, Sparse) { Check(gradient_rows::Sparse()); }
 TEST(GradientCheck, Rearranged) { Check(gradient_rows::Rearranged()); }
 

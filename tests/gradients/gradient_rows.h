@@ -12,6 +12,7 @@ std::vector<GradientCase> Math();
 std::vector<GradientCase> Reductions();
 std::vector<GradientCase> Array();
 std::vector<GradientCase> Nn();
+std::vector<GradientCase> Image();
 std::vector<GradientCase> Sparse();
 std::vector<GradientCase> Rearranged();
 

@@ -7,6 +7,45 @@
 #include "weir/graph/function_library.h"
 
 namespace weir {
+namespace {
+
+// The functions that this thread is differentiating, one inside the other. A function that comes to itself again would
+// never end; functions that call others many times over are many when taken one by one.
+class FunctionsAtWork {
+ public:
+  explicit FunctionsAtWork(const CallNode& call) {
+    if (Names().empty()) Count() = 0;
+    for (const FunctionAttr& function : call.functions) {
+      std::string name = function.name;
+      for (const auto& [attr, value] : function.attrs) name += Cat(";", attr, "=", value.ToString());
+      if (std::ranges::find(Names(), name) != Names().end()) {
+        status_ = Unimplemented("Function '", function.name, "' calls itself: it cannot be differentiated");
+      }
+      own_.push_back(std::move(name));
+    }
+    if (++Count() > kMostFunctions) {
+      status_ = ResourceExhausted("More than ", kMostFunctions, " functions would have to be differentiated");
+    }
+    Names().insert(Names().end(), own_.begin(), own_.end());
+  }
+  ~FunctionsAtWork() { Names().resize(Names().size() - own_.size()); }
+  const Status& status() const { return status_; }
+
+ private:
+  static constexpr int64_t kMostFunctions = 20'000;
+  static std::vector<std::string>& Names() {
+    thread_local std::vector<std::string> names;
+    return names;
+  }
+  static int64_t& Count() {
+    thread_local int64_t count = 0;
+    return count;
+  }
+  std::vector<std::string> own_;
+  Status status_;
+};
+
+}  // namespace
 
 Sweep::Sweep(const SweepSettings& settings, const LoopFrames& frames, const Region& region, GraphEmitter& forward,
              GraphEmitter& backward)
@@ -172,6 +211,8 @@ Status Sweep::DifferentiateCall(const Node& node, const CallNode& call, const st
       return CallCustomGradient(node, {std::move(custom), call.functions[0].attrs}, grads, /*with_inputs=*/true);
     }
   }
+  FunctionsAtWork at_work(call);
+  WEIR_RETURN_IF_ERROR(at_work.status());
   std::vector<bool> reached;
   for (Endpoint input : node.inputs) reached.push_back(IsReached(input));
   CallContext context{settings_, forward_, backward_, graph_.node(node.id), call, grads, reached};
