@@ -89,6 +89,11 @@ std::vector<GradientCase> Math() {
   }
   add(Case("BatchMatMulV2").In({3, 2, 2}).In({1, 2, 2}));
   add(Case("BatchMatMulV2").In({2, 2}).In({2, 2, 2}));
+  for (const char* op : {"FFT", "IFFT", "FFT2D", "IFFT2D", "FFT3D", "IFFT3D"}) add(Case(op).In({2, 2, 3}).Complex());
+  for (int64_t length : {4, 5}) {
+    add(Case("RFFT").In({2, length}).Ints({length}).Attr("Tcomplex", DType::kComplex128));
+    add(Case("RFFT2D").In({3, length}).Ints({3, length}).Attr("Tcomplex", DType::kComplex128));
+  }
   return rows;
 }
 

@@ -37,6 +37,17 @@ std::vector<GradientCase> Nn() {
       add(Case("MaxPool").In({1, 4, 3, 1}).Attr("ksize", two).Attr("strides", strides).Attr("padding", padding));
     }
   }
+  const Attribute one3 = IntList({1, 1, 1, 1, 1}), two3 = IntList({1, 2, 2, 2, 1});
+  add(Case("Conv3D")
+          .In({1, 2, 3, 2, 1})
+          .In({2, 2, 1, 1, 2})
+          .Attr("strides", one3)
+          .Attr("padding", "VALID")
+          .Types({DType::kFloat}));
+  for (const char* op : {"AvgPool3D", "MaxPool3D"}) {
+    Case row = Case(op).In({1, 2, 2, 2, 1}).Attr("ksize", two3).Attr("strides", one3).Attr("padding", "SAME");
+    add(row.Types({DType::kFloat}));
+  }
   for (bool training : {true, false}) {
     Case row = Case("FusedBatchNorm").In({2, 2, 1, 2}, -1, 2).In({2}, 0.5, 1.5).In({2});
     if (training) {
