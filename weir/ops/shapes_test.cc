@@ -165,5 +165,27 @@ TEST(Shapes, SurviveNonsense) {
   }
 }
 
+TEST(Shapes, OfImages) {
+  EXPECT_EQ(Shown("ResizeBilinear", {Of({2, 5, 7, 3}), Ints({8, 4})}), "[2,8,4,3]");
+  EXPECT_EQ(Shown("ResizeArea", {Of({2, 5, 7, 3}), Of({2})}), "[2,?,?,3]");
+  EXPECT_EQ(Shown("CropAndResize", {Of({2, 5, 7, 3}), Of({9, 4}), Of({9}), Ints({4, 3})}), "[9,4,3,3]");
+  EXPECT_EQ(Shown("DecodePng", {Of(Shape())}, Attrs().With("channels", int64_t{3})), "[?,?,3]");
+  EXPECT_EQ(Shown("DecodeImage", {Of(Shape())}), "<unknown>");
+  EXPECT_EQ(Shown("DecodeGif", {Of(Shape())}), "[?,?,?,3]");
+  EXPECT_EQ(Shown("EncodePng", {Of({4, 5, 7, 3})}), "[4]");
+  EXPECT_EQ(Shown("NonMaxSuppressionV4", {Of({9, 4}), Of({9}), Int(5), Of(Shape()), Of(Shape())},
+                  Attrs().With("pad_to_max_output_size", true), 2),
+            "[5]");
+}
+
+TEST(Shapes, OfReadingAndSparseTensors) {
+  EXPECT_EQ(Shown("DecodeRaw", {Of({2})}, Attrs().With("out_type", DType::kFloat)), "[2,?]");
+  EXPECT_EQ(Shown("DecodePaddedRaw", {Of({2}), Int(8)}, Attrs().With("out_type", DType::kInt16)), "[2,4]");
+  EXPECT_EQ(Shown("ReaderReadUpToV2", {Of(Shape()), Of(Shape()), Of(Shape())}, {}, 2), "[?]");
+  EXPECT_EQ(Shown("DenseToDenseSetOperation", {Of({2, 4}), Of({2, 3})}, {}, 3), "[?,2]");
+  EXPECT_EQ(Shown("SparseBincount", {Of({3, 2}), Of({3}), Ints({2, 4}), Int(6), Of({0})}), "[2,6]");
+  EXPECT_EQ(Shown("RaggedTensorToVariant", {Of({4}), Of({9})}, Attrs().With("batched_input", true)), "[3]");
+}
+
 }  // namespace
 }  // namespace weir
