@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "weir/cli/bench_models.h"
+#include "weir/cli/bench_ops.h"
 #include "weir/cli/bench_workloads.h"
 #include "weir/cli/commands.h"
 #include "weir/client/environment.h"
@@ -156,13 +157,19 @@ void AddBenchCommand(CLI::App& app) {
   auto* section = new std::string("engine");
   auto* seconds = new double(0.5);
   auto* serve = new bool(false);
-  command->add_option("section", *section, "What to measure: engine, train or infer")
-      ->check(CLI::IsMember({"engine", "train", "infer"}));
+  auto* filter = new std::string;
+  auto* graphs = new std::string;
+  command->add_option("section", *section, "What to measure: engine, train, infer or ops")
+      ->check(CLI::IsMember({"engine", "train", "infer", "ops"}));
   command->add_option("--seconds", *seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
+  command->add_option("--filter", *filter, "Only the ops whose names contain this");
+  command->add_option("--graphs", *graphs, "A folder for the ops' graphs");
   command->add_flag("--serve", *serve, "Answer requests of a benchmark driver on standard input");
-  command->callback([section, seconds, serve] {
+  command->callback([=] {
     if (*serve) return Serve();
-    Status status = *section == "engine" ? PrintEngine(*seconds) : PrintModels(*section, *seconds);
+    Status status = *section == "engine" ? PrintEngine(*seconds)
+                    : *section == "ops"  ? bench::MeasureOps(*filter, *seconds, *graphs)
+                                         : PrintModels(*section, *seconds);
     if (!status.ok()) {
       std::fprintf(stderr, "weir bench: %s\n", status.ToString().c_str());
       std::exit(1);

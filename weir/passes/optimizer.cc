@@ -4,6 +4,7 @@
 #include "weir/passes/common_subexpression.h"
 #include "weir/passes/constant_folding.h"
 #include "weir/passes/dependency.h"
+#include "weir/passes/fuse.h"
 #include "weir/passes/inline_functions.h"
 
 namespace weir {
@@ -32,6 +33,10 @@ Status OptimizeGraph(Graph* graph, const OptimizerOptions& options, const NodeEv
   if (options.arithmetic) WEIR_RETURN_IF_ERROR(SimplifyArithmetic(graph));
   if (options.dependencies) WEIR_RETURN_IF_ERROR(SimplifyDependencies(graph));
   RemoveUnused(graph, keep);
+  if (options.fusion) {
+    WEIR_RETURN_IF_ERROR(FuseContractions(graph));
+    RemoveUnused(graph, keep);
+  }
   return OkStatus();
 }
 

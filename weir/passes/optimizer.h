@@ -13,6 +13,7 @@ struct OptimizerOptions {
   bool common_subexpressions = true;
   bool arithmetic = true;
   bool dependencies = true;
+  bool fusion = true;  // REQUIRES: all nodes run on the host
   int64_t max_folded_constant_bytes = 10 << 20;
 };
 

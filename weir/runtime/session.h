@@ -39,6 +39,7 @@ struct RewriteOptions {
   Toggle common_subexpressions = Toggle::kDefault;
   Toggle arithmetic = Toggle::kDefault;
   Toggle dependencies = Toggle::kDefault;
+  Toggle fusion = Toggle::kDefault;
   int64_t max_folded_constant_bytes = 10 << 20;
 };
 

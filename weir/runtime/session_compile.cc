@@ -107,6 +107,9 @@ Status Session::Impl::RewriteGraph(Graph* graph) {
   options.common_subexpressions = on(rewrites.common_subexpressions);
   options.arithmetic = on(rewrites.arithmetic);
   options.dependencies = on(rewrites.dependencies);
+  // Other devices have no fused kernels.
+  options.fusion = on(rewrites.fusion) &&
+                   std::ranges::all_of(devices_.devices(), [](const auto& device) { return device->type() == "CPU"; });
   options.max_folded_constant_bytes = rewrites.max_folded_constant_bytes;
   return OptimizeGraph(graph, options,
                        [this](const Node& node, std::span<const Tensor> inputs) { return Evaluate(node, inputs); });

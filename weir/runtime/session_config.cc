@@ -29,6 +29,7 @@ RewriteOptions ToRewrites(const GraphOptions& graph_options) {
   out.common_subexpressions = ToToggle(config.common_subgraph_elimination());
   out.arithmetic = ToToggle(config.arithmetic_optimization());
   out.dependencies = ToToggle(config.dependency_optimization());
+  out.fusion = ToToggle(config.remapping());
   if (optimizer.max_folded_constant_in_bytes() > 0) {
     out.max_folded_constant_bytes = optimizer.max_folded_constant_in_bytes();
   }

@@ -7,11 +7,13 @@
 #define WEIR_DEVICE_CPU_CONTRACTION_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace weir {
 
 class KernelContext;
+class Tensor;
 
 // "oneDNN 3.2.0", or why there is none.
 std::string ContractionLibrary();
@@ -28,17 +30,28 @@ struct ProductShape {
   int64_t batch, m, n, k;
 };
 
-// What is done to a result before it is stored: a bias for each column (or channel), then an activation.
+// What is done to a result before it is stored, in this order.
 struct Epilogue {
-  enum class Activation { kNone, kRelu, kRelu6, kElu, kTanh, kSigmoid, kLeakyRelu };
-  const float* bias = nullptr;
-  Activation activation = Activation::kNone;
-  float alpha = 0;  // of a leaky ReLU
+  const float* scale = nullptr;   // one a column (or channel), multiplied
+  const float* bias = nullptr;    // one a column, added; there must be one if there is a scale
+  const float* addend = nullptr;  // of the result's shape, added
 };
 
-// out[batch, m, n] = a[batch, m, k] b[batch, k, n].
+// Constants in the order that the library likes, kept so that every step finds them ready. Thread-safe; belongs to a
+// kernel, which may use it for any number of constants. What it holds lives as long as it does.
+class PackedWeights;
+std::shared_ptr<PackedWeights> MakePackedWeights();
+
+// The second operand of a contraction.
+struct Weights {
+  const Tensor* tensor;
+  PackedWeights* packed = nullptr;  // not null: the tensor never changes
+};
+
+// out[batch, m, n] = a[batch, m, k] b[batch, k, n]. `constant_b`: b is all of this tensor, which never changes.
 bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& shape, const MatrixOperand& a,
-                      const MatrixOperand& b, const Epilogue& epilogue, float* out);
+                      const MatrixOperand& b, const Epilogue& epilogue, float* out,
+                      const Weights* constant_b = nullptr);
 
 struct ConvolutionShape {
   struct Axis {
@@ -50,7 +63,7 @@ struct ConvolutionShape {
 };
 
 // Images are channels-last; the filter is [axes..., in_channels / groups, out_channels].
-bool Convolve(const KernelContext& ctx, const ConvolutionShape& shape, const float* input, const float* filter,
+bool Convolve(const KernelContext& ctx, const ConvolutionShape& shape, const float* input, const Weights& filter,
               const Epilogue& epilogue, float* output);
 bool ConvolveBackwardInput(const KernelContext& ctx, const ConvolutionShape& shape, const float* filter,
                            const float* gradient, float* input_gradient);

@@ -105,10 +105,10 @@ RowsFunction FindRows(DType a, DType b, DType out) {
 
 // `batch` products whose operands lie that many elements apart (0: the same one); false if the loops must do it.
 bool MultiplyFloats(KernelContext& ctx, const MatrixView& a, const MatrixView& b, float* out, const ProductShape& shape,
-                    int64_t a_step, int64_t b_step) {
+                    int64_t a_step, int64_t b_step, const Weights* constant_b = nullptr) {
   const MatrixOperand x{static_cast<const float*>(a.data), a.row_stride, a.column_stride, a_step};
   const MatrixOperand y{static_cast<const float*>(b.data), b.row_stride, b.column_stride, b_step};
-  return MultiplyMatrices(ctx, shape, x, y, {}, out);
+  return MultiplyMatrices(ctx, shape, x, y, {}, out, constant_b);
 }
 
 // out = a b for one pair of matrices.
@@ -138,6 +138,10 @@ class MatMulKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(kernel->transpose_b_, init.Attr<bool>("transpose_b"));
     kernel->rows_ = FindRows(init.input_type(0), init.input_type(1), init.output_type(0));
     if (kernel->rows_ == nullptr) return Unimplemented("MatMul of ", Name(init.input_type(0)));
+    // The fusing pass says whether the second operand is a constant.
+    if (auto constant = init.Attr<bool>("_constant_weights"); constant.ok() && *constant) {
+      kernel->packed_ = MakePackedWeights();
+    }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
   Status Compute(KernelContext& ctx) override {
@@ -156,6 +160,12 @@ class MatMulKernel : public Kernel {
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({m, n})));
     if (out->num_elements() == 0) return OkStatus();
+    if (packed_ != nullptr && rows_ == &MultiplyRowsOf<float, float, float>) {
+      const MatrixView x = View(a.raw_data(), a.dim(1), transpose_a_, false);
+      const MatrixView y = View(b.raw_data(), b.dim(1), transpose_b_, false);
+      const Weights weights{&b, packed_.get()};
+      if (MultiplyFloats(ctx, x, y, out->data<float>(), {1, m, n, k}, 0, 0, &weights)) return OkStatus();
+    }
     Multiply(ctx, rows_, View(a.raw_data(), a.dim(1), transpose_a_, false),
              View(b.raw_data(), b.dim(1), transpose_b_, false), out->raw_data(), m, n, k);
     return OkStatus();
@@ -164,6 +174,7 @@ class MatMulKernel : public Kernel {
  private:
   bool transpose_a_ = false, transpose_b_ = false;
   RowsFunction rows_ = nullptr;
+  std::shared_ptr<PackedWeights> packed_;  // null unless the second operand is a constant
 };
 
 class BatchMatMulKernel : public Kernel {

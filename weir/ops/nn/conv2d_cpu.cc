@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "weir/device/cpu/arithmetic.h"
-#include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/index_input.h"
+#include "weir/ops/nn/convolution.h"
 #include "weir/ops/nn/register.h"
-#include "weir/ops/nn/window.h"
 
 namespace weir {
 namespace {
@@ -15,50 +14,7 @@ namespace {
 using nn::WindowAxis;
 using ConvTypes = TypeList<Half, BFloat16, float, double, int32_t>;
 
-struct Geometry {
-  int64_t batch, in_channels, out_channels;
-  int64_t group_in, group_out, groups;  // channels of one group
-  WindowAxis h, w;
-
-  int64_t in_row() const { return w.input * in_channels; }
-  int64_t out_row() const { return w.output * out_channels; }
-  int64_t tap() const { return group_in * out_channels; }  // filter elements of one place in the window
-};
-
-StatusOr<Geometry> MakeGeometry(const nn::Window2D& window, const Shape& input, const Shape& filter) {
-  if (input.rank() != 4) return InvalidArgument("input must be 4-dimensional: ", input.ToString());
-  if (filter.rank() != 4) return InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
-  Geometry g{};
-  g.batch = input.dim(0);
-  g.in_channels = input.dim(3);
-  g.group_in = filter.dim(2);
-  g.out_channels = filter.dim(3);
-  if (g.group_in <= 0) return InvalidArgument("filter depth must be stricly greated than 0: ", filter.ToString());
-  if (g.in_channels % g.group_in != 0) {
-    return InvalidArgument("input depth must be evenly divisible by filter depth: ", g.in_channels, " vs ", g.group_in);
-  }
-  g.groups = g.in_channels / g.group_in;
-  if (g.groups > 0 && g.out_channels % g.groups != 0) {
-    return InvalidArgument("output depth must be evenly divisible by number of groups: ", g.out_channels, " vs ",
-                           g.groups);
-  }
-  g.group_out = g.groups > 0 ? g.out_channels / g.groups : 0;
-  WEIR_ASSIGN_OR_RETURN(g.h, window.Axis(window.height(), input.dim(1), filter.dim(0)));
-  WEIR_ASSIGN_OR_RETURN(g.w, window.Axis(window.width(), input.dim(2), filter.dim(1)));
-  return g;
-}
-
-StatusOr<Shape> OutputShape(const Geometry& g) {
-  const int64_t dims[] = {g.batch, g.h.output, g.w.output, g.out_channels};
-  return Shape::Make(dims);
-}
-
-ConvolutionShape::Axis LibraryAxis(const WindowAxis& axis) {
-  return {axis.input, axis.size, axis.stride, axis.dilation, axis.before, axis.output};
-}
-ConvolutionShape LibraryShape(const Geometry& g) {
-  return {g.batch, g.groups, g.in_channels, g.out_channels, 2, {LibraryAxis(g.h), LibraryAxis(g.w)}};
-}
+using Geometry = nn::ConvGeometry;
 
 // The elements in the type that is computed in: themselves, or a widened copy.
 template <typename T>
@@ -157,6 +113,24 @@ void Narrow(const std::vector<C>& from, T* to) {
   for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<T>(from[i]);
 }
 
+double RowCost(const Geometry& g) {
+  return 0.3 * static_cast<double>(g.h.size * g.w.size) * static_cast<double>(g.w.output * g.tap());
+}
+
+template <typename T>
+void ForwardLoops(KernelContext& ctx, const Geometry& g, const ComputeType<T>* input, const ComputeType<T>* filter,
+                  T* to) {
+  using C = ComputeType<T>;
+  ctx.ParallelFor(g.batch * g.h.output, RowCost(g), [&](int64_t begin, int64_t end) {
+    std::vector<C> row(static_cast<size_t>(g.out_row()));
+    for (int64_t i = begin; i < end; ++i) {
+      std::fill(row.begin(), row.end(), C(0));
+      ForwardRow(g, input + i / g.h.output * g.h.input * g.in_row(), filter, i % g.h.output, row.data());
+      Narrow(row, to + i * g.out_row());
+    }
+  });
+}
+
 class Conv2DKernel : public Kernel {
  public:
   enum class Part { kForward, kInput, kFilter };
@@ -170,6 +144,7 @@ class Conv2DKernel : public Kernel {
       return Unimplemented("The ", init.schema().name, " op currently only supports the NHWC tensor format on the ",
                            "CPU. The op was given the format: NCHW");
     }
+    kernel->packed_ = nn::PackedWeightsFor(init);
     return kernel;
   }
 
@@ -185,8 +160,8 @@ class Conv2DKernel : public Kernel {
     if (is_depthwise_) {
       WEIR_ASSIGN_OR_RETURN(grouped, GroupedFilter(input, filter));
     }
-    WEIR_ASSIGN_OR_RETURN(Geometry g, MakeGeometry(window_, input, grouped));
-    WEIR_ASSIGN_OR_RETURN(Shape output, OutputShape(g));
+    WEIR_ASSIGN_OR_RETURN(Geometry g, nn::MakeConvGeometry(window_, input, grouped));
+    WEIR_ASSIGN_OR_RETURN(Shape output, g.OutputShape());
     if (part_ != Part::kForward && ctx.input(2).shape() != output) {
       return InvalidArgument("Conv2D backprop: the size of out_backprop does not match computed: actual = ",
                              ctx.input(2).shape().ToString(), ", computed = ", output.ToString());
@@ -199,7 +174,8 @@ class Conv2DKernel : public Kernel {
       using T = typename decltype(tag)::type;
       switch (part_) {
         case Part::kForward:
-          return Forward<T>(ctx, g, *out);
+          return ForwardLoops<T>(ctx, g, WideView<T>(ctx.input(0)).data(), WideView<T>(ctx.input(1)).data(),
+                                 out->data<T>());
         case Part::kInput:
           return BackwardInput<T>(ctx, g, *out);
         case Part::kFilter:
@@ -211,11 +187,11 @@ class Conv2DKernel : public Kernel {
 
  private:
   bool RunLibrary(KernelContext& ctx, const Geometry& g, float* out) const {
-    const ConvolutionShape shape = LibraryShape(g);
+    const ConvolutionShape shape = nn::LibraryShape(g);
     auto input = [&](int i) { return ctx.input(i).data<float>(); };
     switch (part_) {
       case Part::kForward:
-        return Convolve(ctx, shape, input(0), input(1), {}, out);
+        return Convolve(ctx, shape, input(0), {&ctx.input(1), packed_.get()}, {}, out);
       case Part::kInput:
         return ConvolveBackwardInput(ctx, shape, input(1), input(2), out);
       case Part::kFilter:
@@ -238,25 +214,6 @@ class Conv2DKernel : public Kernel {
     }
     const int64_t dims[] = {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)};
     return Shape::Make(dims);
-  }
-  static double RowCost(const Geometry& g) {
-    return 0.3 * static_cast<double>(g.h.size * g.w.size) * static_cast<double>(g.w.output * g.tap());
-  }
-
-  template <typename T>
-  static void Forward(KernelContext& ctx, const Geometry& g, Tensor& out) {
-    using C = ComputeType<T>;
-    const WideView<T> input(ctx.input(0)), filter(ctx.input(1));
-    T* to = out.data<T>();
-    ctx.ParallelFor(g.batch * g.h.output, RowCost(g), [&](int64_t begin, int64_t end) {
-      std::vector<C> row(static_cast<size_t>(g.out_row()));
-      for (int64_t i = begin; i < end; ++i) {
-        std::fill(row.begin(), row.end(), C(0));
-        const C* image = input.data() + i / g.h.output * g.h.input * g.in_row();
-        ForwardRow(g, image, filter.data(), i % g.h.output, row.data());
-        Narrow(row, to + i * g.out_row());
-      }
-    });
   }
 
   template <typename T>
@@ -303,6 +260,7 @@ class Conv2DKernel : public Kernel {
   nn::Window2D window_;
   Part part_ = Part::kForward;
   bool is_depthwise_ = false;
+  std::shared_ptr<PackedWeights> packed_;  // null unless the filter is a constant
 };
 
 // Slices along the depth are images; each adds its part of the window.
@@ -355,8 +313,8 @@ class Conv3DKernel : public Kernel {
     if (out->dtype() == DType::kFloat) {
       const ConvolutionShape library{
           g.batch,        g.groups, g.in_channels,
-          g.out_channels, 3,        {LibraryAxis(depth), LibraryAxis(g.h), LibraryAxis(g.w)}};
-      if (Convolve(ctx, library, ctx.input(0).data<float>(), ctx.input(1).data<float>(), {}, out->data<float>())) {
+          g.out_channels, 3,        {nn::LibraryAxis(depth), nn::LibraryAxis(g.h), nn::LibraryAxis(g.w)}};
+      if (Convolve(ctx, library, ctx.input(0).data<float>(), {&ctx.input(1)}, {}, out->data<float>())) {
         return OkStatus();
       }
     }
@@ -398,6 +356,11 @@ class Conv3DKernel : public Kernel {
 };
 
 }  // namespace
+
+void nn::ConvolveLoops(KernelContext& ctx, const ConvGeometry& g, const float* input, const float* filter,
+                       float* output) {
+  ForwardLoops<float>(ctx, g, input, filter, output);
+}
 
 void RegisterConv2DKernels(KernelRegistry& registry) {
   using Part = Conv2DKernel::Part;

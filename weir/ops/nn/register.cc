@@ -13,6 +13,7 @@ void RegisterNnKernels(KernelRegistry& registry) {
   RegisterPoolKernels(registry);
   RegisterBatchNormKernels(registry);
   RegisterLrnKernels(registry);
+  RegisterFusedKernels(registry);
 }
 
 }  // namespace weir

@@ -19,6 +19,7 @@ void RegisterConv2DKernels(KernelRegistry& registry);
 void RegisterPoolKernels(KernelRegistry& registry);
 void RegisterBatchNormKernels(KernelRegistry& registry);
 void RegisterLrnKernels(KernelRegistry& registry);
+void RegisterFusedKernels(KernelRegistry& registry);
 
 }  // namespace weir
 

@@ -1,6 +1,4 @@
 // Convolutions and their gradients. Images stay channels-last; filters are brought into the order that oneDNN likes.
-#include <bit>
-
 #include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/onednn/operation_internal.h"
 
@@ -77,10 +75,9 @@ struct Windows {
 };
 
 dnnl_primitive_desc_t ForwardDesc(const ConvolutionShape& s, const MemoryDesc& src, const MemoryDesc& weights,
-                                  const MemoryDesc& bias, const MemoryDesc& dst, const Epilogue& epilogue) {
+                                  const MemoryDesc& bias, const MemoryDesc& dst, PrimitiveAttr& attr) {
   const Library& library = *GetLibrary();
   const Windows w(s);
-  const PrimitiveAttr attr(epilogue);
   dnnl_primitive_desc_t desc = nullptr;
   library.convolution_forward_primitive_desc_create(&desc, library.engine, dnnl_forward_training,
                                                     dnnl_convolution_direct, src.get(), weights.get(), bias.get(),
@@ -92,8 +89,8 @@ dnnl_primitive_desc_t BackwardDesc(Part part, const ConvolutionShape& s, const M
                                    const MemoryDesc& weights, const MemoryDesc& dst) {
   const Library& library = *GetLibrary();
   const Windows w(s);
-  const PrimitiveAttr attr;
-  dnnl_primitive_desc_t forward = ForwardDesc(s, src, weights, MemoryDesc(), dst, {});
+  PrimitiveAttr attr;
+  dnnl_primitive_desc_t forward = ForwardDesc(s, src, weights, MemoryDesc(), dst, attr);
   if (forward == nullptr) return nullptr;
   dnnl_primitive_desc_t desc = nullptr;
   if (part == Part::kInput) {
@@ -109,19 +106,23 @@ dnnl_primitive_desc_t BackwardDesc(Part part, const ConvolutionShape& s, const M
   return desc;
 }
 
-// Arguments: image, filter, pooled image, then a bias if there is one.
+// Arguments: image, filter, pooled image, then those of the epilogue.
 std::unique_ptr<Operation> Make(Part part, const ConvolutionShape& s, const Epilogue& epilogue) {
   MemoryDesc src = DescribeImage(s, s.in_channels, [](const auto& axis) { return axis.input; });
   MemoryDesc dst = DescribeImage(s, s.out_channels, [](const auto& axis) { return axis.output; });
   const FilterDims filter(s);
   const MemoryDesc weights = MemoryDesc::Any(filter.dims);
-  MemoryDesc bias;
-  if (epilogue.bias != nullptr) {
-    const int64_t dims[] = {s.out_channels}, strides[] = {1};
-    bias = MemoryDesc::Strided(dims, strides);
-  }
-  dnnl_primitive_desc_t desc = part == Part::kForward ? ForwardDesc(s, src, weights, bias, dst, epilogue)
-                                                      : BackwardDesc(part, s, src, weights, dst);
+  const int64_t bias_dims[] = {s.out_channels}, bias_strides[] = {1};
+  const MemoryDesc bias = MemoryDesc::Strided(bias_dims, bias_strides);
+  Dims column_dims(static_cast<size_t>(s.rank + 2), 1), column_strides(column_dims.size(), s.out_channels);
+  column_dims[1] = s.out_channels;
+  column_strides[1] = 1;
+  PrimitiveAttr attr;
+  EpilogueArguments extra(epilogue, MemoryDesc::Strided(column_dims, column_strides), dst, attr);
+  const MemoryDesc none;
+  dnnl_primitive_desc_t desc = part == Part::kForward
+                                   ? ForwardDesc(s, src, weights, extra.has_own_bias() ? bias : none, dst, attr)
+                                   : BackwardDesc(part, s, src, weights, dst);
   const bool is_input = part == Part::kInput, is_filter = part == Part::kFilter;
   std::vector<Operation::Argument> arguments;
   arguments.push_back({is_input ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC,
@@ -132,12 +133,12 @@ std::unique_ptr<Operation> Make(Part part, const ConvolutionShape& s, const Epil
   arguments.push_back({part == Part::kForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST,
                        part == Part::kForward ? dnnl_query_dst_md : dnnl_query_diff_dst_md, std::move(dst),
                        part == Part::kForward});
-  if (bias) arguments.push_back({DNNL_ARG_BIAS, dnnl_query_undef, std::move(bias)});
+  extra.AppendTo(arguments, bias);
   return Operation::Make(Primitive(desc), std::move(arguments));
 }
 
 bool Run(const KernelContext& ctx, Part part, const ConvolutionShape& s, const Epilogue& epilogue, const float* image,
-         const float* filter, const float* pooled) {
+         const float* filter, const float* pooled, const Weights* weights = nullptr) {
   const double operations = Operations(s);
   if (operations < kMinOperations || GetLibrary() == nullptr) return false;
   const ThreadGrant grant(ctx, operations);
@@ -147,20 +148,20 @@ bool Run(const KernelContext& ctx, Part part, const ConvolutionShape& s, const E
     const ConvolutionShape::Axis& a = s.axes[i];
     key.insert(key.end(), {a.input, a.filter, a.stride, a.dilation, a.before, a.output});
   }
-  key.insert(key.end(), {epilogue.bias != nullptr, static_cast<int64_t>(epilogue.activation),
-                         std::bit_cast<int32_t>(epilogue.alpha)});
+  key.push_back(EpilogueArguments::Flags(epilogue));
   auto operation = FindOrMake(key, [&] { return Make(part, s, epilogue); });
   if (operation == nullptr) return false;
-  void* const data[] = {const_cast<float*>(image), const_cast<float*>(filter), const_cast<float*>(pooled),
-                        const_cast<float*>(epilogue.bias)};
-  return operation->Run(data);
+  absl::InlinedVector<void*, 8> data = {const_cast<float*>(image), const_cast<float*>(filter),
+                                        const_cast<float*>(pooled)};
+  EpilogueArguments::AppendData(epilogue, data);
+  return operation->Run(data, weights);
 }
 
 }  // namespace
 
-bool Convolve(const KernelContext& ctx, const ConvolutionShape& shape, const float* input, const float* filter,
+bool Convolve(const KernelContext& ctx, const ConvolutionShape& shape, const float* input, const Weights& filter,
               const Epilogue& epilogue, float* output) {
-  return Run(ctx, Part::kForward, shape, epilogue, input, filter, output);
+  return Run(ctx, Part::kForward, shape, epilogue, input, filter.tensor->data<float>(), output, &filter);
 }
 bool ConvolveBackwardInput(const KernelContext& ctx, const ConvolutionShape& shape, const float* filter,
                            const float* gradient, float* input_gradient) {

@@ -1,6 +1,4 @@
 // Matrix products.
-#include <bit>
-
 #include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/onednn/operation_internal.h"
 
@@ -20,37 +18,34 @@ MemoryDesc Describe(const MatrixOperand& operand, int64_t batch, int64_t rows, i
 }
 
 std::unique_ptr<Operation> Make(const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b,
-                                const Epilogue& epilogue) {
+                                const Epilogue& epilogue, bool is_constant) {
   const Library& library = *GetLibrary();
   MemoryDesc src = Describe(a, s.batch, s.m, s.k), weights = Describe(b, s.batch, s.k, s.n);
   MemoryDesc dst = Describe({nullptr, s.n, 1, s.m * s.n}, s.batch, s.m, s.n);
-  MemoryDesc bias;
-  if (epilogue.bias != nullptr) {
-    const int64_t dims[] = {1, 1, s.n}, strides[] = {s.n, s.n, 1};
-    bias = MemoryDesc::Strided(dims, strides);
-  }
-  const PrimitiveAttr attr(epilogue);
+  const int64_t dims[] = {1, 1, s.n}, strides[] = {s.n, s.n, 1}, weight_dims[] = {1, s.k, s.n};
+  const MemoryDesc column = MemoryDesc::Strided(dims, strides);
+  PrimitiveAttr attr;
+  EpilogueArguments extra(epilogue, column, dst, attr);
+  const MemoryDesc best = MemoryDesc::Any(weight_dims);
   dnnl_primitive_desc_t desc = nullptr;
-  library.matmul_primitive_desc_create(&desc, library.engine, src.get(), weights.get(), bias.get(), dst.get(),
-                                       attr.get());
+  library.matmul_primitive_desc_create(&desc, library.engine, src.get(), is_constant ? best.get() : weights.get(),
+                                       extra.has_own_bias() ? column.get() : nullptr, dst.get(), attr.get());
   std::vector<Operation::Argument> arguments;
   arguments.push_back({DNNL_ARG_SRC, dnnl_query_src_md, std::move(src)});
   arguments.push_back({DNNL_ARG_WEIGHTS, dnnl_query_weights_md, std::move(weights)});
   arguments.push_back({DNNL_ARG_DST, dnnl_query_dst_md, std::move(dst), true});
-  if (bias) {
-    MemoryDesc same = MemoryDesc::Copy(bias.get());
-    arguments.push_back({DNNL_ARG_BIAS, dnnl_query_undef, std::move(same)});
-  }
+  extra.AppendTo(arguments, column);
   return Operation::Make(Primitive(desc), std::move(arguments));
 }
 
 }  // namespace
 
 bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b,
-                      const Epilogue& epilogue, float* out) {
+                      const Epilogue& epilogue, float* out, const Weights* constant_b) {
   const double operations = 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n) *
                             static_cast<double>(s.k);
   if (operations < kMinOperations || GetLibrary() == nullptr) return false;
+  const bool is_constant = constant_b != nullptr && constant_b->packed != nullptr && s.batch == 1;
   const ThreadGrant grant(ctx, operations);
   const OperationKey key = {0,
                             grant.threads(),
@@ -64,13 +59,13 @@ bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& s, const Mat
                             b.row_stride,
                             b.column_stride,
                             b.batch_stride,
-                            epilogue.bias != nullptr,
-                            static_cast<int64_t>(epilogue.activation),
-                            std::bit_cast<int32_t>(epilogue.alpha)};
-  auto operation = FindOrMake(key, [&] { return Make(s, a, b, epilogue); });
+                            EpilogueArguments::Flags(epilogue),
+                            is_constant};
+  auto operation = FindOrMake(key, [&] { return Make(s, a, b, epilogue, is_constant); });
   if (operation == nullptr) return false;
-  void* const data[] = {const_cast<float*>(a.data), const_cast<float*>(b.data), out, const_cast<float*>(epilogue.bias)};
-  return operation->Run(data);
+  absl::InlinedVector<void*, 8> data = {const_cast<float*>(a.data), const_cast<float*>(b.data), out};
+  EpilogueArguments::AppendData(epilogue, data);
+  return operation->Run(data, is_constant ? constant_b : nullptr);
 }
 
 }  // namespace weir

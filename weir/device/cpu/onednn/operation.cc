@@ -13,6 +13,7 @@ namespace weir::onednn {
 namespace {
 
 constexpr size_t kMaxOperations = 1024;
+constexpr size_t kWeights = 1;  // which argument
 // Work that is done in less time than another thread needs to wake up.
 constexpr double kOneThreadOperations = 1e6;
 std::atomic<int> calls_under_way{0};
@@ -31,23 +32,6 @@ dnnl_stream_t ThisThreadStream(const Library& library) {
 }
 
 size_t Aligned(size_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
-
-// Memory of one call, freed at its end.
-class Scratch {
- public:
-  explicit Scratch(size_t bytes) : bytes_(bytes), data_(bytes > 0 ? CpuAllocate(bytes) : nullptr) {}
-  ~Scratch() {
-    if (data_ != nullptr) CpuDeallocate(data_, bytes_);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  bool ok() const { return bytes_ == 0 || data_ != nullptr; }
-  char* data() const { return static_cast<char*>(data_); }
-
- private:
-  const size_t bytes_;
-  void* const data_;
-};
 
 // oneDNN's views of the tensors of one call.
 class Views {
@@ -115,43 +99,47 @@ MemoryDesc Primitive::Wanted(dnnl_query_t query) const {
   return MemoryDesc::Copy(GetLibrary()->primitive_desc_query_md(desc_, query, 0));
 }
 
-PrimitiveAttr::PrimitiveAttr(const Epilogue& epilogue) {
-  using Activation = Epilogue::Activation;
-  const Library& library = *GetLibrary();
-  library.primitive_attr_create(&attr_);
-  library.primitive_attr_set_scratchpad_mode(attr_, dnnl_scratchpad_mode_user);
-  if (epilogue.activation == Activation::kNone) return;
-  library.post_ops_create(&post_ops_);
-  auto append = [&](dnnl_alg_kind_t kind, float alpha, float beta) {
-    library.post_ops_append_eltwise(post_ops_, kind, alpha, beta);
-  };
-  switch (epilogue.activation) {
-    case Activation::kNone:
-      break;
-    case Activation::kRelu:
-      append(dnnl_eltwise_relu, 0, 0);
-      break;
-    case Activation::kRelu6:
-      append(dnnl_eltwise_clip, 0, 6);
-      break;
-    case Activation::kElu:
-      append(dnnl_eltwise_elu, 1, 0);
-      break;
-    case Activation::kTanh:
-      append(dnnl_eltwise_tanh, 0, 0);
-      break;
-    case Activation::kSigmoid:
-      append(dnnl_eltwise_logistic, 0, 0);
-      break;
-    case Activation::kLeakyRelu:
-      append(dnnl_eltwise_relu, epilogue.alpha, 0);
-      break;
-  }
-  library.primitive_attr_set_post_ops(attr_, post_ops_);
+PrimitiveAttr::PrimitiveAttr() {
+  GetLibrary()->primitive_attr_create(&attr_);
+  GetLibrary()->primitive_attr_set_scratchpad_mode(attr_, dnnl_scratchpad_mode_user);
 }
 PrimitiveAttr::~PrimitiveAttr() {
   if (post_ops_ != nullptr) GetLibrary()->post_ops_destroy(post_ops_);
   if (attr_ != nullptr) GetLibrary()->primitive_attr_destroy(attr_);
+}
+int PrimitiveAttr::AppendBinary(dnnl_alg_kind_t kind, const MemoryDesc& operand) {
+  if (post_ops_ == nullptr) GetLibrary()->post_ops_create(&post_ops_);
+  GetLibrary()->post_ops_append_binary(post_ops_, kind, operand.get());
+  return DNNL_ARG_ATTR_MULTIPLE_POST_OP(num_post_ops_++) | DNNL_ARG_SRC_1;
+}
+const_dnnl_primitive_attr_t PrimitiveAttr::get() {
+  if (post_ops_ != nullptr) GetLibrary()->primitive_attr_set_post_ops(attr_, post_ops_);
+  return attr_;
+}
+
+EpilogueArguments::EpilogueArguments(const Epilogue& epilogue, const MemoryDesc& column, const MemoryDesc& result,
+                                     PrimitiveAttr& attr) {
+  auto add = [&](dnnl_alg_kind_t kind, const MemoryDesc& desc) {
+    arguments_.push_back({attr.AppendBinary(kind, desc), dnnl_query_undef, MemoryDesc::Copy(desc.get())});
+  };
+  own_bias_ = epilogue.bias != nullptr && epilogue.scale == nullptr;
+  if (epilogue.scale != nullptr) {
+    add(dnnl_binary_mul, column);
+    add(dnnl_binary_add, column);
+  }
+  if (epilogue.addend != nullptr) add(dnnl_binary_add, result);
+}
+void EpilogueArguments::AppendTo(std::vector<Operation::Argument>& arguments, const MemoryDesc& own_bias) {
+  if (own_bias_) arguments.push_back({DNNL_ARG_BIAS, dnnl_query_undef, MemoryDesc::Copy(own_bias.get())});
+  for (Operation::Argument& argument : arguments_) arguments.push_back(std::move(argument));
+}
+void EpilogueArguments::AppendData(const Epilogue& epilogue, absl::InlinedVector<void*, 8>& data) {
+  for (const float* part : {epilogue.scale, epilogue.bias, epilogue.addend}) {
+    if (part != nullptr) data.push_back(const_cast<float*>(part));
+  }
+}
+int EpilogueArguments::Flags(const Epilogue& epilogue) {
+  return (epilogue.scale != nullptr) + 2 * (epilogue.bias != nullptr) + 4 * (epilogue.addend != nullptr);
 }
 
 std::unique_ptr<Operation> Operation::Make(Primitive primitive, std::vector<Argument> arguments) {
@@ -160,7 +148,6 @@ std::unique_ptr<Operation> Operation::Make(Primitive primitive, std::vector<Argu
   std::unique_ptr<Operation> out(new Operation);
   out->scratchpad_ = primitive.Wanted(dnnl_query_scratchpad_md);
   out->scratch_bytes_ = Aligned(out->scratchpad_.bytes());
-  const PrimitiveAttr attr;
   for (Argument& argument : arguments) {
     Bound bound{argument.id, std::move(argument.given), {}, argument.is_output, {}, 0};
     bound.wanted =
@@ -182,7 +169,7 @@ std::unique_ptr<Operation> Operation::Make(Primitive primitive, std::vector<Argu
   return out;
 }
 
-bool Operation::Run(std::span<void* const> data) const {
+bool Operation::Run(std::span<void* const> data, const Weights* weights) const {
   const Library& library = *GetLibrary();
   const dnnl_stream_t stream = ThisThreadStream(library);
   Scratch scratch(scratch_bytes_);
@@ -192,6 +179,12 @@ bool Operation::Run(std::span<void* const> data) const {
   if (scratchpad_.bytes() > 0) execution.push_back({DNNL_ARG_SCRATCHPAD, views.Add(scratchpad_, scratch.data())});
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Bound& argument = arguments_[i];
+    if (argument.reorder && i == kWeights && weights != nullptr && weights->packed != nullptr) {
+      void* packed = weights->packed->Find(*weights->tensor, argument.given, argument.wanted, argument.reorder);
+      if (packed == nullptr) return false;
+      execution.push_back({argument.id, views.Add(argument.wanted, packed)});
+      continue;
+    }
     dnnl_memory_t view = views.Add(argument.given, data[i]);
     if (argument.reorder) {
       dnnl_memory_t copy = views.Add(argument.wanted, scratch.data() + argument.at);
@@ -248,3 +241,32 @@ std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,
 }
 
 }  // namespace weir::onednn
+
+namespace weir {
+
+using namespace onednn;  // NOLINT: its classes are this one's parts
+
+void* PackedWeights::Find(const Tensor& constant, const onednn::MemoryDesc& given, const onednn::MemoryDesc& wanted,
+                          const onednn::Primitive& reorder) {
+  const Library& library = *GetLibrary();
+  absl::MutexLock lock(&mu_);
+  for (const Entry& entry : entries_) {
+    if (entry.constant.raw_data() == constant.raw_data() &&
+        library.memory_desc_equal(entry.layout.get(), wanted.get())) {
+      return entry.packed.data();
+    }
+  }
+  Entry entry{constant, MemoryDesc::Copy(wanted.get()), Scratch(wanted.bytes())};
+  if (!entry.packed.ok()) return nullptr;
+  Views views(library);
+  if (!Reorder(library, ThisThreadStream(library), reorder, views.Add(given, const_cast<void*>(constant.raw_data())),
+               views.Add(wanted, entry.packed.data()))) {
+    return nullptr;
+  }
+  entries_.push_back(std::move(entry));
+  return entries_.back().packed.data();
+}
+
+std::shared_ptr<PackedWeights> MakePackedWeights() { return std::make_shared<PackedWeights>(); }
+
+}  // namespace weir

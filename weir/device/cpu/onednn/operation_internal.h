@@ -2,14 +2,18 @@
 #ifndef WEIR_DEVICE_CPU_ONEDNN_OPERATION_INTERNAL_H_
 #define WEIR_DEVICE_CPU_ONEDNN_OPERATION_INTERNAL_H_
 
+#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
+#include "absl/synchronization/mutex.h"
 #include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/onednn/library_internal.h"
+#include "weir/tensor/allocator.h"
+#include "weir/tensor/tensor.h"
 
 namespace weir::onednn {
 
@@ -62,18 +66,22 @@ class Primitive {
   dnnl_primitive_t handle_ = nullptr;
 };
 
-// Attributes of a primitive: scratch memory is the caller's, so that threads may share the primitive.
+// Attributes of a primitive: scratch memory is the caller's, so that threads may share the primitive; operations on the
+// result before it is stored.
 class PrimitiveAttr {
  public:
-  explicit PrimitiveAttr(const Epilogue& epilogue = {});
+  PrimitiveAttr();
   PrimitiveAttr(const PrimitiveAttr&) = delete;
   PrimitiveAttr& operator=(const PrimitiveAttr&) = delete;
   ~PrimitiveAttr();
-  const_dnnl_primitive_attr_t get() const { return attr_; }
+  // result = result * operand, or + operand. Returns the argument that the operand becomes.
+  int AppendBinary(dnnl_alg_kind_t kind, const MemoryDesc& operand);
+  const_dnnl_primitive_attr_t get();
 
  private:
   dnnl_primitive_attr_t attr_ = nullptr;
   dnnl_post_ops_t post_ops_ = nullptr;
+  int num_post_ops_ = 0;
 };
 
 class Operation {
@@ -87,8 +95,9 @@ class Operation {
   // Null if the primitive is absent or slow, or a layout cannot be reached.
   static std::unique_ptr<Operation> Make(Primitive primitive, std::vector<Argument> arguments);
 
-  // `data`: the tensors, in the order of the arguments. False if memory is short.
-  bool Run(std::span<void* const> data) const;
+  // `data`: the tensors, in the order of the arguments. False if memory is short. `weights`, if not null, is the
+  // argument number 1 and may be a constant.
+  bool Run(std::span<void* const> data, const Weights* weights = nullptr) const;
 
  private:
   struct Bound {
@@ -104,6 +113,40 @@ class Operation {
   std::vector<Bound> arguments_;
   MemoryDesc scratchpad_;
   size_t scratch_bytes_ = 0;  // the scratchpad, then the copies
+};
+
+// What an epilogue adds to an operation: attributes before the primitive is made, arguments after it.
+class EpilogueArguments {
+ public:
+  // `column`: the layout of a vector of one number a column that lines up with `result`.
+  EpilogueArguments(const Epilogue& epilogue, const MemoryDesc& column, const MemoryDesc& result, PrimitiveAttr& attr);
+  // Whether the bias is the primitive's own.
+  bool has_own_bias() const { return own_bias_; }
+  void AppendTo(std::vector<Operation::Argument>& arguments, const MemoryDesc& own_bias);
+  // In the order of AppendTo.
+  static void AppendData(const Epilogue& epilogue, absl::InlinedVector<void*, 8>& data);
+  static int Flags(const Epilogue& epilogue);  // for the key
+
+ private:
+  bool own_bias_ = false;
+  std::vector<Operation::Argument> arguments_;
+};
+
+// Memory of the host, freed at its end.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes) : bytes_(bytes), data_(bytes > 0 ? CpuAllocate(bytes) : nullptr) {}
+  Scratch(Scratch&& other) noexcept : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
+  Scratch& operator=(Scratch&&) = delete;
+  ~Scratch() {
+    if (data_ != nullptr) CpuDeallocate(data_, bytes_);
+  }
+  bool ok() const { return bytes_ == 0 || data_ != nullptr; }
+  char* data() const { return static_cast<char*>(data_); }
+
+ private:
+  const size_t bytes_;
+  void* data_;
 };
 
 // The threads that one call uses: one for little work, all for much; half of them while another call is under way.
@@ -127,5 +170,25 @@ std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,
                                             absl::FunctionRef<std::unique_ptr<Operation>()> make);
 
 }  // namespace weir::onednn
+
+namespace weir {
+
+class PackedWeights {
+ public:
+  // The constant in the layout `wanted`; null if memory is short.
+  void* Find(const Tensor& constant, const onednn::MemoryDesc& given, const onednn::MemoryDesc& wanted,
+             const onednn::Primitive& reorder);
+
+ private:
+  struct Entry {
+    Tensor constant;  // kept, so that no other tensor can come to lie at its place
+    onednn::MemoryDesc layout;
+    onednn::Scratch packed;
+  };
+  absl::Mutex mu_;
+  std::deque<Entry> entries_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
 
 #endif  // WEIR_DEVICE_CPU_ONEDNN_OPERATION_INTERNAL_H_

@@ -5,11 +5,14 @@ namespace weir {
 
 std::string ContractionLibrary() { return "built without oneDNN"; }
 
+class PackedWeights {};
+std::shared_ptr<PackedWeights> MakePackedWeights() { return nullptr; }
+
 bool MultiplyMatrices(const KernelContext&, const ProductShape&, const MatrixOperand&, const MatrixOperand&,
-                      const Epilogue&, float*) {
+                      const Epilogue&, float*, const Weights*) {
   return false;
 }
-bool Convolve(const KernelContext&, const ConvolutionShape&, const float*, const float*, const Epilogue&, float*) {
+bool Convolve(const KernelContext&, const ConvolutionShape&, const float*, const Weights&, const Epilogue&, float*) {
   return false;
 }
 bool ConvolveBackwardInput(const KernelContext&, const ConvolutionShape&, const float*, const float*, float*) {

@@ -1,0 +1,46 @@
+#include "weir/ops/nn/convolution.h"
+
+namespace weir::nn {
+
+StatusOr<Shape> ConvGeometry::OutputShape() const {
+  const int64_t dims[] = {batch, h.output, w.output, out_channels};
+  return Shape::Make(dims);
+}
+
+StatusOr<ConvGeometry> MakeConvGeometry(const Window2D& window, const Shape& input, const Shape& filter) {
+  if (input.rank() != 4) return InvalidArgument("input must be 4-dimensional: ", input.ToString());
+  if (filter.rank() != 4) return InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
+  ConvGeometry g{};
+  g.batch = input.dim(0);
+  g.in_channels = input.dim(3);
+  g.group_in = filter.dim(2);
+  g.out_channels = filter.dim(3);
+  if (g.group_in <= 0) return InvalidArgument("filter depth must be stricly greated than 0: ", filter.ToString());
+  if (g.in_channels % g.group_in != 0) {
+    return InvalidArgument("input depth must be evenly divisible by filter depth: ", g.in_channels, " vs ", g.group_in);
+  }
+  g.groups = g.in_channels / g.group_in;
+  if (g.groups > 0 && g.out_channels % g.groups != 0) {
+    return InvalidArgument("output depth must be evenly divisible by number of groups: ", g.out_channels, " vs ",
+                           g.groups);
+  }
+  g.group_out = g.groups > 0 ? g.out_channels / g.groups : 0;
+  WEIR_ASSIGN_OR_RETURN(g.h, window.Axis(window.height(), input.dim(1), filter.dim(0)));
+  WEIR_ASSIGN_OR_RETURN(g.w, window.Axis(window.width(), input.dim(2), filter.dim(1)));
+  return g;
+}
+
+ConvolutionShape::Axis LibraryAxis(const WindowAxis& axis) {
+  return {axis.input, axis.size, axis.stride, axis.dilation, axis.before, axis.output};
+}
+
+ConvolutionShape LibraryShape(const ConvGeometry& g) {
+  return {g.batch, g.groups, g.in_channels, g.out_channels, 2, {LibraryAxis(g.h), LibraryAxis(g.w)}};
+}
+
+std::shared_ptr<PackedWeights> PackedWeightsFor(const KernelInit& init) {
+  auto constant = init.HasAttr(kConstantWeights) ? init.Attr<bool>(kConstantWeights) : StatusOr<bool>(false);
+  return constant.ok() && *constant ? MakePackedWeights() : nullptr;
+}
+
+}  // namespace weir::nn

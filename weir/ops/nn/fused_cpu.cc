@@ -1,0 +1,290 @@
+// _FusedConv2D and _FusedMatMul: a contraction, what is added to its columns, and an activation, as one node. The
+// fusing pass (weir/passes/fuse.h) makes them; results are those of the nodes they stand for, up to rounding.
+#include <cmath>
+
+#include "weir/device/cpu/channel_loops.h"
+#include "weir/device/cpu/contraction.h"
+#include "weir/device/cpu/vector.h"
+#include "weir/ops/nn/convolution.h"
+#include "weir/ops/nn/register.h"
+
+namespace weir {
+namespace {
+
+using ActivationLoop = void (*)(float* x, int64_t n, float alpha);
+
+#define WEIR_ACTIVATION(Name, expression)                      \
+  WEIR_VECTOR void Name(float* data, int64_t n, float alpha) { \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i) {     \
+      const float x = data[i];                                 \
+      data[i] = expression;                                    \
+    }                                                          \
+  }
+WEIR_ACTIVATION(ReluLoop, x < 0 ? 0 : x)
+WEIR_ACTIVATION(Relu6Loop, x<0 ? 0 : x> 6 ? 6 : x)
+WEIR_ACTIVATION(EluLoop, x < 0 ? std::expm1(x) : x)
+WEIR_ACTIVATION(TanhLoop, std::tanh(x))
+WEIR_ACTIVATION(SigmoidLoop, 1 / (1 + std::exp(-x)))
+WEIR_ACTIVATION(LeakyReluLoop, x >= 0 ? x : x * alpha)
+#undef WEIR_ACTIVATION
+
+WEIR_VECTOR void AddLoop(const float* x, float* to, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] += x[i];
+}
+
+struct ActivationEntry {
+  std::string_view name;
+  ActivationLoop loop;
+  double cost_ns;
+};
+constexpr ActivationEntry kActivations[] = {{"Relu", ReluLoop, 0.2},     {"Relu6", Relu6Loop, 0.2},
+                                            {"Elu", EluLoop, 1},         {"Tanh", TanhLoop, 1},
+                                            {"Sigmoid", SigmoidLoop, 1}, {"LeakyRelu", LeakyReluLoop, 0.3}};
+
+// The attribute fused_ops: BiasAdd or FusedBatchNorm, perhaps Add, perhaps an activation.
+struct FusedOps {
+  bool has_norm = false;
+  bool has_addend = false;
+  const ActivationEntry* activation = nullptr;
+  float epsilon = 0;
+  float alpha = 0;
+
+  static StatusOr<FusedOps> Read(const KernelInit& init, bool allows_norm) {
+    FusedOps fused;
+    WEIR_ASSIGN_OR_RETURN(std::vector<std::string> names, init.Attr<std::vector<std::string>>("fused_ops"));
+    WEIR_ASSIGN_OR_RETURN(fused.epsilon, init.Attr<float>("epsilon"));
+    WEIR_ASSIGN_OR_RETURN(fused.alpha, init.Attr<float>("leakyrelu_alpha"));
+    size_t i = 0;
+    fused.has_norm = allows_norm && !names.empty() && names[0] == "FusedBatchNorm";
+    if (names.empty() || (!fused.has_norm && names[0] != "BiasAdd")) return Unknown(init, names);
+    ++i;
+    if (i < names.size() && names[i] == "Add") {
+      fused.has_addend = true;
+      ++i;
+    }
+    if (i < names.size()) {
+      for (const ActivationEntry& entry : kActivations) {
+        if (entry.name == names[i]) fused.activation = &entry;
+      }
+      if (fused.activation == nullptr) return Unknown(init, names);
+      ++i;
+    }
+    if (i < names.size()) return Unknown(init, names);
+    if (init.num_inputs() != 2 + (fused.has_norm ? 4 : 1) + fused.has_addend) {
+      return InvalidArgument(init.schema().name, " has ", init.num_inputs(), " inputs, which do not fit its fused_ops");
+    }
+    return fused;
+  }
+  static Status Unknown(const KernelInit& init, const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) list += Cat(list.empty() ? "" : ",", name);
+    return Unimplemented("Fusion is not implemented: [", list, "] in ", init.schema().name);
+  }
+};
+
+// What is done to the columns of a result of shape `shape`, from the inputs after the first two.
+class Columns {
+ public:
+  static StatusOr<Columns> Make(const KernelContext& ctx, const FusedOps& fused, const Shape& shape) {
+    Columns out;
+    out.size_ = {shape.Slice(0, shape.rank() - 1).num_elements(), shape.dim(shape.rank() - 1)};
+    if (fused.has_norm) {
+      WEIR_RETURN_IF_ERROR(out.ReadNorm(ctx, fused.epsilon));
+    } else {
+      const Shape& bias = ctx.input(2).shape();
+      if (!bias.IsVector()) return InvalidArgument("Biases must be 1D: ", bias.ToString());
+      if (bias.dim(0) != out.size_.channels) {
+        return InvalidArgument("Must provide as many biases as the last dimension of the input tensor: ",
+                               bias.ToString(), " vs. ", shape.ToString());
+      }
+      out.epilogue_.bias = ctx.input(2).data<float>();
+    }
+    if (fused.has_addend) {
+      const Tensor& addend = ctx.input(ctx.num_inputs() - 1);
+      if (addend.shape() != shape) {
+        return InvalidArgument("Incompatible shapes: ", shape.ToString(), " vs. ", addend.shape().ToString());
+      }
+      out.epilogue_.addend = addend.data<float>();
+    }
+    return out;
+  }
+
+  // Valid while this is not moved.
+  Epilogue epilogue() const {
+    Epilogue out = epilogue_;
+    if (!scale_.empty()) {
+      out.scale = scale_.data();
+      out.bias = shift_.data();
+    }
+    return out;
+  }
+
+  // By loops, in place.
+  void Apply(const KernelContext& ctx, float* out) const {
+    const Epilogue e = epilogue();
+    if (e.scale != nullptr) {
+      const std::vector<float> zeros(scale_.size());
+      ScaleChannels(ctx, size_, out, zeros.data(), e.scale, e.bias, out);
+    } else {
+      AddToChannels(ctx, size_, out, e.bias, out);
+    }
+    if (e.addend == nullptr) return;
+    ctx.ParallelFor(size_.rows * size_.channels, 0.3,
+                    [&](int64_t begin, int64_t end) { AddLoop(e.addend + begin, out + begin, end - begin); });
+  }
+
+ private:
+  // Scale, offset, mean and variance are a factor and a shift.
+  Status ReadNorm(const KernelContext& ctx, float epsilon) {
+    constexpr const char* kNames[] = {"scale", "offset", "mean", "variance"};
+    const float* vectors[4];
+    for (int i = 0; i < 4; ++i) {
+      const Shape& shape = ctx.input(2 + i).shape();
+      if (!shape.IsVector()) return InvalidArgument(kNames[i], " must be 1-dimensional", shape.ToString());
+      if (shape.dim(0) != size_.channels) {
+        return InvalidArgument(kNames[i], " must have the same number of elements as the channels of x, got ",
+                               shape.dim(0), " and ", size_.channels);
+      }
+      vectors[i] = ctx.input(2 + i).data<float>();
+    }
+    for (int64_t c = 0; c < size_.channels; ++c) {
+      scale_.push_back(vectors[0][c] / std::sqrt(vectors[3][c] + epsilon));
+      shift_.push_back(vectors[1][c] - vectors[2][c] * scale_.back());
+    }
+    return OkStatus();
+  }
+
+  ChannelSize size_{};
+  Epilogue epilogue_;
+  std::vector<float> scale_, shift_;
+};
+
+void Activate(const KernelContext& ctx, const FusedOps& fused, Tensor& out) {
+  if (fused.activation == nullptr) return;
+  float* data = out.data<float>();
+  ctx.ParallelFor(out.num_elements(), fused.activation->cost_ns,
+                  [&](int64_t begin, int64_t end) { fused.activation->loop(data + begin, end - begin, fused.alpha); });
+}
+
+class FusedConv2DKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<FusedConv2DKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->window_, nn::ReadWindow2D(init, /*is_pool=*/false));
+    WEIR_ASSIGN_OR_RETURN(std::string filter_format, init.Attr<std::string>("filter_format"));
+    if (kernel->window_.channels_second || filter_format != "HWIO") {
+      return Unimplemented("_FusedConv2D on the CPU only supports the NHWC format");
+    }
+    WEIR_ASSIGN_OR_RETURN(kernel->fused_, FusedOps::Read(init, /*allows_norm=*/true));
+    for (int i = 2; i < init.num_inputs(); ++i) {
+      if (init.input_type(i) != DType::kFloat) return Unimplemented("_FusedConv2D with an argument that is not float");
+    }
+    kernel->packed_ = nn::PackedWeightsFor(init);
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& input = ctx.input(0);
+    const Tensor& filter = ctx.input(1);
+    WEIR_ASSIGN_OR_RETURN(nn::ConvGeometry g, nn::MakeConvGeometry(window_, input.shape(), filter.shape()));
+    WEIR_ASSIGN_OR_RETURN(Shape shape, g.OutputShape());
+    WEIR_ASSIGN_OR_RETURN(const Columns columns, Columns::Make(ctx, fused_, shape));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (shape.num_elements() == 0) return OkStatus();
+    const ConvolutionShape library = nn::LibraryShape(g);
+    const Weights weights{&filter, packed_.get()};
+    const float* x = input.data<float>();
+    float* to = out->data<float>();
+    if (!Convolve(ctx, library, x, weights, columns.epilogue(), to)) {
+      if (!Convolve(ctx, library, x, weights, {}, to)) nn::ConvolveLoops(ctx, g, x, filter.data<float>(), to);
+      columns.Apply(ctx, to);
+    }
+    Activate(ctx, fused_, *out);
+    return OkStatus();
+  }
+
+ private:
+  nn::Window2D window_;
+  FusedOps fused_;
+  std::shared_ptr<PackedWeights> packed_;
+};
+
+// Rows [begin, end) of a product, for what the kernel library leaves.
+void MultiplyLoops(const MatrixOperand& a, const MatrixOperand& b, const ProductShape& s, int64_t begin, int64_t end,
+                   float* out) {
+  std::vector<float> row(static_cast<size_t>(s.n));
+  for (int64_t i = begin; i < end; ++i) {
+    std::fill(row.begin(), row.end(), 0.0f);
+    for (int64_t p = 0; p < s.k; ++p) {
+      const float factor = a.data[i * a.row_stride + p * a.column_stride];
+      const float* line = b.data + p * b.row_stride;
+      for (int64_t j = 0; j < s.n; ++j) row[j] += factor * line[j * b.column_stride];
+    }
+    std::copy(row.begin(), row.end(), out + i * s.n);
+  }
+}
+
+class FusedMatMulKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<FusedMatMulKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->transpose_a_, init.Attr<bool>("transpose_a"));
+    WEIR_ASSIGN_OR_RETURN(kernel->transpose_b_, init.Attr<bool>("transpose_b"));
+    WEIR_ASSIGN_OR_RETURN(kernel->fused_, FusedOps::Read(init, /*allows_norm=*/false));
+    kernel->packed_ = nn::PackedWeightsFor(init);
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& a = ctx.input(0);
+    const Tensor& b = ctx.input(1);
+    if (a.rank() != 2 || b.rank() != 2) {
+      if (a.rank() != b.rank()) {
+        return InvalidArgument("In[0] and In[1] has different ndims: ", a.shape().ToString(), " vs. ",
+                               b.shape().ToString());
+      }
+      return InvalidArgument("In[0] is not a matrix. Instead it has shape ", a.shape().ToString());
+    }
+    const ProductShape s{1, a.dim(transpose_a_), b.dim(!transpose_b_), a.dim(!transpose_a_)};
+    if (b.dim(transpose_b_) != s.k) {
+      return InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape().ToString(),
+                             ", In[1]: ", b.shape().ToString());
+    }
+    const Shape shape{s.m, s.n};
+    WEIR_ASSIGN_OR_RETURN(const Columns columns, Columns::Make(ctx, fused_, shape));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (shape.num_elements() == 0) return OkStatus();
+    const MatrixOperand x = Operand(a, transpose_a_), y = Operand(b, transpose_b_);
+    const Weights weights{&b, packed_.get()};
+    float* to = out->data<float>();
+    if (!MultiplyMatrices(ctx, s, x, y, columns.epilogue(), to, &weights)) {
+      if (!MultiplyMatrices(ctx, s, x, y, {}, to, &weights)) {
+        ctx.ParallelFor(s.m, 0.5 * static_cast<double>(s.n) * static_cast<double>(s.k),
+                        [&](int64_t begin, int64_t end) { MultiplyLoops(x, y, s, begin, end, to); });
+      }
+      columns.Apply(ctx, to);
+    }
+    Activate(ctx, fused_, *out);
+    return OkStatus();
+  }
+
+ private:
+  static MatrixOperand Operand(const Tensor& x, bool is_transposed) {
+    const float* data = x.data<float>();
+    return is_transposed ? MatrixOperand{data, 1, x.dim(1), 0} : MatrixOperand{data, x.dim(1), 1, 0};
+  }
+
+  bool transpose_a_ = false, transpose_b_ = false;
+  FusedOps fused_;
+  std::shared_ptr<PackedWeights> packed_;
+};
+
+}  // namespace
+
+void RegisterFusedKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("_FusedConv2D").Types("T", TypeList<float>{}), MakeKernel<FusedConv2DKernel>);
+  registry.Add(KernelBuilder("_FusedMatMul").Types("T", TypeList<float>{}), MakeKernel<FusedMatMulKernel>);
+}
+
+}  // namespace weir
