@@ -1,8 +1,5 @@
 #include "weir/cli/bench_models.h"
 
-#include <array>
-
-#include "weir/base/philox.h"
 #include "weir/cli/bench_net.h"
 #include "weir/cli/bench_training.h"
 
@@ -89,10 +86,16 @@ Value AlexNet(Net& n, Value x) {
 Value LstmFeatures(Net& n, Value ids) {
   return n.Reshape(n.Lstm("lstm", n.Embed("embed", ids, 10'000, 256), 256), {-1, 256});
 }
+Value LstmSampled(Net& n, Value ids) {
+  n.Reserve("out/table", {10'000, 256});
+  return LstmFeatures(n, ids);
+}
 Value LstmLanguageModel(Net& n, Value ids) { return n.Dense("out", LstmFeatures(n, ids), 10'000); }
 
 Value Transformer(Net& n, Value ids, int layers, int64_t width, int64_t heads, int64_t words) {
   const int64_t steps = ids.shape().dim(1);
+  n.Reserve("token/table", {words, width});
+  n.Reserve("out/w", {width, words});
   Value x = n.Embed("token", ids, words, width);
   x = x + n.Declare("position/table", {steps, width});
   for (int i = 0; i < layers; ++i) {
@@ -108,6 +111,7 @@ Value SmallTransformer(Net& n, Value ids) { return Transformer(n, ids, 4, 128, 4
 Value GptLike(Net& n, Value ids) { return Transformer(n, ids, 12, 768, 12, 50'304); }
 
 Value Wide(Net& n, Value ids) {
+  n.Reserve("dot/w", {26 * 32, 1});
   Value rows = n.Reshape(n.Embed("embed", ids, 1'000'000, 32), {-1, 26 * 32});
   return n.Reshape(n.Dense("dot", rows, 1), {-1});
 }
@@ -144,7 +148,7 @@ const std::vector<Model>& Models() {
        400,
        {Kind::kDescent, 0.1f, 5}},
       {{"lstm_sampled_train", "train", "the same with sampled softmax of 512 candidates"},
-       &LstmFeatures,
+       &LstmSampled,
        {20, 20},
        10'000,
        true,
@@ -182,20 +186,19 @@ const Model* FindModel(std::string_view name) {
   return nullptr;
 }
 
-Tensor UniformInts(const Shape& shape, int64_t limit, uint64_t seed) {
+Tensor UniformInts(const Shape& shape, int64_t limit, NumpyRandom& random) {
   Tensor out = Tensor::Zeros(DType::kInt32, shape).value();
-  PhiloxNumbers bits{Philox(seed, 1, 0)};
-  for (int32_t& x : out.span<int32_t>()) x = static_cast<int32_t>(bits.Next() % static_cast<uint64_t>(limit));
+  for (int32_t& x : out.span<int32_t>()) x = random.Below(static_cast<uint32_t>(limit));
   return out;
 }
 
-std::vector<Tensor> MakeBatch(const Model& model, uint64_t seed) {
+std::vector<Tensor> MakeBatch(const Model& model, NumpyRandom& random) {
   const Shape shape = Shape::Make(model.input).value();
   std::vector<Tensor> batch;
-  batch.push_back(model.has_words ? UniformInts(shape, model.classes, seed) : NormalTensor(shape, 1, seed));
+  batch.push_back(model.has_words ? UniformInts(shape, model.classes, random) : NormalTensor(shape, 1, random));
   if (model.labels == 0) return batch;
   const bool is_logistic = model.loss == &MeanLogisticLoss;
-  Tensor labels = UniformInts({model.labels}, is_logistic ? 2 : model.classes, seed + 1000);
+  Tensor labels = UniformInts({model.labels}, is_logistic ? 2 : model.classes, random);
   if (is_logistic) {
     Tensor floats = Tensor::Zeros(DType::kFloat, labels.shape()).value();
     for (int64_t i = 0; i < labels.num_elements(); ++i) {
@@ -243,7 +246,8 @@ StatusOr<std::unique_ptr<ModelRunner>> ModelRunner::Make(std::shared_ptr<Environ
   const Model* model = FindModel(workload.name);
   if (model == nullptr) return NotFound("no model named '", workload.name, "'");
   auto runner = std::make_unique<ModelRunner>();
-  for (uint64_t i = 0; i < 4; ++i) runner->batches_.push_back(MakeBatch(*model, i + 1));
+  NumpyRandom random(2);
+  for (int i = 0; i < 4; ++i) runner->batches_.push_back(MakeBatch(*model, random));
   const std::vector<Tensor>& batch = runner->batches_[0];
 
   Graph graph(environment->ops);

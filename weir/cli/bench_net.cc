@@ -3,8 +3,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "weir/base/philox.h"
-
 namespace weir::bench {
 namespace {
 
@@ -18,12 +16,12 @@ Tensor Filled(const Shape& shape, float value) {
   return out;
 }
 
-Tensor InitialValue(std::string_view name, const Shape& shape, uint64_t seed) {
+Tensor InitialValue(std::string_view name, const Shape& shape, NumpyRandom& random) {
   const std::string_view kind = name.substr(name.rfind('/') + 1);
-  if (kind == "table") return NormalTensor(shape, 0.02f, seed);
+  if (kind == "table") return NormalTensor(shape, 0.02f, random);
   if (kind == "w" || kind == "wx" || kind == "wh") {
     const double fan_in = static_cast<double>(shape.num_elements() / shape.dim(shape.rank() - 1));
-    return NormalTensor(shape, static_cast<float>(std::sqrt(2 / fan_in)), seed);
+    return NormalTensor(shape, static_cast<float>(std::sqrt(2 / fan_in)), random);
   }
   return Filled(shape, kind == "scale" || kind == "var" ? 1.0f : 0.0f);
 }
@@ -32,17 +30,9 @@ int64_t LastDim(Value x) { return x.shape().dim(x.rank() - 1); }
 
 }  // namespace
 
-Tensor NormalTensor(const Shape& shape, float deviation, uint64_t seed) {
+Tensor NormalTensor(const Shape& shape, float deviation, NumpyRandom& random) {
   Tensor out = Tensor::Zeros(DType::kFloat, shape).value();
-  PhiloxNumbers bits{Philox(seed, 0, 0)};
-  std::span<float> to = out.span<float>();
-  for (size_t i = 0; i < to.size(); i += 2) {  // Box and Muller
-    const float u = (static_cast<float>(bits.Next() >> 8) + 1) * 0x1p-24f;
-    const float radius = deviation * std::sqrt(-2 * std::log(u));
-    const float angle = 2 * std::numbers::pi_v<float> * static_cast<float>(bits.Next() >> 8) * 0x1p-24f;
-    to[i] = radius * std::cos(angle);
-    if (i + 1 < to.size()) to[i + 1] = radius * std::sin(angle);
-  }
+  for (float& x : out.span<float>()) x = random.Normal() * deviation;
   return out;
 }
 
@@ -61,8 +51,16 @@ Parameter& Net::Variable(const std::string& name, Tensor initial, bool is_traine
   return parameters_.back();
 }
 
+void Net::Reserve(const std::string& name, std::vector<int64_t> dims) {
+  reserved_.emplace_back(name, InitialValue(name, Shape::Make(dims).value(), random_));
+}
+
 Value Net::Declare(const std::string& name, std::vector<int64_t> dims) {
-  Tensor initial = InitialValue(name, Shape::Make(dims).value(), parameters_.size() + 1);
+  Tensor initial;
+  for (const auto& [reserved, value] : reserved_) {
+    if (reserved == name) initial = value;
+  }
+  if (!initial.has_value()) initial = InitialValue(name, Shape::Make(dims).value(), random_);
   const bool is_trained = !name.ends_with("/mean") && !name.ends_with("/var");
   if (is_training_) return Variable(name, std::move(initial), is_trained).value;
   parameters_.push_back({name, initial, {}, Constant(initial), is_trained});

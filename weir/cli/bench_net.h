@@ -11,6 +11,7 @@
 
 #include "weir/autodiff/emit.h"
 #include "weir/autodiff/graph_emitter.h"
+#include "weir/cli/bench_random.h"
 
 namespace weir::bench {
 
@@ -32,6 +33,8 @@ class Net {
   // Effects of a step beside the optimizer's: moving averages.
   std::vector<NodeId>& updates() { return updates_; }
 
+  // Gives a parameter its first value now; the order of these calls, then of Declare, is that of the random numbers.
+  void Reserve(const std::string& name, std::vector<int64_t> dims);
   // Matrices and kernels are normal with variance 2 / fan-in, tables normal with deviation 0.02, scales and variances
   // 1, the rest 0: the end of the name says which.
   Value Declare(const std::string& name, std::vector<int64_t> dims);
@@ -59,12 +62,14 @@ class Net {
  private:
   GraphEmitter& emitter_;
   const bool is_training_;
+  NumpyRandom random_{1};
+  std::vector<std::pair<std::string, Tensor>> reserved_;
   std::vector<Parameter> parameters_;
   std::vector<NodeId> updates_;
 };
 
-// Numbers from a normal distribution, always the same for a seed.
-Tensor NormalTensor(const Shape& shape, float deviation, uint64_t seed);
+// Numbers from a normal distribution.
+Tensor NormalTensor(const Shape& shape, float deviation, NumpyRandom& random);
 AttrList IntList(std::vector<int64_t> values);
 
 }  // namespace weir::bench

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
-#include <random>
 
 #include "weir/cli/bench_net.h"
 #include "weir/cli/bench_workloads.h"
@@ -20,13 +19,12 @@ class OpGraph {
   explicit OpGraph(const OpRegistry& ops) : graph_(ops), shapes_(graph_), emitter_(graph_, shapes_) {}
 
   Value Floats(std::vector<int64_t> dims) {
-    Tensor value = NormalTensor(Shape::Make(dims).value(), 1, feeds_.size() + 1);
+    Tensor value = NormalTensor(Shape::Make(dims).value(), 1, random_);
     return Feed(Cat("x", feeds_.size()), std::move(value));
   }
   Value Below(int64_t limit, std::vector<int64_t> dims) {
     Tensor value = Tensor::Zeros(DType::kInt32, Shape::Make(dims).value()).value();
-    std::mt19937 random(static_cast<uint32_t>(feeds_.size()));
-    for (int32_t& x : value.span<int32_t>()) x = static_cast<int32_t>(random() % static_cast<uint32_t>(limit));
+    for (int32_t& x : value.span<int32_t>()) x = random_.Below(static_cast<uint32_t>(limit));
     return Feed(Cat("i", feeds_.size(), "_below_", limit), std::move(value));
   }
   Value Ints(std::vector<int64_t> values) { return emitter_.Constant(emit::IntsTensor(values)); }
@@ -60,6 +58,7 @@ class OpGraph {
   Graph graph_;
   GraphShapes shapes_;
   GraphEmitter emitter_;
+  NumpyRandom random_{1};
   std::vector<std::pair<std::string, Tensor>> feeds_;
 };
 

@@ -1,5 +1,6 @@
 #include "weir/device/cpu/strided_copy.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "weir/tensor/resource_handle.h"
@@ -56,6 +57,46 @@ struct Dim {
   int64_t to;
 };
 
+// Swaps two dimensions: out[c * to + r] = in[r * from + c], `rows` by `columns`, in tiles that fit a few cache lines. A
+// tile goes through a buffer, since lines that lie a power of two apart would push each other out.
+template <typename T>
+void SwapTiles(const void* from, int64_t from_stride, void* to, int64_t to_stride, int64_t rows, int64_t columns) {
+  constexpr int64_t kTile = 16;
+  const T* in = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  T tile[kTile * kTile];
+  for (int64_t r = 0; r < rows; r += kTile) {
+    const int64_t height = std::min(kTile, rows - r);
+    for (int64_t c = 0; c < columns; c += kTile) {
+      const int64_t width = std::min(kTile, columns - c);
+      for (int64_t i = 0; i < height; ++i) {
+        const T* row = in + (r + i) * from_stride + c;
+        for (int64_t k = 0; k < width; ++k) tile[k * kTile + i] = row[k];
+      }
+      for (int64_t k = 0; k < width; ++k) std::copy_n(tile + k * kTile, height, out + (c + k) * to_stride + r);
+    }
+  }
+}
+
+using Swap = void (*)(const void*, int64_t, void*, int64_t, int64_t, int64_t);
+
+// Null for types that are not plain, or too large for it to pay.
+Swap FindSwap(DType dtype) {
+  if (!IsPlain(dtype)) return nullptr;
+  switch (SizeOf(dtype)) {
+    case 1:
+      return &SwapTiles<uint8_t>;
+    case 2:
+      return &SwapTiles<uint16_t>;
+    case 4:
+      return &SwapTiles<uint32_t>;
+    case 8:
+      return &SwapTiles<uint64_t>;
+    default:
+      return nullptr;
+  }
+}
+
 // Innermost first; dimensions of one element go, neighbours that make one long dimension merge.
 absl::InlinedVector<Dim, 8> Merge(std::span<const int64_t> dims, std::span<const int64_t> from,
                                   std::span<const int64_t> to) {
@@ -73,6 +114,60 @@ absl::InlinedVector<Dim, 8> Merge(std::span<const int64_t> dims, std::span<const
   }
   if (merged.empty()) merged.push_back({1, 1, 1});
   return merged;
+}
+
+// The walk over the dimensions from `first` on.
+struct Outer {
+  absl::InlinedVector<Dim, 8> dims;
+  std::pair<int64_t, int64_t> OffsetsOf(int64_t row) const {
+    int64_t from = 0, to = 0;
+    for (const Dim& dim : dims) {
+      from += row % dim.size * dim.from;
+      to += row % dim.size * dim.to;
+      row /= dim.size;
+    }
+    return {from, to};
+  }
+};
+
+// A copy whose result runs along one dimension and whose source runs along another. False if it is none.
+bool SwapCopy(const KernelContext& ctx, DType dtype, const absl::InlinedVector<Dim, 8>& merged, const void* from,
+              void* to) {
+  const Dim& run = merged[0];
+  const Swap swap = FindSwap(dtype);
+  if (swap == nullptr || run.to != 1 || run.from <= 1 || run.size < 4) return false;
+  size_t other = 0;
+  for (size_t d = 1; d < merged.size(); ++d) {
+    if (merged[d].from == 1 && merged[d].size >= 4) other = d;
+  }
+  if (other == 0) return false;
+  Outer outer;
+  int64_t rows = 1;
+  for (size_t d = 1; d < merged.size(); ++d) {
+    if (d == other) continue;
+    outer.dims.push_back(merged[d]);
+    rows *= merged[d].size;
+  }
+  // Strips of the source's dimension, so that there is work for every thread.
+  constexpr int64_t kStrip = 64;
+  const Dim across = merged[other];
+  const int64_t strips = (across.size + kStrip - 1) / kStrip, size = static_cast<int64_t>(SizeOf(dtype));
+  auto body = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      auto [in, out] = outer.OffsetsOf(i / strips);
+      const int64_t first = i % strips * kStrip, width = std::min(kStrip, across.size - first);
+      in += first;
+      out += first * across.to;
+      swap(static_cast<const char*>(from) + in * size, run.from, static_cast<char*>(to) + out * size, across.to,
+           run.size, width);
+    }
+  };
+  if (rows * across.size * run.size < 8192) {
+    body(0, rows * strips);
+  } else {
+    ctx.ParallelFor(rows * strips, 0.7 * static_cast<double>(run.size * std::min(kStrip, across.size)), body);
+  }
+  return true;
 }
 
 }  // namespace
@@ -103,6 +198,7 @@ void StridedCopy(const KernelContext& ctx, DType dtype, std::span<const int64_t>
     if (size == 0) return;
   }
   const absl::InlinedVector<Dim, 8> merged = Merge(dims, from_strides, to_strides);
+  if (SwapCopy(ctx, dtype, merged, from, to)) return;
   const Dim run = merged[0];
   const bool dense = run.from == 1 && run.to == 1;
   const bool whole_blocks = dense && IsPlain(dtype);

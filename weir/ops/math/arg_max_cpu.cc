@@ -3,6 +3,7 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
+#include "weir/device/cpu/vector.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/math/register.h"
 
@@ -32,6 +33,31 @@ void FindExtremes(const T* x, int64_t outer, int64_t n, int64_t inner, int64_t* 
   }
 }
 
+// The same along rows of floats: the extreme first, then where it is.
+template <bool kMax>
+WEIR_VECTOR int64_t FindInRow(const float* x, int64_t n) {
+  constexpr int kParts = 16;
+  float part[kParts];
+  for (float& p : part) p = kMax ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
+  int64_t i = 0;
+  for (; i + kParts <= n; i += kParts) {
+    for (int k = 0; k < kParts; ++k) part[k] = (kMax ? x[i + k] > part[k] : x[i + k] < part[k]) ? x[i + k] : part[k];
+  }
+  for (; i < n; ++i) part[0] = (kMax ? x[i] > part[0] : x[i] < part[0]) ? x[i] : part[0];
+  float best = part[0];
+  for (float p : part) best = (kMax ? p > best : p < best) ? p : best;
+  constexpr int64_t kBlock = 64;
+  for (i = 0; i + kBlock <= n; i += kBlock) {
+    int equal = 0;
+    for (int64_t k = 0; k < kBlock; ++k) equal |= x[i + k] == best;
+    if (equal) break;
+  }
+  for (; i < n; ++i) {
+    if (x[i] == best) return i;
+  }
+  return 0;  // nothing but NaN
+}
+
 template <bool kMax>
 class ArgExtremeKernel : public Kernel {
  public:
@@ -59,6 +85,14 @@ class ArgExtremeKernel : public Kernel {
     DispatchDType(x.dtype(), ArgMaxTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const int64_t row = x.dim(axis) * inner;
+      if constexpr (std::is_same_v<T, float>) {
+        if (inner == 1) {
+          ctx.ParallelFor(outer, 0.2 * row, [&](int64_t begin, int64_t end) {
+            for (int64_t o = begin; o < end; ++o) found[o] = FindInRow<kMax>(x.data<float>() + o * row, row);
+          });
+          return;
+        }
+      }
       ctx.ParallelFor(outer, 1.0 * row, [&](int64_t begin, int64_t end) {
         FindExtremes<kMax>(x.data<T>() + begin * row, end - begin, x.dim(axis), inner, found.data() + begin * inner);
       });

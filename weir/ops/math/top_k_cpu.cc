@@ -1,6 +1,8 @@
 // The largest entries of each row.
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <utility>
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
@@ -9,6 +11,40 @@
 
 namespace weir {
 namespace {
+
+// Sorts the indices of n floats by radix: larger first, then lower index; NaN behind everything.
+class FloatOrder {
+ public:
+  explicit FloatOrder(int64_t n) : items_(static_cast<size_t>(n)), other_(items_.size()) {}
+  template <typename Index>
+  void Sort(const float* x, std::vector<Index>& order) {
+    for (size_t i = 0; i < items_.size(); ++i) items_[i] = {KeyOf(x[i]), static_cast<uint32_t>(i)};
+    for (int shift = 0; shift < 32; shift += kBits) {
+      size_t at[1 << kBits] = {};
+      for (const Item& item : items_) ++at[item.key >> shift & kMask];
+      size_t sum = 0;
+      for (size_t& a : at) sum += std::exchange(a, sum);
+      for (const Item& item : items_) other_[at[item.key >> shift & kMask]++] = item;
+      items_.swap(other_);
+    }
+    for (size_t i = 0; i < items_.size(); ++i) order[i] = items_[i].index;
+  }
+
+ private:
+  static constexpr int kBits = 11;
+  static constexpr uint32_t kMask = (1 << kBits) - 1;
+  struct Item {
+    uint32_t key, index;
+  };
+  // In the order of the floats, downwards; zeros are equal.
+  static uint32_t KeyOf(float x) {
+    if (x != x) return ~0u;
+    const uint32_t bits = std::bit_cast<uint32_t>(x == 0 ? 0.0f : x);
+    return bits & 0x80000000u ? bits : ~(bits | 0x80000000u);
+  }
+
+  std::vector<Item> items_, other_;
+};
 
 class TopKKernel : public Kernel {
  public:
@@ -43,6 +79,10 @@ class TopKKernel : public Kernel {
       using T = typename decltype(tag)::type;
       ctx.ParallelFor(rows, 10.0 * columns, [&](int64_t begin, int64_t end) {
         std::vector<int64_t> order(columns);
+        // Most of a long row is sorted by radix.
+        const bool by_radix =
+            std::is_same_v<T, float> && columns >= 1024 && k > columns / 8 && columns < (int64_t{1} << 32);
+        FloatOrder radix(by_radix ? columns : 0);
         for (int64_t row = begin; row < end; ++row) {
           const T* from = x.data<T>() + row * columns;
           std::iota(order.begin(), order.end(), int64_t{0});
@@ -55,7 +95,10 @@ class TopKKernel : public Kernel {
             if (b > a) return false;
             return i < j;
           };
-          std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+          if constexpr (std::is_same_v<T, float>) {
+            if (by_radix) radix.Sort(from, order);
+          }
+          if (!by_radix) std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
           for (int64_t i = 0; i < k; ++i) {
             values->data<T>()[row * k + i] = from[order[i]];
             WriteIndex(*indices, row * k + i, order[i]);

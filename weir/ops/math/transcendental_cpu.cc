@@ -1,5 +1,6 @@
 // Exponentials, logarithms, trigonometric and hyperbolic functions.
 #include <cmath>
+#include <limits>
 
 #include "weir/device/cpu/complex_functions.h"
 #include "weir/device/cpu/elementwise.h"
@@ -7,6 +8,26 @@
 
 namespace weir {
 namespace {
+
+// Vectors are slow where a logarithm is no number, so such elements do not reach it.
+template <typename T>
+T LogOf(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const T y = std::log(x > T(0) ? x : T(1));
+    return x > T(0) ? y : x == T(0) ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
+  } else {
+    return std::log(x);
+  }
+}
+template <typename T>
+T Log1pOf(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const T y = std::log1p(x > T(-1) ? x : T(0));
+    return x > T(-1) ? y : x == T(-1) ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
+  } else {
+    return Log1p(x);
+  }
+}
 
 #define WEIR_UNARY_OP(Name, expression) \
   struct Name##Op {                     \
@@ -17,8 +38,8 @@ namespace {
   };
 WEIR_UNARY_OP(Exp, std::exp(x))
 WEIR_UNARY_OP(Expm1, Expm1(x))
-WEIR_UNARY_OP(Log, std::log(x))
-WEIR_UNARY_OP(Log1p, Log1p(x))
+WEIR_UNARY_OP(Log, LogOf(x))
+WEIR_UNARY_OP(Log1p, Log1pOf(x))
 WEIR_UNARY_OP(Tanh, std::tanh(x))
 WEIR_UNARY_OP(Sigmoid, T(1) / (T(1) + std::exp(-x)))
 WEIR_UNARY_OP(Sin, std::sin(x))

@@ -71,6 +71,23 @@ TEST_F(FloatLoopsTest, Pools) {
   }
 }
 
+TEST_F(FloatLoopsTest, GradientsOfMeans) {
+  for (std::string_view padding : {"SAME", "VALID"}) {
+    const int64_t size = padding == "SAME" ? 11 : 10;
+    auto call = [&](Tensor gradient) {
+      return Pool("AvgPoolGrad", 3, 2, padding).Inputs({Tensor::Vector<int32_t>({3, 21, 21, 19}), std::move(gradient)});
+    };
+    const Shape shape{3, size, size, 19};
+    ExpectSame(call(Wave<float>(shape, 0.7)), call(Wave<double>(shape, 0.7)));
+  }
+}
+
+TEST_F(FloatLoopsTest, HalfTheSumOfSquares) {
+  for (int64_t n : {0, 1, 17, 100'000}) {
+    ExpectSame(run("L2Loss").Input(Wave<float>({n}, 0.7)), run("L2Loss").Input(Wave<double>({n}, 0.7)));
+  }
+}
+
 TEST_F(FloatLoopsTest, TheFirstOfEqualsGetsTheGradient) {
   Tensor same = Tensor::Zeros(DType::kFloat, {1, 2, 2, 1}).value();
   KernelCall call = Pool("MaxPoolGrad", 2, 2, "VALID")

@@ -304,6 +304,28 @@ class MaxPoolWithArgmaxKernel : public PoolKernel {
   bool include_batch_ = false;
 };
 
+// Adds the gradient of one image's windows, an equal part to each element. `part` holds one number a channel; `to` is
+// zero before.
+WEIR_VECTOR void SpreadFloats(const Geometry& g, const float* gradient, float* part, float* to) {
+  const int64_t channels = g.channels;
+  for (int64_t oh = 0; oh < g.h.output; ++oh) {
+    const int64_t top = g.h.Begin(oh), bottom = g.h.End(oh);
+    for (int64_t ow = 0; ow < g.w.output; ++ow, gradient += channels) {
+      const int64_t left = g.w.Begin(ow), right = g.w.End(ow);
+      const float count = static_cast<float>((bottom - top) * (right - left));
+#pragma GCC ivdep
+      for (int64_t c = 0; c < channels; ++c) part[c] = gradient[c] / count;
+      for (int64_t ih = top; ih < bottom; ++ih) {
+        for (int64_t iw = left; iw < right; ++iw) {
+          float* dx = to + (ih * g.w.input + iw) * channels;
+#pragma GCC ivdep
+          for (int64_t c = 0; c < channels; ++c) dx[c] += part[c];
+        }
+      }
+    }
+  }
+}
+
 class AvgPoolGradKernel : public PoolKernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
@@ -325,6 +347,19 @@ class AvgPoolGradKernel : public PoolKernel {
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, input));
     if (input.num_elements() == 0) return OkStatus();
+    if (gradient.dtype() == DType::kFloat) {
+      const double cost = 0.3 * static_cast<double>(g.h.size * g.w.size * g.pooled() + g.image());
+      const float* dy = gradient.data<float>();
+      float* dx = out->data<float>();
+      ctx.ParallelFor(g.batch, cost, [&](int64_t begin, int64_t end) {
+        std::vector<float> part(static_cast<size_t>(g.channels));
+        std::fill(dx + begin * g.image(), dx + end * g.image(), 0.0f);
+        for (int64_t n = begin; n < end; ++n) {
+          SpreadFloats(g, dy + n * g.pooled(), part.data(), dx + n * g.image());
+        }
+      });
+      return OkStatus();
+    }
     DispatchDType(gradient.dtype(), FloatTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const double cost = static_cast<double>(g.h.size * g.w.size * g.pooled());
