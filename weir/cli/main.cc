@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
   weir::AddOpsCommand(program);
   weir::AddRunCommand(program);
   weir::AddShowCommand(program);
+  weir::AddTensorBoardCommand(program);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
