@@ -4,6 +4,7 @@
 
 #include "weir/client/averages.h"
 #include "weir/client/client_session.h"
+#include "weir/client/control_flow.h"
 #include "weir/client/differentiate.h"
 #include "weir/client/environment.h"
 #include "weir/client/examples.h"

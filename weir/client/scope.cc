@@ -38,26 +38,36 @@ std::string MergeDevices(const std::string& outer, const std::string& inner) {
 
 }  // namespace
 
+Status ScopeState::InferNode(NodeId id) {
+  const Node* node = graph.node(id);
+  if (node == nullptr) return OkStatus();
+  std::vector<InferredTensor> inputs, outputs;
+  for (Endpoint input : node->inputs) {
+    // A loop's back edge comes from a later node: nothing is known of it.
+    const bool known = input.node < inferred.size() && input.index < inferred[input.node].size();
+    inputs.push_back(known ? inferred[input.node][input.index] : InferredTensor());
+  }
+  Status status = weir::InferNode(graph, *node, std::move(inputs), &outputs);
+  outputs.resize(node->num_outputs());
+  if (IsConstant(*node)) {
+    if (auto value = node->Attr<Tensor>("value"); value.ok()) outputs[0].value = *value;
+  }
+  inferred[id] = std::move(outputs);
+  return status;
+}
+
 Status ScopeState::InferNew() {
-  for (NodeId id = static_cast<NodeId>(inferred.size()); id < graph.num_node_ids(); ++id) {
+  while (inferred.size() < graph.num_node_ids()) {
+    inferred.emplace_back();
+    WEIR_RETURN_IF_ERROR(InferNode(static_cast<NodeId>(inferred.size()) - 1));
+  }
+  return OkStatus();
+}
+
+Status ScopeState::InferChanged() {
+  for (NodeId id = 0; id < inferred.size(); ++id) {
     const Node* node = graph.node(id);
-    std::vector<InferredTensor> outputs;
-    if (node != nullptr) {
-      std::vector<InferredTensor> inputs;
-      for (Endpoint input : node->inputs) {
-        // A loop's back edge comes from a later node: nothing is known of it.
-        inputs.push_back(input.node < id ? inferred[input.node][input.index] : InferredTensor());
-      }
-      Status status = InferNode(graph, *node, std::move(inputs), &outputs);
-      outputs.resize(node->num_outputs());
-      if (IsConstant(*node)) {
-        if (auto value = node->Attr<Tensor>("value"); value.ok()) outputs[0].value = *value;
-      }
-      inferred.push_back(std::move(outputs));
-      WEIR_RETURN_IF_ERROR(status);
-    } else {
-      inferred.push_back({});
-    }
+    if (node != nullptr && inferred[id].size() != node->num_outputs()) WEIR_RETURN_IF_ERROR(InferNode(id));
   }
   return OkStatus();
 }
@@ -160,12 +170,13 @@ NodeId Scope::AddNode(Graph::NodeSpec spec) const {
   }
   StatusOr<Node*> node = graph().AddNode(std::move(spec));
   if (!node.ok()) return Fail(node.status()), kNoNode;
-  if (Status status = NoticeNewNodes(); !status.ok()) return kNoNode;
+  if (Status status = state()->InferNew(); !status.ok()) return Fail(status), kNoNode;
   return (*node)->id;
 }
 
 Status Scope::NoticeNewNodes() const {
-  Status status = state()->InferNew();
+  Status status = state()->InferChanged();
+  if (status.ok()) status = state()->InferNew();
   if (!status.ok()) Fail(status);
   return status;
 }

@@ -34,6 +34,9 @@ struct ScopeState {
   Output Import(const Output& output);
   // The shapes of all nodes from `inferred.size()` on.
   Status InferNew();
+  // ... and of those that gradients have given more outputs: conditions and calls.
+  Status InferChanged();
+  Status InferNode(NodeId id);
 };
 
 struct ScopePlace {

@@ -1,0 +1,358 @@
+#include "weir/client/control_flow.h"
+
+#include <algorithm>
+
+#include "weir/client/op_call.h"
+#include "weir/client/operators.h"
+#include "weir/client/ops/array_ops.h"
+#include "weir/client/scope_internal.h"
+#include "weir/client/tensor_math.h"
+#include "weir/graph/function_export.h"
+
+namespace weir {
+namespace {
+
+// Tensors of the outer graph that bodies use, in order; bodies that are called with the same inputs share the list.
+using Captures = std::vector<Output>;
+
+// A function under construction.
+class Tracer {
+ public:
+  Tracer(const Scope& outer, std::shared_ptr<Captures> captures)
+      : outer_(outer), captures_(std::move(captures)), inner_(Scope::NewRoot(outer.environment())) {
+    ScopeState* state = inner_.state();
+    state->graph.set_functions(outer.graph().functions());
+    state->outer = std::make_shared<Scope>(outer.WithoutName());
+    state->depth = outer.state()->depth + 1;
+    state->capture = [this](const Output& output) { return Capture(output); };
+  }
+  ~Tracer() { inner_.state()->capture = nullptr; }
+
+  const Scope& scope() const { return inner_; }
+  int num_results() const { return static_cast<int>(results_.size()); }
+  const std::vector<Output>& results() const { return results_; }
+
+  Output AddArgument(DType dtype, const PartialShape& shape) {
+    Output argument = AddArg(dtype, shape);
+    arguments_.push_back(argument.endpoint().node);
+    return argument;
+  }
+  // What the body gave; tensors of the outer graph among it become inputs too.
+  void SetResults(const std::vector<Output>& results) {
+    for (const Output& result : results) {
+      if (!result.has_value()) return inner_.Fail(InvalidArgument("a body gives an Output without a value"));
+      results_.push_back(result.scope().state() == inner_.state() ? result : Capture(result));
+    }
+  }
+  // The inputs that were captured, in the order of the shared list; those of other bodies too.
+  std::vector<Output> CapturedArguments() {
+    std::vector<Output> out;
+    for (const Output& output : *captures_) out.push_back(Capture(output));
+    return out;
+  }
+
+  bool is_stateful() const {
+    const auto nodes = inner_.graph().nodes();
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [](const auto& node) { return node && node->schema->is_stateful && node->op() != "_Arg"; });
+  }
+
+  // Makes it a function of the outer graph's library. Once, and last.
+  StatusOr<FunctionAttr> Finish(const std::string& name) {
+    for (const Output& argument : CapturedArguments()) arguments_.push_back(argument.endpoint().node);
+    std::vector<NodeId> rets, effects;
+    for (const auto& node : inner_.graph().nodes()) {
+      if (node && node->schema->is_stateful && node->op() != "_Arg") effects.push_back(node->id);
+    }
+    for (size_t i = 0; i < results_.size(); ++i) {
+      AttrMap attrs;
+      attrs.Set("T", results_[i].dtype());
+      attrs.Set("index", static_cast<int64_t>(i));
+      rets.push_back(inner_.AddNode({.op = "_Retval", .attrs = std::move(attrs), .inputs = {results_[i].endpoint()}}));
+    }
+    WEIR_RETURN_IF_ERROR(inner_.status());
+    FunctionBody body(std::move(inner_.graph()));
+    body.args = arguments_;
+    body.rets = rets;
+    body.control_rets = effects;
+    body.is_stateful = !effects.empty();
+    for (NodeId id : arguments_) body.types.inputs.push_back(body.graph.node(id)->output_type(0));
+    for (const NodeId id : rets) body.types.outputs.push_back(BaseType(body.graph.node(id)->input_type(0)));
+    FunctionAttr function;
+    WEIR_ASSIGN_OR_RETURN(function.name, AddFunction(body, name, *outer_.graph().functions()));
+    return function;
+  }
+
+ private:
+  Output AddArg(DType dtype, const PartialShape& shape) {
+    AttrMap attrs;
+    attrs.Set("T", BaseType(dtype));
+    attrs.Set("index", static_cast<int64_t>(next_index_++));
+    AttrList shapes;
+    shapes.shape.push_back(shape);
+    attrs.Set("_output_shapes", Attribute(std::move(shapes)));
+    const NodeId id = inner_.AddNode({.op = "_Arg", .attrs = std::move(attrs)});
+    if (id != kNoNode) inner_.state()->inferred[id][0].shape = shape;
+    return Output(inner_, {id, 0});
+  }
+
+  Output Capture(const Output& output) {
+    for (const auto& [from, argument] : captured_) {
+      if (from.endpoint() == output.endpoint()) return argument;
+    }
+    Output argument = AddArg(output.dtype(), output.shape());
+    if (argument.has_value()) {
+      // What a handle refers to is known outside.
+      inner_.state()->inferred[argument.endpoint().node][0].handle_data =
+          outer_.state()->inferred[output.endpoint().node][output.endpoint().index].handle_data;
+    }
+    captured_.emplace_back(output, argument);
+    const bool known = std::any_of(captures_->begin(), captures_->end(),
+                                   [&](const Output& o) { return o.endpoint() == output.endpoint(); });
+    if (!known) captures_->push_back(output);
+    return argument;
+  }
+
+  Scope outer_;
+  std::shared_ptr<Captures> captures_;
+  Scope inner_;
+  int next_index_ = 0;
+  std::vector<NodeId> arguments_;
+  std::vector<Output> results_;
+  std::vector<std::pair<Output, Output>> captured_;
+};
+
+std::vector<DType> Types(const std::vector<Output>& outputs) {
+  std::vector<DType> types;
+  for (const Output& output : outputs) types.push_back(BaseType(output.dtype()));
+  return types;
+}
+
+// What all branches promise of each result.
+std::vector<PartialShape> CommonShapes(const std::vector<std::unique_ptr<Tracer>>& tracers) {
+  std::vector<PartialShape> shapes;
+  for (int i = 0; i < tracers[0]->num_results(); ++i) {
+    PartialShape common = tracers[0]->results()[i].shape();
+    for (const auto& tracer : tracers) {
+      const PartialShape other = tracer->results()[i].shape();
+      if (!common.has_rank() || common.rank() != other.rank()) {
+        common = PartialShape();
+        continue;
+      }
+      for (int d = 0; d < common.rank(); ++d) {
+        if (common.dim(d) != other.dim(d)) common.set_dim(d, PartialShape::kUnknown);
+      }
+    }
+    shapes.push_back(common);
+  }
+  return shapes;
+}
+
+struct Branches {
+  std::vector<FunctionAttr> functions;
+  std::vector<Output> inputs;
+  std::vector<DType> types;
+  std::vector<PartialShape> shapes;
+  bool is_stateful = false;
+};
+StatusOr<Branches> TraceBranches(const Scope& scope, const std::vector<Branch>& branches, const std::string& name) {
+  WEIR_RETURN_IF_ERROR(scope.status());
+  if (branches.empty()) return InvalidArgument("a Case needs a branch");
+  auto captures = std::make_shared<Captures>();
+  std::vector<std::unique_ptr<Tracer>> tracers;
+  Branches out;
+  for (const Branch& branch : branches) {
+    tracers.push_back(std::make_unique<Tracer>(scope, captures));
+    tracers.back()->SetResults(branch(tracers.back()->scope()));
+    WEIR_RETURN_IF_ERROR(tracers.back()->scope().status());
+    out.is_stateful |= tracers.back()->is_stateful();
+    if (Types(tracers.back()->results()) != Types(tracers[0]->results())) {
+      return InvalidArgument("the branches of a condition give results of different number or type");
+    }
+  }
+  out.types = Types(tracers[0]->results());
+  out.shapes = CommonShapes(tracers);
+  for (auto& tracer : tracers) {
+    WEIR_ASSIGN_OR_RETURN(FunctionAttr function, tracer->Finish(name));
+    out.functions.push_back(std::move(function));
+  }
+  out.inputs = *captures;
+  return out;
+}
+
+}  // namespace
+
+std::vector<Output> Cond(const Scope& scope, const Output& predicate, const Branch& then_branch,
+                         const Branch& else_branch) {
+  StatusOr<Branches> branches = TraceBranches(scope, {then_branch, else_branch}, "cond");
+  if (!branches.ok()) return scope.Fail(branches.status()), std::vector<Output>();
+  return OpCall(scope.WithName("cond"), branches->is_stateful ? "If" : "StatelessIf")
+      .Add(predicate)
+      .Add(InputList(branches->inputs))
+      .Set("Tout", branches->types)
+      .Set("then_branch", branches->functions[0])
+      .Set("else_branch", branches->functions[1])
+      .Set("output_shapes", branches->shapes)
+      .List(0);
+}
+
+std::vector<Output> Case(const Scope& scope, const Output& index, const std::vector<Branch>& branches) {
+  StatusOr<Branches> traced = TraceBranches(scope, branches, "case");
+  if (!traced.ok()) return scope.Fail(traced.status()), std::vector<Output>();
+  return OpCall(scope.WithName("case"), traced->is_stateful ? "Case" : "StatelessCase")
+      .Add(index)
+      .Add(InputList(traced->inputs))
+      .Set("Tout", traced->types)
+      .Set("branches", traced->functions)
+      .Set("output_shapes", traced->shapes)
+      .List(0);
+}
+
+namespace {
+
+struct Loop {
+  FunctionAttr condition;
+  FunctionAttr body;
+  std::vector<Output> inputs;
+  std::vector<PartialShape> shapes;
+  bool is_stateful = false;
+};
+StatusOr<Loop> TraceLoop(const Scope& scope, const std::vector<Output>& values, const Condition& condition,
+                         const Body& body) {
+  WEIR_RETURN_IF_ERROR(scope.status());
+  auto captures = std::make_shared<Captures>();
+  Tracer test(scope, captures), step(scope, captures);
+  std::vector<Output> test_values, step_values;
+  Loop loop;
+  for (const Output& value : values) {
+    if (!value.has_value()) return InvalidArgument("a loop begins with an Output without a value");
+    loop.shapes.push_back(value.shape());
+    test_values.push_back(test.AddArgument(value.dtype(), value.shape()));
+    step_values.push_back(step.AddArgument(value.dtype(), value.shape()));
+  }
+  test.SetResults({condition(test.scope(), test_values)});
+  WEIR_RETURN_IF_ERROR(test.scope().status());
+  std::vector<Output> next = body(step.scope(), step_values);
+  WEIR_RETURN_IF_ERROR(step.scope().status());
+  if (Types(next) != Types(values)) {
+    return InvalidArgument("a loop's body gives other values than it takes, in number or type");
+  }
+  for (size_t i = 0; i < next.size(); ++i) {
+    if (!loop.shapes[i].IsCompatibleWith(next[i].shape())) {
+      return InvalidArgument("value ", i, " of a loop begins as ", loop.shapes[i].ToString(), " and becomes ",
+                             next[i].shape().ToString());
+    }
+  }
+  step.SetResults(next);
+  // What is captured goes round unchanged.
+  step.SetResults(step.CapturedArguments());
+  loop.is_stateful = test.is_stateful() || step.is_stateful();
+  WEIR_ASSIGN_OR_RETURN(loop.condition, test.Finish("while_condition"));
+  WEIR_ASSIGN_OR_RETURN(loop.body, step.Finish("while_body"));
+  loop.inputs = values;
+  loop.inputs.insert(loop.inputs.end(), captures->begin(), captures->end());
+  for (const Output& capture : *captures) loop.shapes.push_back(capture.shape());
+  return loop;
+}
+
+}  // namespace
+
+std::vector<Output> While(const Scope& scope, const std::vector<Output>& values, const Condition& condition,
+                          const Body& body, const WhileOptions& options) {
+  StatusOr<Loop> loop = TraceLoop(scope, values, condition, body);
+  if (!loop.ok()) return scope.Fail(loop.status()), std::vector<Output>(values.size(), Output(scope, {}));
+  std::vector<Output> out = OpCall(scope.WithName("while"), loop->is_stateful ? "While" : "StatelessWhile")
+                                .Add(InputList(loop->inputs))
+                                .Set("cond", loop->condition)
+                                .Set("body", loop->body)
+                                .Set("output_shapes", loop->shapes)
+                                .Set("parallel_iterations", options.parallel_iterations)
+                                .List(0);
+  out.resize(values.size(), Output(scope, {}));
+  return out;
+}
+
+std::vector<Output> Call(const Scope& scope, const std::string& name, const std::vector<Output>& arguments,
+                         const Body& body) {
+  if (!scope.ok()) return {};
+  auto captures = std::make_shared<Captures>();
+  Tracer tracer(scope, captures);
+  std::vector<Output> inside;
+  for (const Output& argument : arguments) inside.push_back(tracer.AddArgument(argument.dtype(), argument.shape()));
+  tracer.SetResults(body(tracer.scope(), inside));
+  const bool is_stateful = tracer.is_stateful();
+  const std::vector<DType> types = Types(tracer.results());
+  StatusOr<FunctionAttr> function =
+      tracer.scope().ok() ? tracer.Finish(name) : StatusOr<FunctionAttr>(tracer.scope().status());
+  if (!function.ok()) return scope.Fail(function.status()), std::vector<Output>();
+  std::vector<Output> inputs = arguments;
+  inputs.insert(inputs.end(), captures->begin(), captures->end());
+  return OpCall(scope.WithName(name), is_stateful ? "StatefulPartitionedCall" : "PartitionedCall")
+      .Add(InputList(inputs))
+      .Set("Tout", types)
+      .Set("f", *function)
+      .List(0);
+}
+
+namespace {
+
+// A loop over the rows that collects what `function` gives in a list and carries a state along.
+Output OverRows(const Scope& scope, const Output& rows, const Output& initial,
+                const std::function<std::pair<Output, Output>(const Scope&, const Output&, const Output&)>& function) {
+  Output count = DimSize(scope, rows, 0);
+  Output any = Constant(scope, -1, DType::kInt32);  // shapes of elements may differ
+  // The type of the results is known once the body is built, so the list is made of what a first look says.
+  DType dtype = DType::kInvalid;
+  PartialShape element;
+  {
+    Tracer look(scope, std::make_shared<Captures>());
+    PartialShape row_shape = rows.shape();
+    PartialShape inner_shape;
+    if (row_shape.has_rank() && row_shape.rank() > 0) {
+      inner_shape = *PartialShape::Make(row_shape.dims().subspan(1));
+    }
+    Output row = look.AddArgument(rows.dtype(), inner_shape);
+    Output state = initial.has_value() ? look.AddArgument(initial.dtype(), initial.shape()) : Output();
+    Output result = function(look.scope(), state, row).first;
+    if (!look.scope().ok()) return scope.Fail(look.scope().status()), Output(scope, {});
+    dtype = result.dtype();
+    element = result.shape();
+  }
+  Output list = OpCall(scope, "TensorListReserve").Add(any).Add(count).Set("element_dtype", dtype).Single();
+  std::vector<Output> values = {Constant(scope, 0, DType::kInt32), list};
+  if (initial.has_value()) values.push_back(initial);
+  std::vector<Output> end = While(
+      scope, values, [&](const Scope& s, const std::vector<Output>& v) { return v[0] < count; },
+      [&](const Scope& s, const std::vector<Output>& v) {
+        Output row = ops::GatherV2(s, rows, v[0], Constant(s, 0, DType::kInt32));
+        auto [result, state] = function(s, v.size() > 2 ? v[2] : Output(), row);
+        Output grown = OpCall(s, "TensorListSetItem").Add(v[1]).Add(v[0]).Add(result).Single();
+        std::vector<Output> next = {v[0] + 1, grown};
+        if (v.size() > 2) next.push_back(state);
+        return next;
+      });
+  std::vector<int64_t> sizes;
+  const bool known = element.IsFullyDefined();
+  if (known) sizes.assign(element.dims().begin(), element.dims().end());
+  Output shape = known ? Constant(scope, Input(sizes), DType::kInt32) : any;
+  return OpCall(scope, "TensorListStack").Add(end[1]).Add(shape).Set("element_dtype", dtype).Single();
+}
+
+}  // namespace
+
+Output MapFn(const Scope& scope, const Output& rows,
+             const std::function<Output(const Scope& scope, const Output& row)>& function) {
+  return OverRows(scope.SubScope("map"), rows, Output(), [&](const Scope& s, const Output&, const Output& row) {
+    return std::make_pair(function(s, row), Output());
+  });
+}
+
+Output Scan(const Scope& scope, const Output& rows, const Output& initial,
+            const std::function<Output(const Scope& scope, const Output& state, const Output& row)>& function) {
+  return OverRows(scope.SubScope("scan"), rows, initial, [&](const Scope& s, const Output& state, const Output& row) {
+    Output next = function(s, state, row);
+    return std::make_pair(next, next);
+  });
+}
+
+}  // namespace weir

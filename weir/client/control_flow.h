@@ -1,0 +1,51 @@
+// Conditions, loops and functions, written as C++ lambdas that build their bodies.
+//
+// A body is built once, in a scope of its own, and becomes a function of the graph. It may use tensors of the graph
+// around it: they become inputs of the function by themselves. Gradients go through all of these.
+//
+//   std::vector<Output> sum = While(root, {zero, ten},
+//       [](const Scope& scope, const std::vector<Output>& v) { return v[1] > 0; },
+//       [](const Scope& scope, const std::vector<Output>& v) { return std::vector<Output>{v[0] + v[1], v[1] - 1}; });
+#ifndef WEIR_CLIENT_CONTROL_FLOW_H_
+#define WEIR_CLIENT_CONTROL_FLOW_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "weir/client/input.h"
+
+namespace weir {
+
+using Branch = std::function<std::vector<Output>(const Scope& scope)>;
+using Body = std::function<std::vector<Output>(const Scope& scope, const std::vector<Output>& arguments)>;
+using Condition = std::function<Output(const Scope& scope, const std::vector<Output>& arguments)>;
+
+// What one of two branches gives. INVALID_ARGUMENT if their results differ in number or type.
+std::vector<Output> Cond(const Scope& scope, const Output& predicate, const Branch& then_branch,
+                         const Branch& else_branch);
+// The branch with the number `index` (an int32 scalar); the last one for every other number.
+std::vector<Output> Case(const Scope& scope, const Output& index, const std::vector<Branch>& branches);
+
+struct WhileOptions {
+  int64_t parallel_iterations = 10;
+};
+// Repeats `body` while `condition` holds; the values keep their types, and their shapes unless a loop changes them.
+std::vector<Output> While(const Scope& scope, const std::vector<Output>& values, const Condition& condition,
+                          const Body& body, const WhileOptions& options = {});
+
+// Calls a body as a function of the graph's library; `name` begins the function's name.
+std::vector<Output> Call(const Scope& scope, const std::string& name, const std::vector<Output>& arguments,
+                         const Body& body);
+
+// Applies a function to every row of `rows` and packs the results.
+Output MapFn(const Scope& scope, const Output& rows,
+             const std::function<Output(const Scope& scope, const Output& row)>& function);
+// Goes through the rows with a state: all states after each row, packed.
+Output Scan(const Scope& scope, const Output& rows, const Output& initial,
+            const std::function<Output(const Scope& scope, const Output& state, const Output& row)>& function);
+
+}  // namespace weir
+
+#endif  // WEIR_CLIENT_CONTROL_FLOW_H_
