@@ -10,6 +10,7 @@ namespace weir {
 namespace {
 
 constexpr int kMaxTries = 1000;
+constexpr int64_t kScalarBatch = 100;
 
 // C is float (for half too) or double; a block gives kCount values of it.
 template <typename C>
@@ -127,14 +128,17 @@ class ParameterizedNormalKernel : public Kernel {
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<ParameterizedNormalKernel>();
     WEIR_RETURN_IF_ERROR(kernel->source_.Init(init));
+    kernel->first_ = init.schema().FindInput("means");
     return kernel;
   }
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(ctx.input(0), "shape"));
     if (shape.rank() < 1) return InvalidArgument("Shape tensor must not be empty, got ", shape.ToString());
-    const int64_t batches = shape.dim(0);
-    for (int i = 1; i < 5; ++i) {
+    int64_t batches = shape.dim(0);
+    bool all_scalars = true;
+    for (int i = first_; i < first_ + 4; ++i) {
+      all_scalars &= ctx.input(i).rank() == 0;
       const Shape& parameter = ctx.input(i).shape();
       if (parameter.rank() > 1) {
         return InvalidArgument("Input ", ctx.node().schema->inputs[i].name,
@@ -147,28 +151,33 @@ class ParameterizedNormalKernel : public Kernel {
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
-    const int64_t samples = shape.num_elements() / batches;
+    int64_t samples = shape.num_elements() / batches;
+    if (all_scalars) {  // the batches are then for threads alone
+      samples = std::min(shape.num_elements(), kScalarBatch);
+      batches = (shape.num_elements() + samples - 1) / samples;
+    }
     WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, static_cast<uint64_t>(batches) * 2 * kMaxTries *
                                                                   static_cast<uint64_t>(samples + 3) / 4));
     Status status;
-    DispatchDType(out->dtype(), TypeList<Half, float, double>{},
-                  [&](auto tag) { status = Fill<typename decltype(tag)::type>(ctx, philox, batches, samples, *out); });
+    DispatchDType(out->dtype(), TypeList<Half, float, double>{}, [&](auto tag) {
+      status = Fill<typename decltype(tag)::type>(ctx, first_, philox, batches, samples, *out);
+    });
     return status;
   }
 
  private:
   template <typename T>
-  static Status Fill(KernelContext& ctx, Philox philox, int64_t batches, int64_t samples, Tensor& out) {
+  static Status Fill(KernelContext& ctx, int first, Philox philox, int64_t batches, int64_t samples, Tensor& out) {
     using C = ComputeType<T>;
     auto parameter = [&](int input, int64_t batch) {
       const Tensor& tensor = ctx.input(input);
       return Widen(tensor.data<T>()[tensor.num_elements() == 1 ? 0 : batch]);
     };
     for (int64_t b = 0; b < batches; ++b) {
-      Batch<C> batch{parameter(1, b), parameter(2, b), parameter(3, b), parameter(4, b)};
+      Batch<C> batch{parameter(first, b), parameter(first + 1, b), parameter(first + 2, b), parameter(first + 3, b)};
       WEIR_RETURN_IF_ERROR(batch.Check());
       T* to = out.data<T>() + b * samples;
-      T* end = to + samples;
+      T* end = std::min(to + samples, out.data<T>() + out.num_elements());
       batch.Draw(philox, [&](C value) {
         *to = T(value);
         return ++to < end;
@@ -178,12 +187,15 @@ class ParameterizedNormalKernel : public Kernel {
   }
 
   random::PhiloxSource source_;
+  int first_ = 1;  // input with the means
 };
 
 }  // namespace
 
 void RegisterParameterizedNormalKernels(KernelRegistry& registry) {
   registry.Add(KernelBuilder("ParameterizedTruncatedNormal").Types("dtype", TypeList<Half, float, double>{}),
+               MakeKernel<ParameterizedNormalKernel>);
+  registry.Add(KernelBuilder("StatelessParameterizedTruncatedNormal").Types("dtype", TypeList<Half, float, double>{}),
                MakeKernel<ParameterizedNormalKernel>);
 }
 

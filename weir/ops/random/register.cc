@@ -11,6 +11,10 @@ void RegisterRandomKernels(KernelRegistry& registry) {
   RegisterPoissonKernels(registry);
   RegisterParameterizedNormalKernels(registry);
   RegisterCandidateKernels(registry);
+  RegisterBinomialKernels(registry);
+  RegisterIndexShuffleKernels(registry);
+  RegisterGammaGradKernels(registry);
+  RegisterUnigramKernels(registry);
 }
 
 }  // namespace weir

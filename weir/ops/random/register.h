@@ -17,6 +17,10 @@ void RegisterGammaKernels(KernelRegistry& registry);
 void RegisterPoissonKernels(KernelRegistry& registry);
 void RegisterParameterizedNormalKernels(KernelRegistry& registry);
 void RegisterCandidateKernels(KernelRegistry& registry);
+void RegisterBinomialKernels(KernelRegistry& registry);
+void RegisterIndexShuffleKernels(KernelRegistry& registry);
+void RegisterGammaGradKernels(KernelRegistry& registry);
+void RegisterUnigramKernels(KernelRegistry& registry);
 
 }  // namespace weir
 
