@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "absl/strings/str_format.h"
+#include "weir/cli/bench_input.h"
 #include "weir/cli/bench_models.h"
 #include "weir/cli/bench_ops.h"
 #include "weir/cli/bench_workloads.h"
@@ -58,8 +59,18 @@ StatusOr<Prepared> PrepareModel(const bench::ModelWorkload& workload) {
   return out;
 }
 
+StatusOr<Prepared> PrepareInput(const std::string& name) {
+  const auto start = std::chrono::steady_clock::now();
+  Prepared out;
+  WEIR_ASSIGN_OR_RETURN(out.step, PrepareInputWorkload(DefaultEnvironment(), name));
+  WEIR_RETURN_IF_ERROR(out.step());
+  out.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return out;
+}
+
 StatusOr<Prepared> PrepareAny(const std::string& name) {
   if (const bench::ModelWorkload* model = bench::FindModelWorkload(name)) return PrepareModel(*model);
+  if (IsInputWorkload(name)) return PrepareInput(name);
   const auto start = std::chrono::steady_clock::now();
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<EngineRunner> runner, Prepare(name));
   Prepared out;

@@ -23,6 +23,14 @@ class FunctionRuntime {
   virtual const ArgTypes& Types(Handle handle) const = 0;
   // Runs an instance as part of the caller's step: its cancellation, deadline and step resources.
   virtual void Run(const StepContext& caller, Handle handle, std::vector<Tensor> arguments, Done done) = 0;
+
+  // A runtime over the same functions with kernels of its own, for who calls functions beyond the step and the session
+  // (iterators). It may live as long as the resources of its device.
+  virtual StatusOr<std::unique_ptr<FunctionRuntime>> Detach() const {
+    return Unimplemented("These functions cannot outlive their session");
+  }
+  // For StepContext::intra_op of calls that belong to no step; null if there is none.
+  virtual ThreadPool* intra_op() const { return nullptr; }
 };
 
 }  // namespace weir

@@ -13,7 +13,8 @@ constexpr size_t kBufferBytes = 256 << 10;
 
 class FileStream : public InputStream {
  public:
-  explicit FileStream(std::unique_ptr<RandomAccessFile> file) : file_(std::move(file)), buffer_(kBufferBytes) {}
+  FileStream(std::unique_ptr<RandomAccessFile> file, uint64_t offset)
+      : file_(std::move(file)), buffer_(kBufferBytes), offset_(offset) {}
 
   Status Read(size_t count, std::string* out) override {
     while (count > 0) {
@@ -36,7 +37,7 @@ class FileStream : public InputStream {
   std::vector<char> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;
-  uint64_t offset_ = 0;
+  uint64_t offset_;
 };
 
 class InflateStream : public InputStream {
@@ -93,9 +94,9 @@ class InflateStream : public InputStream {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<InputStream>> OpenStream(const std::string& path, Compression compression) {
+StatusOr<std::unique_ptr<InputStream>> OpenStream(const std::string& path, Compression compression, uint64_t offset) {
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
-  std::unique_ptr<InputStream> stream = std::make_unique<FileStream>(std::move(file));
+  std::unique_ptr<InputStream> stream = std::make_unique<FileStream>(std::move(file), offset);
   if (compression == Compression::kNone) return stream;
   return InflateStream::Make(std::move(stream), compression == Compression::kGzip ? MAX_WBITS + 16 : MAX_WBITS);
 }

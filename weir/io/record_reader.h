@@ -26,7 +26,9 @@ class InputStream {
 };
 // The contents of a file, decompressed. Bytes that are no such compression give DATA_LOSS; a stream that is cut just
 // ends.
-StatusOr<std::unique_ptr<InputStream>> OpenStream(const std::string& path, Compression compression);
+// `offset` bytes of the file itself are left out.
+StatusOr<std::unique_ptr<InputStream>> OpenStream(const std::string& path, Compression compression,
+                                                  uint64_t offset = 0);
 
 // One thread at a time.
 class RecordReader {

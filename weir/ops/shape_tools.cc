@@ -135,6 +135,8 @@ PartialShape ConcatShapes(const PartialShape& a, const PartialShape& b) {
   return out;
 }
 
+void RegisterDataShapes(OpRegistry& registry);  // data/data_shapes.cc
+
 void RegisterBuiltinShapeFunctions(OpRegistry& registry) {
   RegisterArrayShapes(registry);
   RegisterArrayIndexShapes(registry);
@@ -149,6 +151,7 @@ void RegisterBuiltinShapeFunctions(OpRegistry& registry) {
   RegisterStringShapes(registry);
   RegisterImageShapes(registry);
   RegisterIoShapes(registry);
+  RegisterDataShapes(registry);
 }
 
 }  // namespace weir

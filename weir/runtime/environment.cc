@@ -2,6 +2,10 @@
 
 namespace weir {
 
+Environment::~Environment() {
+  for (const auto& device : devices.devices()) device->resources().ClearAll();
+}
+
 ThreadPool* Environment::InterOpPool(int threads) {
   absl::MutexLock lock(&mu_);
   if (inter_op_ == nullptr) inter_op_ = std::make_unique<ThreadPool>("weir-inter", threads);

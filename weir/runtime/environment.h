@@ -20,6 +20,10 @@ struct Environment {
   FunctionLibrary::Differentiator differentiator;  // of the sessions' functions; may be empty
   std::string task_name = "/job:localhost/replica:0/task:0";
 
+  Environment() = default;
+  // Ends what resources do in threads of their own before anything that they use goes.
+  ~Environment();
+
   // The pools of sessions that do not ask for their own, made at first use and sized by the first asker. `threads` 0:
   // one a core.
   ThreadPool* InterOpPool(int threads);

@@ -20,9 +20,18 @@ struct Call {
 }  // namespace
 
 LocalFunctionRuntime::LocalFunctionRuntime(std::shared_ptr<FunctionLibrary> library, const KernelRegistry& kernels,
-                                           Device* device, Prepare prepare)
-    : library_(std::move(library)), kernels_(kernels), device_(device), prepare_(std::move(prepare)) {}
+                                           Device* device, ThreadPool* intra_op, Prepare prepare)
+    : library_(std::move(library)),
+      kernels_(kernels),
+      device_(device),
+      intra_op_(intra_op),
+      prepare_(std::move(prepare)) {}
 LocalFunctionRuntime::~LocalFunctionRuntime() = default;
+
+StatusOr<std::unique_ptr<FunctionRuntime>> LocalFunctionRuntime::Detach() const {
+  return std::unique_ptr<FunctionRuntime>(
+      std::make_unique<LocalFunctionRuntime>(library_, kernels_, device_, intra_op_, prepare_));
+}
 
 StatusOr<FunctionRuntime::Handle> LocalFunctionRuntime::Instantiate(const FunctionAttr& function) {
   std::string key = function.name;
@@ -44,8 +53,8 @@ StatusOr<std::unique_ptr<LocalFunctionRuntime::Instance>> LocalFunctionRuntime::
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<FunctionBody> body, library_->Instantiate(function, library_));
   auto instance = std::make_unique<Instance>();
   instance->types = body->types;
-  WEIR_RETURN_IF_ERROR(prepare_(&body->graph));
   instance->kernels = std::make_unique<KernelCache>(kernels_, this);
+  WEIR_RETURN_IF_ERROR(prepare_(&body->graph, *instance->kernels));
   PlanOptions options;
   options.device = device_;
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<const ExecutionPlan> plan,

@@ -18,17 +18,20 @@ namespace weir {
 class LocalFunctionRuntime : public FunctionRuntime {
  public:
   // How a body becomes a graph that can be compiled (inlining, lowering, rewriting).
-  using Prepare = std::function<Status(Graph*)>;
+  // Constants are folded by kernels of the given cache. It outlives the session.
+  using Prepare = std::function<Status(Graph*, KernelCache&)>;
 
-  // REQUIRES: all outlive the runtime. Functions run on `device`.
+  // REQUIRES: all outlive the runtime and those detached from it. Functions run on `device`.
   LocalFunctionRuntime(std::shared_ptr<FunctionLibrary> library, const KernelRegistry& kernels, Device* device,
-                       Prepare prepare);
+                       ThreadPool* intra_op, Prepare prepare);
   ~LocalFunctionRuntime() override;
 
   bool Contains(std::string_view function) const override { return library_->Contains(function); }
   StatusOr<Handle> Instantiate(const FunctionAttr& function) override;
   const ArgTypes& Types(Handle handle) const override;
   void Run(const StepContext& caller, Handle handle, std::vector<Tensor> arguments, Done done) override;
+  StatusOr<std::unique_ptr<FunctionRuntime>> Detach() const override;
+  ThreadPool* intra_op() const override { return intra_op_; }
 
  private:
   struct Instance {
@@ -42,6 +45,7 @@ class LocalFunctionRuntime : public FunctionRuntime {
   const std::shared_ptr<FunctionLibrary> library_;
   const KernelRegistry& kernels_;
   Device* const device_;
+  ThreadPool* const intra_op_;
   const Prepare prepare_;
   mutable absl::Mutex mu_;
   StringMap<Handle> handles_ ABSL_GUARDED_BY(mu_);

@@ -77,14 +77,17 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::Compile(const StepSignatu
   return CompileGraph(std::move(graph), signature, connections, late_args);
 }
 
+namespace {
+
 // Runs one node by itself, for constant folding.
-StatusOr<std::vector<Tensor>> Session::Impl::Evaluate(const Node& node, std::span<const Tensor> inputs) {
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, kernels_->Get(node, devices_.host()));
+StatusOr<std::vector<Tensor>> Evaluate(KernelCache& kernels, Device* device, ThreadPool* intra_op, const Node& node,
+                                       std::span<const Tensor> inputs) {
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, kernels.Get(node, device));
   if (kernel->is_async()) return Unimplemented("Not folded: ", node.op());
   CancellationManager cancellation;
   StepContext step;
-  step.device = devices_.host();
-  step.intra_op = intra_op_;
+  step.device = device;
+  step.intra_op = intra_op;
   step.cancellation = &cancellation;
   KernelNode info{node.name, node.schema, node.types};
   std::vector<Slot> in(inputs.size());
@@ -97,8 +100,10 @@ StatusOr<std::vector<Tensor>> Session::Impl::Evaluate(const Node& node, std::spa
   return results;
 }
 
-Status Session::Impl::RewriteGraph(Graph* graph) {
-  const RewriteOptions& rewrites = options_.rewrites;
+}  // namespace
+
+Status RewriteGraph(const RewriteOptions& rewrites, KernelCache& kernels, Device* device, ThreadPool* intra_op,
+                    bool only_cpus, Graph* graph) {
   auto on = [&](Toggle toggle) { return !rewrites.disable_all && toggle != Toggle::kOff; };
   OptimizerOptions options;
   options.inline_functions = rewrites.inline_functions != Toggle::kOff;
@@ -108,15 +113,19 @@ Status Session::Impl::RewriteGraph(Graph* graph) {
   options.arithmetic = on(rewrites.arithmetic);
   options.dependencies = on(rewrites.dependencies);
   // Other devices have no fused kernels.
-  options.fusion = on(rewrites.fusion) &&
-                   std::ranges::all_of(devices_.devices(), [](const auto& device) { return device->type() == "CPU"; });
+  options.fusion = on(rewrites.fusion) && only_cpus;
   options.max_folded_constant_bytes = rewrites.max_folded_constant_bytes;
-  return OptimizeGraph(graph, options,
-                       [this](const Node& node, std::span<const Tensor> inputs) { return Evaluate(node, inputs); });
+  return OptimizeGraph(graph, options, [&](const Node& node, std::span<const Tensor> inputs) {
+    return Evaluate(kernels, device, intra_op, node, inputs);
+  });
+}
+
+bool Session::Impl::HasOnlyCpus() const {
+  return std::ranges::all_of(devices_.devices(), [](const auto& device) { return device->type() == "CPU"; });
 }
 
 StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PartitionOverDevices(Graph graph) {
-  WEIR_RETURN_IF_ERROR(RewriteGraph(&graph));
+  WEIR_RETURN_IF_ERROR(RewriteGraph(options_.rewrites, *kernels_, devices_.host(), intra_op_, HasOnlyCpus(), &graph));
   // Feeds and fetches pass through the host.
   for (const auto& node : graph.nodes()) {
     if (node != nullptr && (node->op() == "_Arg" || node->op() == "_Retval") && HasAccelerators()) {

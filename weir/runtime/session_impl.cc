@@ -67,22 +67,23 @@ Session::Impl::Impl(std::shared_ptr<Environment> environment, SessionOptions opt
       graph_(environment_->ops) {}
 
 Session::Impl::~Impl() {
+  // Iterators have threads that use the devices.
+  if (own_resources_ != nullptr) own_resources_->ClearAll();
   for (const auto& device : devices_.devices()) {
     device->resources().ClearContainer(SessionTensorContainer(handle_));
   }
 }
 
 Status Session::Impl::Init() {
-  std::shared_ptr<ResourceManager> own_resources;
-  if (options_.isolate_state) own_resources = std::make_shared<ResourceManager>();
+  if (options_.isolate_state) own_resources_ = std::make_shared<ResourceManager>();
   std::map<std::string, int> taken;
   for (const auto& device : environment_->devices.devices()) {
     auto limit = options_.device_count.find(device->type());
     if (limit != options_.device_count.end() && taken[device->type()] >= limit->second && !device->is_host()) continue;
     ++taken[device->type()];
     std::shared_ptr<Device> chosen = device;
-    if (own_resources != nullptr) {
-      chosen = device->WithResources(own_resources);
+    if (own_resources_ != nullptr) {
+      chosen = device->WithResources(own_resources_);
       if (chosen == nullptr) return Unimplemented("Device ", device->name(), " cannot isolate a session's state");
     }
     devices_.Add(std::move(chosen));
@@ -99,8 +100,14 @@ Status Session::Impl::Init() {
   }
   absl::MutexLock lock(&graph_mu_);
   graph_.functions()->set_differentiator(environment_->differentiator);
-  functions_ = std::make_unique<LocalFunctionRuntime>(graph_.functions(), environment_->kernels, devices_.host(),
-                                                      [this](Graph* body) { return RewriteGraph(body); });
+  // Iterators keep a runtime of their own, which may outlive this session but not the environment.
+  ThreadPool* lasting_pool = environment_->IntraOpPool(std::max(0, options_.intra_op_threads));
+  functions_ = std::make_unique<LocalFunctionRuntime>(
+      graph_.functions(), environment_->kernels, devices_.host(), lasting_pool,
+      [rewrites = options_.rewrites, device = devices_.host(), lasting_pool, only_cpus = HasOnlyCpus()](
+          Graph* body, KernelCache& kernels) {
+        return RewriteGraph(rewrites, kernels, device, lasting_pool, only_cpus, body);
+      });
   kernels_ = std::make_unique<KernelCache>(environment_->kernels, functions_.get());
   return OkStatus();
 }

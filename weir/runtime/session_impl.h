@@ -19,6 +19,11 @@ namespace weir {
 
 class PartialRunState;
 
+// Rewrites a graph as the options say. Kernels of `kernels` fold constants, on `device` with the threads of `intra_op`.
+// Where all devices are CPUs nodes are fused too.
+Status RewriteGraph(const RewriteOptions& rewrites, KernelCache& kernels, Device* device, ThreadPool* intra_op,
+                    bool only_cpus, Graph* graph);
+
 class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
  public:
   // A signature as a caller wrote it: its names in any order, a fetch perhaps twice.
@@ -70,7 +75,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   const SessionOptions& options() const { return options_; }
 
  private:
-  Status RewriteGraph(Graph* graph);
+  bool HasOnlyCpus() const;
   using Connections = std::vector<std::pair<std::string, std::string>>;
   // The part of the graph that a signature needs, with the connections made.
   StatusOr<Graph> PrepareGraph(const StepSignature& signature, const Connections& connections) const;
@@ -82,13 +87,13 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   std::vector<std::string> SupportedDeviceTypes(const Node& node) const;
   bool HasAccelerators() const;  // devices with memory of their own
   void LogPlacement(const Graph& graph) const;
-  StatusOr<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs);
   StatusOr<std::shared_ptr<CompiledStep>> CompileGraph(Graph graph, const StepSignature& signature,
                                                        const Connections& connections, bool late_args);
 
   const std::shared_ptr<Environment> environment_;
   const SessionOptions options_;
-  const std::string handle_;  // tells this session's kept tensors from others'
+  const std::string handle_;                        // tells this session's kept tensors from others'
+  std::shared_ptr<ResourceManager> own_resources_;  // null if state is shared with other sessions
   DeviceSet devices_;
   std::unique_ptr<ThreadPool> own_inter_op_;
   std::unique_ptr<ThreadPool> own_intra_op_;

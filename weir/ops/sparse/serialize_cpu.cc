@@ -1,24 +1,53 @@
-// Sparse tensors as three serialised tensors: indices, values, shape.
+// Sparse tensors as three serialised tensors, strings or variants: indices, values, shape.
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/sparse/register.h"
 #include "weir/ops/sparse/sparse_input.h"
 #include "weir/proto/tensor.pb.h"
 #include "weir/tensor/tensor_proto.h"
+#include "weir/tensor/variant.h"
 
 namespace weir {
 namespace {
 
-Status Serialize(const Tensor& tensor, std::string& out) {
+// A tensor as a variant: what datasets carry sparse tensors in.
+class TensorVariant : public VariantValue {
+ public:
+  static constexpr std::string_view kTypeName = "tensorflow::Tensor";
+  explicit TensorVariant(Tensor value) : tensor(std::move(value)) {}
+  std::string_view type_name() const override { return kTypeName; }
+  StatusOr<VariantData> Encode() const override { return VariantData{std::string(kTypeName), "", {tensor}}; }
+  static StatusOr<std::shared_ptr<VariantValue>> Decode(VariantData data) {
+    if (data.tensors.size() != 1) return DataLoss("A tensor's variant holds ", data.tensors.size(), " tensors");
+    return std::shared_ptr<VariantValue>(std::make_shared<TensorVariant>(std::move(data.tensors[0])));
+  }
+  const Tensor tensor;
+};
+
+// Puts a tensor into element `i` of `out`, which holds strings or variants.
+Status Serialize(const Tensor& tensor, Tensor& out, int64_t i) {
+  if (out.dtype() == DType::kVariant) {
+    out.data<Variant>()[i] = Variant(std::shared_ptr<VariantValue>(std::make_shared<TensorVariant>(tensor)));
+    return OkStatus();
+  }
   TensorProto proto;
   WEIR_RETURN_IF_ERROR(ToProto(tensor, &proto));
-  if (!proto.SerializeToString(&out)) return InvalidArgument("The tensor is too large to be serialised");
+  if (!proto.SerializeToString(&out.data<std::string>()[i])) {
+    return InvalidArgument("The tensor is too large to be serialised");
+  }
   return OkStatus();
 }
 
-StatusOr<Tensor> Parse(const std::string& bytes, DType dtype) {
-  TensorProto proto;
-  if (!proto.ParseFromString(bytes)) return InvalidArgument("Could not parse serialized proto");
-  WEIR_ASSIGN_OR_RETURN(Tensor tensor, FromProto(std::move(proto)));
+StatusOr<Tensor> Parse(const Tensor& in, int64_t i, DType dtype) {
+  Tensor tensor;
+  if (in.dtype() == DType::kVariant) {
+    const TensorVariant* held = in.data<Variant>()[i].get_if<TensorVariant>();
+    if (held == nullptr) return InvalidArgument("Element ", i, " of the serialized sparse tensors holds no tensor");
+    tensor = held->tensor;
+  } else {
+    TensorProto proto;
+    if (!proto.ParseFromString(in.data<std::string>()[i])) return InvalidArgument("Could not parse serialized proto");
+    WEIR_ASSIGN_OR_RETURN(tensor, FromProto(std::move(proto)));
+  }
   if (tensor.dtype() != dtype) {
     return InvalidArgument("Requested SparseTensor of type ", Name(dtype),
                            " but SparseTensor[0].values.dtype() == ", Name(tensor.dtype()));
@@ -31,7 +60,7 @@ class SerializeSparseKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     WEIR_RETURN_IF_ERROR(ReadSparse(ctx, 0).status());
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({3})));
-    for (int i = 0; i < 3; ++i) WEIR_RETURN_IF_ERROR(Serialize(ctx.input(i), out->data<std::string>()[i]));
+    for (int i = 0; i < 3; ++i) WEIR_RETURN_IF_ERROR(Serialize(ctx.input(i), *out, i));
     return OkStatus();
   }
 };
@@ -49,16 +78,14 @@ class SerializeManySparseKernel : public Kernel {
       parts[sparse.index(i)[0]].Add({sparse.index(i) + 1, static_cast<size_t>(inner)}, i);
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({rows, 3})));
-    std::string shape;
-    WEIR_RETURN_IF_ERROR(Serialize(ShapeVector(sparse.shape.Slice(1, sparse.rank())), shape));
+    const Tensor shape = ShapeVector(sparse.shape.Slice(1, sparse.rank()));
     for (int64_t row = 0; row < rows; ++row) {
-      std::string* to = out->data<std::string>() + row * 3;
       const SparseOutput& part = parts[row];
       WEIR_ASSIGN_OR_RETURN(Tensor indices, IndexMatrix(part.indices, static_cast<int64_t>(part.rows.size()), inner));
       WEIR_ASSIGN_OR_RETURN(Tensor values, TakeRows(sparse.values, part.rows));
-      WEIR_RETURN_IF_ERROR(Serialize(indices, to[0]));
-      WEIR_RETURN_IF_ERROR(Serialize(values, to[1]));
-      to[2] = shape;
+      WEIR_RETURN_IF_ERROR(Serialize(indices, *out, row * 3));
+      WEIR_RETURN_IF_ERROR(Serialize(values, *out, row * 3 + 1));
+      WEIR_RETURN_IF_ERROR(Serialize(shape, *out, row * 3 + 2));
     }
     return OkStatus();
   }
@@ -79,10 +106,9 @@ class DeserializeSparseKernel : public Kernel {
     Dims widest;
     int64_t total = 0;
     for (int64_t i = 0; i < batch.num_elements(); ++i) {
-      const std::string* bytes = input.data<std::string>() + i * 3;
-      WEIR_ASSIGN_OR_RETURN(Tensor indices, Parse(bytes[0], DType::kInt64));
-      WEIR_ASSIGN_OR_RETURN(Tensor values, Parse(bytes[1], dtype));
-      WEIR_ASSIGN_OR_RETURN(Tensor shape, Parse(bytes[2], DType::kInt64));
+      WEIR_ASSIGN_OR_RETURN(Tensor indices, Parse(input, i * 3, DType::kInt64));
+      WEIR_ASSIGN_OR_RETURN(Tensor values, Parse(input, i * 3 + 1, dtype));
+      WEIR_ASSIGN_OR_RETURN(Tensor shape, Parse(input, i * 3 + 2, DType::kInt64));
       WEIR_ASSIGN_OR_RETURN(SparseInput part, MakeSparse(indices, values, shape));
       if (i > 0 && part.rank() != static_cast<int>(widest.size())) {
         return InvalidArgument("Inconsistent shape across SparseTensors: rank prior to SparseTensor[", i,
@@ -121,7 +147,8 @@ class DeserializeSparseKernel : public Kernel {
 }  // namespace
 
 void RegisterSparseSerializeKernels(KernelRegistry& registry) {
-  const std::vector<DType> text = {DType::kString};
+  RegisterVariantDecoder(TensorVariant::kTypeName, TensorVariant::Decode);
+  const std::vector<DType> text = {DType::kString, DType::kVariant};
   registry.Add(KernelBuilder("SerializeSparse").Types("out_type", text), MakeKernel<SerializeSparseKernel>);
   registry.Add(KernelBuilder("SerializeManySparse").Types("out_type", text), MakeKernel<SerializeManySparseKernel>);
   registry.Add(KernelBuilder("DeserializeSparse").Types("Tserialized", text), MakeKernel<DeserializeSparseKernel>);

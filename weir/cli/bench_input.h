@@ -1,0 +1,20 @@
+// The workloads of input and checkpoints: records read, parsed and batched; variables saved and restored.
+#ifndef WEIR_CLI_BENCH_INPUT_H_
+#define WEIR_CLI_BENCH_INPUT_H_
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "weir/runtime/environment.h"
+
+namespace weir {
+
+bool IsInputWorkload(std::string_view name);
+// One call is one repetition: an epoch over 10,000 records, or one save or restore of 500 MB. The files are made in the
+// system's folder for temporary files and removed with the function.
+StatusOr<std::function<Status()>> PrepareInputWorkload(std::shared_ptr<Environment> environment, std::string_view name);
+
+}  // namespace weir
+
+#endif  // WEIR_CLI_BENCH_INPUT_H_

@@ -1,0 +1,101 @@
+#include "weir/ops/data/dataset_kernel.h"
+
+namespace weir {
+namespace {
+
+class DatasetKernel : public Kernel {
+ public:
+  DatasetKernel(const KernelInit& init, DatasetFactory factory)
+      : schema_(init.schema()), attrs_(init.attrs()), factory_(factory) {}
+  Status Compute(KernelContext& ctx) override {
+    DatasetNode node(ctx, schema_, attrs_);
+    WEIR_ASSIGN_OR_RETURN(DatasetPtr dataset, factory_(node));
+    ctx.set_output(0, DatasetTensor(std::move(dataset)));
+    return OkStatus();
+  }
+
+ private:
+  const OpSchema& schema_;
+  const AttrMap attrs_;
+  const DatasetFactory factory_;
+};
+
+// The name in a serialised `Metadata` message: field 1, a string.
+std::string MetadataName(std::string_view bytes) {
+  if (bytes.size() < 2 || bytes[0] != '\x0a') return "";
+  const size_t length = static_cast<unsigned char>(bytes[1]);
+  return length < 128 && bytes.size() >= 2 + length ? std::string(bytes.substr(2, length)) : "";
+}
+
+}  // namespace
+
+StatusOr<ElementSpec> DatasetNode::Spec(std::string_view types) const {
+  ElementSpec spec;
+  WEIR_ASSIGN_OR_RETURN(spec.types, Attr<std::vector<DType>>(types));
+  WEIR_ASSIGN_OR_RETURN(spec.shapes, Attr<std::vector<PartialShape>>("output_shapes"));
+  if (spec.types.size() != spec.shapes.size()) {
+    return InvalidArgument("output_types and output_shapes must be same length, got:\noutput_types: ",
+                           spec.types.size(), "\noutput_shapes: ", spec.shapes.size());
+  }
+  return spec;
+}
+
+StatusOr<Element> DatasetNode::Tensors(std::string_view input) const {
+  const int index = schema_.FindInput(input);
+  if (index < 0) return Internal(schema_.name, " has no input '", input, "'");
+  WEIR_ASSIGN_OR_RETURN(ArgRange range, ResolveArgRange(schema_.inputs, attrs_, index));
+  Element out;
+  for (int i = range.begin; i < range.end; ++i) out.push_back(ctx_.input(i));
+  return out;
+}
+
+StatusOr<Tensor> DatasetNode::OneTensor(std::string_view input) const {
+  WEIR_ASSIGN_OR_RETURN(Element tensors, Tensors(input));
+  if (tensors.size() != 1) return InvalidArgument(input, " must be one tensor");
+  return tensors[0];
+}
+
+StatusOr<DatasetPtr> DatasetNode::Input(std::string_view input) const {
+  WEIR_ASSIGN_OR_RETURN(Tensor tensor, OneTensor(input));
+  return DatasetFromTensor(tensor);
+}
+
+StatusOr<std::vector<DatasetPtr>> DatasetNode::Inputs(std::string_view input) const {
+  WEIR_ASSIGN_OR_RETURN(Element tensors, Tensors(input));
+  std::vector<DatasetPtr> out;
+  for (const Tensor& tensor : tensors) {
+    WEIR_ASSIGN_OR_RETURN(DatasetPtr dataset, DatasetFromTensor(tensor));
+    out.push_back(std::move(dataset));
+  }
+  return out;
+}
+
+StatusOr<std::vector<std::string>> DatasetNode::Names(std::string_view input) const {
+  WEIR_ASSIGN_OR_RETURN(Tensor tensor, OneTensor(input));
+  if (tensor.rank() > 1) return InvalidArgument("`", input, "` must be a scalar or a vector.");
+  auto names = tensor.span<std::string>();
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+StatusOr<CapturedFunctionPtr> DatasetNode::Function(std::string_view attr, std::string_view arguments,
+                                                    std::string_view iterator) const {
+  auto out = std::make_shared<CapturedFunction>();
+  WEIR_ASSIGN_OR_RETURN(out->function, Attr<FunctionAttr>(attr));
+  WEIR_ASSIGN_OR_RETURN(out->captured, Tensors(arguments));
+  out->iterator = iterator;
+  if (HasAttr("metadata")) {
+    WEIR_ASSIGN_OR_RETURN(std::string metadata, Attr<std::string>("metadata"));
+    out->transformation = MetadataName(metadata);
+  }
+  return CapturedFunctionPtr(std::move(out));
+}
+
+void RegisterDataset(KernelRegistry& registry, std::initializer_list<const char*> ops, DatasetFactory factory) {
+  for (const char* op : ops) {
+    registry.Add(KernelBuilder(op), [factory](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+      return std::unique_ptr<Kernel>(std::make_unique<DatasetKernel>(init, factory));
+    });
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,43 @@
+#include "weir/ops/data/threads.h"
+
+#include <algorithm>
+#include <system_error>
+
+namespace weir {
+
+WorkerThreads::WorkerThreads(IteratorContext& ctx, absl::Mutex* mu)
+    : mu_(mu), cancellation_(ctx.cancellation), ctx_(ctx) {
+  ctx_.cancellation = &cancellation_;
+  token_ = cancellation_.Register([this] {
+    absl::MutexLock lock(mu_);
+    stopped_ = true;
+  });
+  if (token_ == CancellationManager::kNoToken) stopped_ = true;
+}
+
+bool WorkerThreads::Start(std::function<void()> body) {
+  try {
+    threads_.emplace_back(std::move(body));
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
+void WorkerThreads::Stop() {
+  cancellation_.StartCancel(Cancelled("The iterator was deleted"));
+  std::vector<std::thread> threads;
+  {
+    absl::MutexLock lock(mu_);
+    stopped_ = true;
+    threads.swap(threads_);
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+int64_t ParallelCalls(int64_t num_parallel_calls) {
+  if (num_parallel_calls > 0) return num_parallel_calls;
+  return std::max<int64_t>(1, std::thread::hardware_concurrency());
+}
+
+}  // namespace weir

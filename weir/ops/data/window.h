@@ -1,0 +1,15 @@
+// A window: a dataset of elements in memory.
+#ifndef WEIR_OPS_DATA_WINDOW_H_
+#define WEIR_OPS_DATA_WINDOW_H_
+
+#include <vector>
+
+#include "weir/ops/data/dataset.h"
+
+namespace weir {
+
+DatasetPtr MakeWindow(ElementSpec spec, std::vector<Element> elements);
+
+}  // namespace weir
+
+#endif  // WEIR_OPS_DATA_WINDOW_H_
