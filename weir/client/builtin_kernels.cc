@@ -8,6 +8,7 @@
 #include "weir/ops/data/register.h"
 #include "weir/ops/image/register.h"
 #include "weir/ops/io/register.h"
+#include "weir/ops/linalg/register.h"
 #include "weir/ops/math/register.h"
 #include "weir/ops/nn/register.h"
 #include "weir/ops/nn/register_extended.h"
@@ -30,6 +31,7 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterDataKernels(registry);
   RegisterImageKernels(registry);
   RegisterIoKernels(registry);
+  RegisterLinalgKernels(registry);
   RegisterMathKernels(registry);
   RegisterNnKernels(registry);
   RegisterExtendedNnKernels(registry);

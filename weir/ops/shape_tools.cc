@@ -149,6 +149,8 @@ void RegisterBuiltinShapeFunctions(OpRegistry& registry) {
   RegisterTrainShapes(registry);
   RegisterSparseShapes(registry);
   RegisterStringShapes(registry);
+  RegisterLinalgShapes(registry);
+  RegisterExtendedNnShapes(registry);
   RegisterImageShapes(registry);
   RegisterIoShapes(registry);
   RegisterDataShapes(registry);

@@ -48,6 +48,8 @@ void RegisterRandomShapes(OpRegistry& registry);
 void RegisterTrainShapes(OpRegistry& registry);
 void RegisterSparseShapes(OpRegistry& registry);
 void RegisterStringShapes(OpRegistry& registry);
+void RegisterLinalgShapes(OpRegistry& registry);
+void RegisterExtendedNnShapes(OpRegistry& registry);
 void RegisterImageShapes(OpRegistry& registry);
 void RegisterIoShapes(OpRegistry& registry);
 // All of them.

@@ -1,0 +1,40 @@
+// Decompositions of one matrix by Eigen, in double precision. What includes Eigen here includes nothing else, since it
+// compiles slowly: these sources are compiled anew only when they change themselves.
+//
+// Matrices are dense, row after row. All are complex: real ones stay real on the way, and Eigen is compiled once.
+#ifndef WEIR_OPS_LINALG_DECOMPOSITIONS_H_
+#define WEIR_OPS_LINALG_DECOMPOSITIONS_H_
+
+#include <complex>
+#include <cstdint>
+
+namespace weir::linalg {
+
+using Complex = std::complex<double>;
+
+// a[m, n] = q[m, k] r[k, n], where k is m or less. REQUIRES: all sizes > 0.
+void FactorQr(const Complex* a, int64_t m, int64_t n, int64_t k, Complex* q, Complex* r);
+
+// Singular values, largest first, and if `u` is not null their vectors: u[m, m] and v[n, n] if `full`, else only
+// min(m, n) columns. REQUIRES: all sizes > 0, all elements finite.
+void FactorSvd(const Complex* a, int64_t m, int64_t n, bool full, double* s, Complex* u, Complex* v);
+
+// Eigenvalues, smallest first, and if `v` is not null the eigenvectors of a self-adjoint matrix, of which the lower
+// triangle is read. False if there is no answer.
+bool SelfAdjointEigenvalues(const Complex* a, int64_t n, double* e, Complex* v);
+
+// The same of any square matrix. REQUIRES: all elements finite.
+bool Eigenvalues(const Complex* a, int64_t n, Complex* e, Complex* v);
+
+// x[n, k] with the smallest |a x - b|, and of these the smallest x. REQUIRES: all sizes > 0.
+void LeastSquares(const Complex* a, int64_t m, int64_t n, const Complex* b, int64_t k, Complex* x);
+
+// The principal square root. REQUIRES: all elements finite.
+void SquareRoot(const Complex* a, int64_t n, Complex* out);
+
+// The principal logarithm; NaN where there is none. REQUIRES: all elements finite.
+void Logarithm(const Complex* a, int64_t n, Complex* out);
+
+}  // namespace weir::linalg
+
+#endif  // WEIR_OPS_LINALG_DECOMPOSITIONS_H_

@@ -1,0 +1,31 @@
+#include <Eigen/Eigenvalues>
+
+#include "weir/ops/linalg/decompositions.h"
+
+namespace weir::linalg {
+namespace {
+
+using Matrix = Eigen::Matrix<Complex, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+}  // namespace
+
+bool SelfAdjointEigenvalues(const Complex* a, int64_t n, double* e, Complex* v) {
+  const Matrix matrix = Eigen::Map<const Matrix>(a, n, n);
+  const Eigen::SelfAdjointEigenSolver<Matrix> solver(
+      matrix, v != nullptr ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
+  if (solver.info() != Eigen::Success) return false;
+  Eigen::Map<Eigen::VectorXd>(e, n) = solver.eigenvalues();
+  if (v != nullptr) Eigen::Map<Matrix>(v, n, n) = solver.eigenvectors();
+  return true;
+}
+
+bool Eigenvalues(const Complex* a, int64_t n, Complex* e, Complex* v) {
+  const Matrix matrix = Eigen::Map<const Matrix>(a, n, n);
+  const Eigen::ComplexEigenSolver<Matrix> solver(matrix, v != nullptr);
+  if (solver.info() != Eigen::Success) return false;
+  Eigen::Map<Eigen::VectorXcd>(e, n) = solver.eigenvalues();
+  if (v != nullptr) Eigen::Map<Matrix>(v, n, n) = solver.eigenvectors();
+  return true;
+}
+
+}  // namespace weir::linalg
