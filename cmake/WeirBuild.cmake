@@ -65,8 +65,8 @@ function(weir_room name)
     add_library(weir_${name} INTERFACE)
     target_link_libraries(weir_${name} INTERFACE weir_options ${ROOM_DEPENDS})
   endif()
-  # The lowest rooms are what the precompiled header is made of (cmake/WeirPch.cmake).
-  if(TARGET weir_pch_rooms AND sources AND NOT name MATCHES "^(base|tensor|framework|io|wire)$")
+  # The lowest rooms are what the precompiled header is made of (cmake/WeirPch.cmake); RE2 brings flags of its own.
+  if(TARGET weir_pch_rooms AND sources AND NOT name MATCHES "^(base|tensor|framework|io|wire|ops_string)$")
     if(name IN_LIST WEIR_LOOP_ROOMS)
       target_precompile_headers(weir_${name} REUSE_FROM weir_pch_loops)
     else()
