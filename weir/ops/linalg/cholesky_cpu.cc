@@ -2,7 +2,7 @@
 #include <Eigen/Cholesky>
 #include <limits>
 
-#include "weir/ops/linalg/eigen_matrix.h"
+#include "weir/ops/linalg/eigen_matrix_internal.h"
 #include "weir/ops/linalg/register.h"
 
 namespace weir {

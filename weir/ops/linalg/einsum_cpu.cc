@@ -6,7 +6,7 @@
 #include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/strided_copy.h"
 #include "weir/ops/einsum_equation.h"
-#include "weir/ops/linalg/eigen_matrix.h"
+#include "weir/ops/linalg/eigen_matrix_internal.h"
 #include "weir/ops/linalg/register.h"
 
 namespace weir {

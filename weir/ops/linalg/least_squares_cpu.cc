@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "weir/ops/linalg/decompositions.h"
-#include "weir/ops/linalg/eigen_matrix.h"
+#include "weir/ops/linalg/eigen_matrix_internal.h"
 #include "weir/ops/linalg/register.h"
 
 namespace weir {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "weir/ops/linalg/eigen_matrix.h"
+#include "weir/ops/linalg/eigen_matrix_internal.h"
 #include "weir/ops/linalg/register.h"
 
 namespace weir {

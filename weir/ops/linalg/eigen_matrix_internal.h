@@ -1,6 +1,6 @@
 // Matrices of a batch as Eigen's.
-#ifndef WEIR_OPS_LINALG_EIGEN_MATRIX_H_
-#define WEIR_OPS_LINALG_EIGEN_MATRIX_H_
+#ifndef WEIR_OPS_LINALG_EIGEN_MATRIX_INTERNAL_H_
+#define WEIR_OPS_LINALG_EIGEN_MATRIX_INTERNAL_H_
 
 #include <Eigen/Core>
 
@@ -36,4 +36,4 @@ void Store(const Expression& value, Tensor& tensor, int64_t i) {
 
 }  // namespace weir::linalg
 
-#endif  // WEIR_OPS_LINALG_EIGEN_MATRIX_H_
+#endif  // WEIR_OPS_LINALG_EIGEN_MATRIX_INTERNAL_H_
