@@ -107,9 +107,13 @@ void Step::Run() {
 
 void Step::OnPlanDone(size_t index, Status status) {
   Device* const device = compiled_->plans[index]->device;
-  if (device->is_host() || !status.ok()) return OnRunDone(status);
-  // The plan has given all its work to the device, which may still be at it.
-  runner_([this, device] { OnRunDone(device->Synchronize()); });
+  if (device->is_host()) return OnRunDone(status);
+  // The plan has given all its work to the device, which may still be at it; after an error too, and the device may go
+  // with its session.
+  runner_([this, device, status = std::move(status)] {
+    Status late = device->Synchronize();
+    OnRunDone(status.ok() ? late : status);
+  });
 }
 
 void Step::ExpireAt(absl::Time deadline) {

@@ -49,17 +49,11 @@ void AddPatch(const T* picture, const ResizeGeometry& g, const Cover& row, const
   }
 }
 
-class ResizeAreaKernel : public Kernel {
+class ResizeAreaKernel : public ResizeKernel {
  public:
-  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
-    auto kernel = std::make_unique<ResizeAreaKernel>();
-    WEIR_ASSIGN_OR_RETURN(kernel->placing_, PixelPlacing::Read(init));
-    return std::unique_ptr<Kernel>(std::move(kernel));
-  }
-
   Status Compute(KernelContext& ctx) override {
     const Tensor image = ctx.input(0);
-    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadResizeGeometry(ctx, placing_.align_corners));
+    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadResizeGeometry(ctx, placing.align_corners));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, g.out_shape()));
     if (out->num_elements() == 0) return OkStatus();
     const std::vector<Cover> rows = Covers(g.out_height, g.height_scale), columns = Covers(g.out_width, g.width_scale);
@@ -82,15 +76,12 @@ class ResizeAreaKernel : public Kernel {
     });
     return OkStatus();
   }
-
- private:
-  PixelPlacing placing_;
 };
 
 }  // namespace
 
 void RegisterResizeAreaKernels(KernelRegistry& registry) {
-  registry.Add(KernelBuilder("ResizeArea").Types("T", ImageTypes{}), MakeKernel<ResizeAreaKernel>);
+  registry.Add(KernelBuilder("ResizeArea").Types("T", ImageTypes{}), MakeResizeKernel<ResizeAreaKernel>);
 }
 
 }  // namespace weir

@@ -76,21 +76,15 @@ float Interpolate(const T* picture, const Taps& row, const Taps& column, int64_t
   return out;
 }
 
-class ResizeBicubicKernel : public Kernel {
+class ResizeBicubicKernel : public ResizeKernel {
  public:
-  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
-    auto kernel = std::make_unique<ResizeBicubicKernel>();
-    WEIR_ASSIGN_OR_RETURN(kernel->placing_, PixelPlacing::Read(init));
-    return std::unique_ptr<Kernel>(std::move(kernel));
-  }
-
   Status Compute(KernelContext& ctx) override {
     const Tensor image = ctx.input(0);
-    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadResizeGeometry(ctx, placing_.align_corners));
+    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadResizeGeometry(ctx, placing.align_corners));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, g.out_shape()));
     if (out->num_elements() == 0) return OkStatus();
-    const auto rows = AllTaps(g.out_height, g.in_height, g.height_scale, placing_.half_pixel_centers);
-    const auto columns = AllTaps(g.out_width, g.in_width, g.width_scale, placing_.half_pixel_centers);
+    const auto rows = AllTaps(g.out_height, g.in_height, g.height_scale, placing.half_pixel_centers);
+    const auto columns = AllTaps(g.out_width, g.in_width, g.width_scale, placing.half_pixel_centers);
     DispatchDType(image.dtype(), ImageTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const T* from = image.data<T>();
@@ -109,26 +103,17 @@ class ResizeBicubicKernel : public Kernel {
     });
     return OkStatus();
   }
-
- private:
-  PixelPlacing placing_;
 };
 
-class ResizeBicubicGradKernel : public Kernel {
+class ResizeBicubicGradKernel : public ResizeKernel {
  public:
-  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
-    auto kernel = std::make_unique<ResizeBicubicGradKernel>();
-    WEIR_ASSIGN_OR_RETURN(kernel->placing_, PixelPlacing::Read(init));
-    return std::unique_ptr<Kernel>(std::move(kernel));
-  }
-
   Status Compute(KernelContext& ctx) override {
     const Tensor gradients = ctx.input(0);
     const Shape source = ctx.input(1).shape();
-    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadGradientGeometry(gradients.shape(), source, placing_.align_corners));
+    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadGradientGeometry(gradients.shape(), source, placing.align_corners));
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(ctx.output_type(0), source));
-    const auto rows = AllTaps(g.out_height, g.in_height, g.height_scale, placing_.half_pixel_centers);
-    const auto columns = AllTaps(g.out_width, g.in_width, g.width_scale, placing_.half_pixel_centers);
+    const auto rows = AllTaps(g.out_height, g.in_height, g.height_scale, placing.half_pixel_centers);
+    const auto columns = AllTaps(g.out_width, g.in_width, g.width_scale, placing.half_pixel_centers);
     const float* from = gradients.data<float>();
     DispatchDType(out.dtype(), TypeList<float, double>{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -151,17 +136,14 @@ class ResizeBicubicGradKernel : public Kernel {
     ctx.set_output(0, std::move(out));
     return OkStatus();
   }
-
- private:
-  PixelPlacing placing_;
 };
 
 }  // namespace
 
 void RegisterResizeBicubicKernels(KernelRegistry& registry) {
-  registry.Add(KernelBuilder("ResizeBicubic").Types("T", ImageTypes{}), MakeKernel<ResizeBicubicKernel>);
+  registry.Add(KernelBuilder("ResizeBicubic").Types("T", ImageTypes{}), MakeResizeKernel<ResizeBicubicKernel>);
   registry.Add(KernelBuilder("ResizeBicubicGrad").Types("T", TypeList<float, double>{}),
-               MakeKernel<ResizeBicubicGradKernel>);
+               MakeResizeKernel<ResizeBicubicGradKernel>);
 }
 
 }  // namespace weir

@@ -23,21 +23,15 @@ void ResizeRow(const T* top, const T* bottom, const std::vector<Between>& column
   }
 }
 
-class ResizeBilinearKernel : public Kernel {
+class ResizeBilinearKernel : public ResizeKernel {
  public:
-  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
-    auto kernel = std::make_unique<ResizeBilinearKernel>();
-    WEIR_ASSIGN_OR_RETURN(kernel->placing_, PixelPlacing::Read(init));
-    return std::unique_ptr<Kernel>(std::move(kernel));
-  }
-
   Status Compute(KernelContext& ctx) override {
     const Tensor image = ctx.input(0);
-    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadResizeGeometry(ctx, placing_.align_corners));
+    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadResizeGeometry(ctx, placing.align_corners));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, g.out_shape()));
     if (out->num_elements() == 0) return OkStatus();
-    const auto rows = PlacesBetween(g.out_height, g.in_height, g.height_scale, placing_.half_pixel_centers);
-    const auto columns = PlacesBetween(g.out_width, g.in_width, g.width_scale, placing_.half_pixel_centers);
+    const auto rows = PlacesBetween(g.out_height, g.in_height, g.height_scale, placing.half_pixel_centers);
+    const auto columns = PlacesBetween(g.out_width, g.in_width, g.width_scale, placing.half_pixel_centers);
     float* to = out->data<float>();
     DispatchDType(image.dtype(), ImageTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -54,26 +48,17 @@ class ResizeBilinearKernel : public Kernel {
     });
     return OkStatus();
   }
-
- private:
-  PixelPlacing placing_;
 };
 
-class ResizeBilinearGradKernel : public Kernel {
+class ResizeBilinearGradKernel : public ResizeKernel {
  public:
-  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
-    auto kernel = std::make_unique<ResizeBilinearGradKernel>();
-    WEIR_ASSIGN_OR_RETURN(kernel->placing_, PixelPlacing::Read(init));
-    return std::unique_ptr<Kernel>(std::move(kernel));
-  }
-
   Status Compute(KernelContext& ctx) override {
     const Tensor gradients = ctx.input(0);
     const Shape source = ctx.input(1).shape();
-    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadGradientGeometry(gradients.shape(), source, placing_.align_corners));
+    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadGradientGeometry(gradients.shape(), source, placing.align_corners));
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(ctx.output_type(0), source));
-    const auto rows = PlacesBetween(g.out_height, g.in_height, g.height_scale, placing_.half_pixel_centers);
-    const auto columns = PlacesBetween(g.out_width, g.in_width, g.width_scale, placing_.half_pixel_centers);
+    const auto rows = PlacesBetween(g.out_height, g.in_height, g.height_scale, placing.half_pixel_centers);
+    const auto columns = PlacesBetween(g.out_width, g.in_width, g.width_scale, placing.half_pixel_centers);
     DispatchDType(out.dtype(), FloatTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       ctx.ParallelFor(g.batch, static_cast<double>(8 * g.out_height * g.out_width * g.channels),
@@ -108,15 +93,14 @@ class ResizeBilinearGradKernel : public Kernel {
       }
     }
   }
-
-  PixelPlacing placing_;
 };
 
 }  // namespace
 
 void RegisterResizeBilinearKernels(KernelRegistry& registry) {
-  registry.Add(KernelBuilder("ResizeBilinear").Types("T", ImageTypes{}), MakeKernel<ResizeBilinearKernel>);
-  registry.Add(KernelBuilder("ResizeBilinearGrad").Types("T", FloatTypes{}), MakeKernel<ResizeBilinearGradKernel>);
+  registry.Add(KernelBuilder("ResizeBilinear").Types("T", ImageTypes{}), MakeResizeKernel<ResizeBilinearKernel>);
+  registry.Add(KernelBuilder("ResizeBilinearGrad").Types("T", FloatTypes{}),
+               MakeResizeKernel<ResizeBilinearGradKernel>);
 }
 
 }  // namespace weir

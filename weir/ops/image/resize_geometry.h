@@ -43,6 +43,19 @@ StatusOr<ResizeGeometry> ReadResizeGeometry(KernelContext& ctx, bool align_corne
 // For gradients: input 0 are the gradients, of the size of the result; the shape is that of the source.
 StatusOr<ResizeGeometry> ReadGradientGeometry(const Shape& gradients, const Shape& source, bool align_corners);
 
+// A kernel that is told once where pixels lie.
+class ResizeKernel : public Kernel {
+ public:
+  PixelPlacing placing;
+};
+
+template <typename K>
+StatusOr<std::unique_ptr<Kernel>> MakeResizeKernel(const KernelInit& init) {
+  auto kernel = std::make_unique<K>();
+  WEIR_ASSIGN_OR_RETURN(kernel->placing, PixelPlacing::Read(init));
+  return std::unique_ptr<Kernel>(std::move(kernel));
+}
+
 }  // namespace weir
 
 #endif  // WEIR_OPS_IMAGE_RESIZE_GEOMETRY_H_

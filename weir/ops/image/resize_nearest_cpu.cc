@@ -7,21 +7,15 @@
 namespace weir {
 namespace {
 
-class ResizeNearestKernel : public Kernel {
+class ResizeNearestKernel : public ResizeKernel {
  public:
-  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
-    auto kernel = std::make_unique<ResizeNearestKernel>();
-    WEIR_ASSIGN_OR_RETURN(kernel->placing_, PixelPlacing::Read(init));
-    return std::unique_ptr<Kernel>(std::move(kernel));
-  }
-
   Status Compute(KernelContext& ctx) override {
     const Tensor image = ctx.input(0);
-    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadResizeGeometry(ctx, placing_.align_corners));
+    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadResizeGeometry(ctx, placing.align_corners));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, g.out_shape()));
     if (out->num_elements() == 0) return OkStatus();
-    const auto rows = NearestPlaces(g.out_height, g.in_height, g.height_scale, placing_);
-    const auto columns = NearestPlaces(g.out_width, g.in_width, g.width_scale, placing_);
+    const auto rows = NearestPlaces(g.out_height, g.in_height, g.height_scale, placing);
+    const auto columns = NearestPlaces(g.out_width, g.in_width, g.width_scale, placing);
     ctx.ParallelFor(g.batch * g.out_height, static_cast<double>(g.out_width * g.channels),
                     [&](int64_t begin, int64_t end) {
                       for (int64_t line = begin; line < end; ++line) {
@@ -34,21 +28,12 @@ class ResizeNearestKernel : public Kernel {
                     });
     return OkStatus();
   }
-
- private:
-  PixelPlacing placing_;
 };
 
 using GradTypes = TypeList<uint8_t, int8_t, int32_t, Half, float, double, BFloat16>;
 
-class ResizeNearestGradKernel : public Kernel {
+class ResizeNearestGradKernel : public ResizeKernel {
  public:
-  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
-    auto kernel = std::make_unique<ResizeNearestGradKernel>();
-    WEIR_ASSIGN_OR_RETURN(kernel->placing_, PixelPlacing::Read(init));
-    return std::unique_ptr<Kernel>(std::move(kernel));
-  }
-
   Status Compute(KernelContext& ctx) override {
     const Tensor gradients = ctx.input(0);
     const Tensor& size = ctx.input(1);
@@ -61,10 +46,10 @@ class ResizeNearestGradKernel : public Kernel {
     if (height <= 0 || width <= 0) return InvalidArgument("shape_t's elements must be positive");
     const int64_t dims[] = {gradients.dim(0), height, width, gradients.dim(3)};
     WEIR_ASSIGN_OR_RETURN(Shape source, Shape::Make(dims));
-    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadGradientGeometry(gradients.shape(), source, placing_.align_corners));
+    WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadGradientGeometry(gradients.shape(), source, placing.align_corners));
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(ctx.output_type(0), source));
-    const auto rows = NearestPlaces(g.out_height, g.in_height, g.height_scale, placing_);
-    const auto columns = NearestPlaces(g.out_width, g.in_width, g.width_scale, placing_);
+    const auto rows = NearestPlaces(g.out_height, g.in_height, g.height_scale, placing);
+    const auto columns = NearestPlaces(g.out_width, g.in_width, g.width_scale, placing);
     DispatchDType(out.dtype(), GradTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const T* from = gradients.data<T>();
@@ -79,16 +64,14 @@ class ResizeNearestGradKernel : public Kernel {
     ctx.set_output(0, std::move(out));
     return OkStatus();
   }
-
- private:
-  PixelPlacing placing_;
 };
 
 }  // namespace
 
 void RegisterResizeNearestKernels(KernelRegistry& registry) {
-  registry.Add(KernelBuilder("ResizeNearestNeighbor"), MakeKernel<ResizeNearestKernel>);
-  registry.Add(KernelBuilder("ResizeNearestNeighborGrad").Types("T", GradTypes{}), MakeKernel<ResizeNearestGradKernel>);
+  registry.Add(KernelBuilder("ResizeNearestNeighbor"), MakeResizeKernel<ResizeNearestKernel>);
+  registry.Add(KernelBuilder("ResizeNearestNeighborGrad").Types("T", GradTypes{}),
+               MakeResizeKernel<ResizeNearestGradKernel>);
 }
 
 }  // namespace weir

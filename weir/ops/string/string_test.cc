@@ -1,8 +1,7 @@
 #include "gtest/gtest.h"
 #include "weir/base/fingerprint.h"
 #include "weir/ops/string/register.h"
-#include "weir/testing/kernel_runner.h"
-#include "weir/testing/tensor_matchers.h"
+#include "weir/testing/kernel_test.h"
 
 namespace weir {
 namespace {
@@ -11,19 +10,8 @@ using S = std::string;
 
 Tensor Strings(std::initializer_list<S> values) { return Tensor::Vector<S>(values); }
 
-class StringTest : public ::testing::Test {
+class StringTest : public KernelTest {
  protected:
-  void Expect(KernelCall call, const Tensor& expected, int output = 0) {
-    auto out = call.Run();
-    ASSERT_TRUE(out.ok()) << out.status();
-    ExpectTensorEqual((*out)[output], expected);
-  }
-  void ExpectError(KernelCall call, std::string_view message,
-                   absl::StatusCode code = absl::StatusCode::kInvalidArgument) {
-    Status status = call.Run().status();
-    EXPECT_EQ(status.code(), code) << status;
-    EXPECT_EQ(Message(status), message);
-  }
   KernelRunner run{{RegisterStringKernels}};
 };
 
