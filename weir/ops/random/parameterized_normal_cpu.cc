@@ -153,7 +153,7 @@ class ParameterizedNormalKernel : public Kernel {
     if (shape.num_elements() == 0) return OkStatus();
     int64_t samples = shape.num_elements() / batches;
     if (all_scalars) {  // the batches are then for threads alone
-      samples = std::min(shape.num_elements(), kScalarBatch);
+      samples = kScalarBatch;
       batches = (shape.num_elements() + samples - 1) / samples;
     }
     WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, static_cast<uint64_t>(batches) * 2 * kMaxTries *
