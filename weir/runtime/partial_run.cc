@@ -209,7 +209,7 @@ StatusOr<std::string> Session::Impl::PartialRunSetup(const StepSignature& signat
   config.timeout = absl::InfiniteDuration();  // each call has its own
   config.exchange = state.get();
   config.cancellation = state->cancellation();
-  StartStep(compiled, std::move(config), /*detach=*/true,
+  StartStep(compiled, compiled->Acquire(), std::move(config), /*detach=*/true,
             [state, self = shared_from_this(), handle](Status status, std::vector<Tensor>) {
               // A run stays until all was fetched; a failed one for good, so that its later calls hear of the failure.
               if (status.ok() && state->complete()) self->DropPartialRun(handle);

@@ -42,11 +42,19 @@ class Waiter {
 };
 
 // What the caller asked for, from what the step computed.
-std::vector<Tensor> Arrange(std::vector<Tensor> computed, const std::vector<int>& positions) {
-  std::vector<Tensor> out;
-  out.reserve(positions.size());
-  for (int position : positions) out.push_back(computed[position]);
-  return out;
+void Arrange(const std::vector<int>& positions, std::vector<Tensor>* tensors) {
+  thread_local std::vector<Tensor> computed;  // keeps its memory
+  computed.swap(*tensors);
+  tensors->clear();
+  for (int position : positions) tensors->push_back(computed[position]);
+  computed.clear();
+}
+
+// The memory of results that the caller has done with.
+std::vector<Tensor> TakeMemory(std::vector<Tensor>* outputs) {
+  if (outputs == nullptr) return {};
+  outputs->clear();
+  return std::move(*outputs);
 }
 
 }  // namespace
@@ -77,14 +85,16 @@ Status Session::Run(const StepOptions& options, std::span<const Feed> feeds, std
                     std::span<const std::string> targets, std::vector<Tensor>* outputs, StepReport* report) {
   WEIR_ASSIGN_OR_RETURN(const Impl::Signature* signature, impl_->FindSignature(feeds, fetches, targets));
   Step::Config config = impl_->MakeConfig(options, report);
-  WEIR_ASSIGN_OR_RETURN(config.feeds, impl_->OrderFeeds(*signature, feeds));
+  std::unique_ptr<Step> step = signature->compiled->Acquire();
+  config.feeds = step->TakeFeedMemory();
+  WEIR_RETURN_IF_ERROR(impl_->OrderFeeds(*signature, feeds, &config.feeds));
+  config.spare = TakeMemory(outputs);
   Waiter waiter;
   impl_->StartStep(
-      signature->compiled, std::move(config), /*detach=*/false,
+      signature->compiled, std::move(step), std::move(config), /*detach=*/false,
       [&waiter](Status status, std::vector<Tensor> out) { waiter.Finish(std::move(status), std::move(out)); });
   WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
-  if (outputs != nullptr && !signature->plain_order)
-    *outputs = Arrange(std::move(*outputs), signature->fetch_positions);
+  if (outputs != nullptr && !signature->plain_order) Arrange(signature->fetch_positions, outputs);
   return OkStatus();
 }
 
@@ -93,14 +103,15 @@ void Session::RunAsync(const StepOptions& options, std::span<const Feed> feeds, 
   auto signature = impl_->FindSignature(feeds, fetches, targets);
   if (!signature.ok()) return done(signature.status(), {});
   Step::Config config = impl_->MakeConfig(options, report);
-  auto ordered = impl_->OrderFeeds(**signature, feeds);
-  if (!ordered.ok()) return done(ordered.status(), {});
-  config.feeds = *std::move(ordered);
+  std::unique_ptr<Step> step = (*signature)->compiled->Acquire();
+  config.feeds = step->TakeFeedMemory();
+  Status ordered = impl_->OrderFeeds(**signature, feeds, &config.feeds);
+  if (!ordered.ok()) return done(ordered, {});
   // The signature belongs to the session, which must outlive the step.
   impl_->StartStep(
-      (*signature)->compiled, std::move(config), /*detach=*/true,
+      (*signature)->compiled, std::move(step), std::move(config), /*detach=*/true,
       [impl = impl_, signature = *signature, done = std::move(done)](Status status, std::vector<Tensor> out) {
-        if (status.ok() && !signature->plain_order) out = Arrange(std::move(out), signature->fetch_positions);
+        if (status.ok() && !signature->plain_order) Arrange(signature->fetch_positions, &out);
         done(std::move(status), std::move(out));
       });
 }
@@ -111,13 +122,16 @@ Status Session::RunCallable(Callable callable, std::span<const Tensor> feeds, st
                             StepReport* report) {
   WEIR_ASSIGN_OR_RETURN(auto entry, impl_->FindCallable(callable, feeds));
   Step::Config config = impl_->MakeConfig(entry->options, report);
+  std::unique_ptr<Step> step = entry->compiled->Acquire();
+  config.feeds = step->TakeFeedMemory();
   config.feeds.assign(feeds.begin(), feeds.end());
+  config.spare = TakeMemory(outputs);
   Waiter waiter;
   impl_->StartStep(
-      entry->compiled, std::move(config), /*detach=*/false,
+      entry->compiled, std::move(step), std::move(config), /*detach=*/false,
       [&waiter](Status status, std::vector<Tensor> out) { waiter.Finish(std::move(status), std::move(out)); });
   WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
-  if (outputs != nullptr) *outputs = Arrange(std::move(*outputs), entry->fetch_positions);
+  if (outputs != nullptr && !entry->plain_order) Arrange(entry->fetch_positions, outputs);
   return OkStatus();
 }
 
@@ -128,10 +142,12 @@ void Session::RunCallableAsync(Callable callable, std::span<const Tensor> feeds,
   StepOptions options = (*entry)->options;
   options.cancellation = cancellation;
   Step::Config config = impl_->MakeConfig(options, report);
+  std::unique_ptr<Step> step = (*entry)->compiled->Acquire();
+  config.feeds = step->TakeFeedMemory();
   config.feeds.assign(feeds.begin(), feeds.end());
-  impl_->StartStep((*entry)->compiled, std::move(config), /*detach=*/true,
+  impl_->StartStep((*entry)->compiled, std::move(step), std::move(config), /*detach=*/true,
                    [impl = impl_, entry = *entry, done = std::move(done)](Status status, std::vector<Tensor> out) {
-                     if (status.ok()) out = Arrange(std::move(out), entry->fetch_positions);
+                     if (status.ok() && !entry->plain_order) Arrange(entry->fetch_positions, &out);
                      done(std::move(status), std::move(out));
                    });
 }

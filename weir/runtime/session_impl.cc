@@ -49,9 +49,10 @@ bool IsPlainOrder(const std::vector<int>& positions, size_t size) {
 // A step that keeps its thread for less than this is not worth handing to another one.
 constexpr int64_t kShortStepNs = 100'000;
 
-void StartTimed(std::shared_ptr<CompiledStep> compiled, Step::Config config, Step::Done done) {
+void StartTimed(std::shared_ptr<CompiledStep> compiled, std::unique_ptr<Step> step, Step::Config config,
+                Step::Done done) {
   int64_t start = absl::GetCurrentTimeNanos();
-  Step::Start(compiled->Acquire(), std::move(config),
+  Step::Start(std::move(step), std::move(config),
               [compiled, done = std::move(done)](Status status, std::vector<Tensor> out) {
                 done(std::move(status), std::move(out));
               });
@@ -208,8 +209,9 @@ StatusOr<const Session::Impl::Signature*> Session::Impl::FindSignature(std::span
   return signatures_.try_emplace(std::move(written_key), std::move(signature)).first->second.get();
 }
 
-StatusOr<std::vector<Tensor>> Session::Impl::OrderFeeds(const Signature& signature, std::span<const Feed> feeds) const {
-  std::vector<Tensor> out(feeds.size());
+Status Session::Impl::OrderFeeds(const Signature& signature, std::span<const Feed> feeds,
+                                 std::vector<Tensor>* ordered) const {
+  ordered->resize(feeds.size());
   for (size_t i = 0; i < feeds.size(); ++i) {
     int position = signature.feed_positions[i];
     DType expected = signature.compiled->feed_types[position];
@@ -217,9 +219,9 @@ StatusOr<std::vector<Tensor>> Session::Impl::OrderFeeds(const Signature& signatu
       return InvalidArgument("Tensor fed for '", feeds[i].first, "' has type ", Name(feeds[i].second.dtype()),
                              ", but must be ", Name(expected));
     }
-    out[position] = feeds[i].second;
+    (*ordered)[position] = feeds[i].second;
   }
-  return out;
+  return OkStatus();
 }
 
 Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* report) {
@@ -240,24 +242,26 @@ Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* r
   return config;
 }
 
-void Session::Impl::StartStep(const std::shared_ptr<CompiledStep>& compiled, Step::Config config, bool detach,
-                              Step::Done done) {
+void Session::Impl::StartStep(const std::shared_ptr<CompiledStep>& compiled, std::unique_ptr<Step> step,
+                              Step::Config config, bool detach, Step::Done done) {
   if (options_.build_cost_model > 0 && config.report != nullptr) {
     const int64_t measured = compiled->num_steps.fetch_add(1) - options_.build_cost_model_after;
     config.report_costs = measured >= 0 && (measured + 1) % options_.build_cost_model == 0;
   }
-  if (!detach) return Step::Start(compiled->Acquire(), std::move(config), std::move(done));
+  if (!detach) return Step::Start(std::move(step), std::move(config), std::move(done));
   if (compiled->last_start_ns.load(std::memory_order_relaxed) < kShortStepNs) {
-    return StartTimed(compiled, std::move(config), std::move(done));
+    return StartTimed(compiled, std::move(step), std::move(config), std::move(done));
   }
   struct Detached {
     std::shared_ptr<CompiledStep> compiled;
+    std::unique_ptr<Step> step;
     Step::Config config;
     Step::Done done;
   };
-  auto detached = std::make_shared<Detached>(Detached{compiled, std::move(config), std::move(done)});
-  inter_op_->Schedule(
-      [detached] { StartTimed(detached->compiled, std::move(detached->config), std::move(detached->done)); });
+  auto detached = std::make_shared<Detached>(Detached{compiled, std::move(step), std::move(config), std::move(done)});
+  inter_op_->Schedule([detached] {
+    StartTimed(detached->compiled, std::move(detached->step), std::move(detached->config), std::move(detached->done));
+  });
 }
 
 void Session::Impl::Close(const Status& reason) { steps_->Close(reason, Cancelled("Session has been closed.")); }
@@ -272,6 +276,7 @@ StatusOr<Session::Callable> Session::Impl::MakeCallable(const CallableSpec& spec
   entry->options.cancellation = nullptr;
   entry->num_feeds = spec.feeds.size();
   for (const std::string& name : spec.fetches) entry->fetch_positions.push_back(PositionOf(signature.fetches, name));
+  entry->plain_order = IsPlainOrder(entry->fetch_positions, signature.fetches.size());
   absl::MutexLock lock(&callables_mu_);
   callables_.emplace(next_callable_, std::move(entry));
   return next_callable_++;

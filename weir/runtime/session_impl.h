@@ -46,19 +46,22 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   StatusOr<const Signature*> FindSignature(std::span<const Feed> feeds, std::span<const std::string> fetches,
                                            std::span<const std::string> targets);
   // Feeds in the step's order, their types checked.
-  StatusOr<std::vector<Tensor>> OrderFeeds(const Signature& signature, std::span<const Feed> feeds) const;
+  // Into the order of the compiled step. INVALID_ARGUMENT if a type is wrong.
+  Status OrderFeeds(const Signature& signature, std::span<const Feed> feeds, std::vector<Tensor>* ordered) const;
   StatusOr<std::shared_ptr<CompiledStep>> Compile(const StepSignature& signature,
                                                   const std::vector<std::pair<std::string, std::string>>& connections,
                                                   bool late_args);
   Step::Config MakeConfig(const StepOptions& options, StepReport* report);
   // Starts a step; with `detach` in a thread of the pool.
-  void StartStep(const std::shared_ptr<CompiledStep>& compiled, Step::Config config, bool detach, Step::Done done);
+  void StartStep(const std::shared_ptr<CompiledStep>& compiled, std::unique_ptr<Step> step, Step::Config config,
+                 bool detach, Step::Done done);
 
   struct CallableEntry {
     std::shared_ptr<CompiledStep> compiled;
     StepOptions options;
     size_t num_feeds = 0;
     std::vector<int> fetch_positions;
+    bool plain_order = false;
   };
   StatusOr<Callable> MakeCallable(const CallableSpec& spec);
   StatusOr<std::shared_ptr<const CallableEntry>> FindCallable(Callable callable, std::span<const Tensor> feeds) const;

@@ -155,7 +155,8 @@ void Step::Finish() {
   std::vector<Tensor> outputs;
   if (status.ok() && config_.exchange == nullptr) {
     if (runs_.size() == 1) {
-      outputs = std::move(runs_[0]->rets());
+      outputs = std::move(config_.spare);
+      outputs.swap(runs_[0]->rets());
     } else {
       outputs.resize(compiled_->num_fetches);
       for (size_t i = 0; i < runs_.size(); ++i) {
@@ -175,6 +176,7 @@ void Step::Finish() {
   stats_ = nullptr;
   rendezvous_ = nullptr;
   config_.feeds.clear();
+  feed_memory_ = std::move(config_.feeds);
   bool reusable = std::all_of(runs_.begin(), runs_.end(), [](const auto& run) { return run->reusable(); });
   Done done = std::move(done_);
   done_ = nullptr;

@@ -66,6 +66,7 @@ class Step {
   struct Config {
     StepContext context;  // without cancellation, step resources, rendezvous: the step's own
     std::vector<Tensor> feeds;
+    std::vector<Tensor> spare;  // memory for the results: what the caller got of an earlier step
     absl::Duration timeout = absl::InfiniteDuration();
     CancellationManager* cancellation = nullptr;
     TraceLevel trace = TraceLevel::kNone;
@@ -79,6 +80,8 @@ class Step {
   // Runs in this thread as far as it gets. Calls `done` once, after the step gave its memory back.
   static void Start(std::unique_ptr<Step> step, Config config, Done done);
 
+  // An empty vector for the feeds of the next step, with the memory of the last one's.
+  std::vector<Tensor> TakeFeedMemory() { return std::move(feed_memory_); }
   // What it waits for, for people.
   std::string DescribePending() const;
   const std::shared_ptr<CancellationManager>& cancellation() const { return cancellation_; }
@@ -95,6 +98,7 @@ class Step {
   CompiledStep* const compiled_;
   std::vector<std::unique_ptr<PlanRun>> runs_;
   Config config_;
+  std::vector<Tensor> feed_memory_;
   bool accelerated_ = false;                           // a device beside the host takes part
   std::function<void(std::function<void()>)> runner_;  // set if so
   Done done_;
