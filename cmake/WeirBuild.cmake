@@ -43,6 +43,22 @@ set(WEIR_LOOP_ROOMS device_cpu ops_math ops_nn ops_train)
 set(WEIR_LOOP_OPTIONS -fno-math-errno -fno-trapping-math -ffp-contract=off
                       $<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>)
 
+# Files of a room are compiled several at a time: what they include is read once for all of them. So names must differ
+# across a room, also those of anonymous namespaces. Rooms of large loops, where reading takes little of the time, and
+# those whose files repeat the same few names are left alone. -DWEIR_UNITY=OFF compiles every file by itself, which is
+# faster when one file changes often.
+option(WEIR_UNITY "Compile several files of a room at once" ON)
+set(WEIR_UNITY_BATCH 6)
+set(WEIR_ALONE tensor device_cpu gradients ops ops_image ops_linalg ops_math ops_nn testing wire)
+function(weir_unite target)
+  if(WEIR_UNITY AND NOT WEIR_FUZZ)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${WEIR_UNITY_BATCH})
+  endif()
+endfunction()
+
+# Rooms that are not in a hurry at run time: built at -O1, which takes less time.
+set(WEIR_CALM_ROOMS gradients autodiff client ops)
+
 # weir_room(NAME [FOLDER path] [DEPENDS rooms and libraries...] [TEST_DEPENDS more for its tests...]): the static library
 # weir_NAME of all sources of a folder (weir/NAME unless told), and its test program weir_NAME_test of all *_test.cc.
 define_property(GLOBAL PROPERTY WEIR_ROOMS BRIEF_DOCS "rooms" FULL_DOCS "all room libraries")
@@ -65,10 +81,18 @@ function(weir_room name)
     add_library(weir_${name} INTERFACE)
     target_link_libraries(weir_${name} INTERFACE weir_options ${ROOM_DEPENDS})
   endif()
-  # The lowest rooms are what the precompiled header is made of (cmake/WeirPch.cmake); RE2 brings flags of its own.
-  if(TARGET weir_pch_rooms AND sources AND NOT name MATCHES "^(base|tensor|framework|io|wire|ops_string)$")
+  if((sources OR ROOM_SOURCES) AND NOT name IN_LIST WEIR_ALONE)
+    weir_unite(weir_${name})
+  endif()
+  if(name IN_LIST WEIR_CALM_ROOMS)
+    target_compile_options(weir_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+  # The lowest rooms are what the precompiled header is made of (cmake/WeirPch.cmake); RE2 and gRPC bring flags of their own.
+  if(TARGET weir_pch_rooms AND (sources OR ROOM_SOURCES) AND NOT name MATCHES "^(base|tensor|framework|io|wire|distributed|ops_string)$")
     if(name IN_LIST WEIR_LOOP_ROOMS)
       target_precompile_headers(weir_${name} REUSE_FROM weir_pch_loops)
+    elseif(name IN_LIST WEIR_CALM_ROOMS)
+      target_precompile_headers(weir_${name} REUSE_FROM weir_pch_calm)
     else()
       target_precompile_headers(weir_${name} REUSE_FROM weir_pch_rooms)
     endif()

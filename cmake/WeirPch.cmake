@@ -13,14 +13,17 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
 endif()
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 
-# A header is precompiled for the flags that its users are compiled with: those of rooms, of rooms of loops, of tests.
+# A header is precompiled for the flags that its users are compiled with: those of rooms, of rooms of loops, of calm rooms,
+# of tests.
 set(headers <algorithm> <functional> <map> <memory> <string> <vector> ${PROJECT_SOURCE_DIR}/weir/framework/kernel_registry.h)
-foreach(kind rooms loops)
+foreach(kind rooms loops calm)
   add_library(weir_pch_${kind} OBJECT ${CMAKE_CURRENT_LIST_DIR}/pch.cc)
   target_link_libraries(weir_pch_${kind} PRIVATE weir_options absl::status absl::statusor absl::synchronization)
   target_precompile_headers(weir_pch_${kind} PRIVATE ${headers})
 endforeach()
 target_compile_options(weir_pch_loops PRIVATE ${WEIR_LOOP_OPTIONS})
+target_compile_options(weir_pch_calm PRIVATE $<$<CONFIG:Release>:-O1>)
+target_precompile_headers(weir_pch_calm PRIVATE ${PROJECT_SOURCE_DIR}/weir/autodiff/emit.h)
 if(WEIR_TESTS)
   add_executable(weir_pch_tests ${CMAKE_CURRENT_LIST_DIR}/pch.cc)
   target_link_libraries(weir_pch_tests PRIVATE weir_options absl::status absl::statusor absl::synchronization GTest::gtest

@@ -13,13 +13,12 @@ AttrMap TypeAttr(DType dtype) {
   return attrs;
 }
 
-// The shape of a list's elements as TensorList ops take it.
+}  // namespace
+
 Tensor ElementShape(const PartialShape& shape) {
   if (!shape.has_rank()) return Tensor::Scalar<int32_t>(-1);
   return emit::IntsTensor(shape.dims());
 }
-
-}  // namespace
 
 StatusOr<Endpoint> LoopBuilder::Enter(Endpoint value, bool is_constant) {
   AttrMap attrs = TypeAttr(outside_.graph().type(value));

@@ -18,6 +18,9 @@
 
 namespace weir {
 
+// The shape of a list's elements as TensorList ops take it.
+Tensor ElementShape(const PartialShape& shape);
+
 // One variable of a loop.
 struct LoopVariable {
   NodeId enter = kNoNode;

@@ -3,15 +3,11 @@
 
 #include "weir/autodiff/call_gradient.h"
 #include "weir/autodiff/emit.h"
+#include "weir/autodiff/loop_emitter.h"
 #include "weir/graph/function_export.h"
 
 namespace weir {
 namespace {
-
-Tensor ElementShape(const PartialShape& shape) {
-  if (!shape.has_rank()) return Tensor::Scalar<int32_t>(-1);
-  return emit::IntsTensor(shape.dims());
-}
 
 class WhileGradient {
  public:

@@ -5,14 +5,13 @@
 #include "weir/io/checkpoint_reader.h"
 #include "weir/io/crc32c.h"
 #include "weir/io/file.h"
+#include "weir/io/format_versions.h"
 #include "weir/io/table_reader.h"
 #include "weir/proto/checkpoint.pb.h"
 #include "weir/tensor/tensor_proto.h"
 
 namespace weir {
 namespace {
-
-constexpr int kBundleVersion = 1;
 
 class BundleReader : public CheckpointReader {
  public:

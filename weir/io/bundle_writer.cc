@@ -6,6 +6,7 @@
 #include "weir/io/bundle_strings_internal.h"
 #include "weir/io/crc32c.h"
 #include "weir/io/file_system.h"
+#include "weir/io/format_versions.h"
 #include "weir/io/table_writer.h"
 #include "weir/proto/checkpoint.pb.h"
 #include "weir/tensor/tensor_proto.h"
@@ -13,7 +14,6 @@
 namespace weir {
 namespace {
 
-constexpr int kBundleVersion = 1;
 constexpr char kOnlyShard[] = ".data-00000-of-00001";
 
 std::string TemporarySuffix() {

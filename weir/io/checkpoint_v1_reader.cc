@@ -1,12 +1,11 @@
 #include "weir/io/checkpoint_reader.h"
+#include "weir/io/format_versions.h"
 #include "weir/io/table_reader.h"
 #include "weir/proto/checkpoint.pb.h"
 #include "weir/tensor/tensor_proto.h"
 
 namespace weir {
 namespace {
-
-constexpr int kCheckpointVersion = 1;
 
 int64_t NumValues(const TensorProto& proto, DType dtype) {
   switch (dtype) {
@@ -46,7 +45,7 @@ class CheckpointV1Reader : public CheckpointReader {
     if (!bytes.has_value() || !all.ParseFromString(*bytes) || !all.has_meta()) {
       return DataLoss(table_->path(), ": no list of tensors");
     }
-    if (all.meta().versions().min_consumer() > kCheckpointVersion) {
+    if (all.meta().versions().min_consumer() > kCheckpointV1Version) {
       return InvalidArgument("Checkpoint ", table_->path(), " needs a reader of version ",
                              all.meta().versions().min_consumer());
     }

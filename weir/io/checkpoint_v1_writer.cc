@@ -3,16 +3,13 @@
 #include <map>
 
 #include "weir/io/file_system.h"
+#include "weir/io/format_versions.h"
 #include "weir/io/table_writer.h"
 #include "weir/proto/checkpoint.pb.h"
 #include "weir/tensor/tensor_proto.h"
 
 namespace weir {
-namespace {
-
-constexpr int kCheckpointVersion = 1;
-
-}  // namespace
+namespace {}  // namespace
 
 struct CheckpointV1Writer::State {
   std::string path;
@@ -23,7 +20,7 @@ struct CheckpointV1Writer::State {
 
 CheckpointV1Writer::CheckpointV1Writer(std::string path) : state_(std::make_unique<State>()) {
   state_->path = std::move(path);
-  state_->meta.mutable_meta()->mutable_versions()->set_producer(kCheckpointVersion);
+  state_->meta.mutable_meta()->mutable_versions()->set_producer(kCheckpointV1Version);
 }
 
 CheckpointV1Writer::~CheckpointV1Writer() = default;

@@ -6,13 +6,13 @@
 
 #include "weir/io/coding.h"
 #include "weir/io/crc32c.h"
+#include "weir/io/format_versions.h"
 
 namespace weir {
 namespace {
 
 constexpr size_t kFooterBytes = 48;
 constexpr size_t kMagicOffset = 40;
-constexpr uint64_t kMagic = 0xdb4775248b80fb57ull;
 constexpr size_t kTrailerBytes = 5;  // kind of compression, checksum
 constexpr char kRaw = 0;
 constexpr char kSnappy = 1;
@@ -38,7 +38,7 @@ bool TableReader::TakeHandle(std::string_view* bytes, BlockHandle* handle) {
 Status TableReader::ReadIndex() {
   if (file_->size() < kFooterBytes) return Damaged("file is too short to be an sstable");
   WEIR_ASSIGN_OR_RETURN(std::string footer, file_->Read(file_->size() - kFooterBytes, kFooterBytes));
-  if (DecodeFixed64(footer.data() + kMagicOffset) != kMagic) return Damaged("not an sstable (bad magic number)");
+  if (DecodeFixed64(footer.data() + kMagicOffset) != kTableMagic) return Damaged("not an sstable (bad magic number)");
   std::string_view handles(footer.data(), kMagicOffset);
   BlockHandle metaindex, index;
   if (!TakeHandle(&handles, &metaindex) || !TakeHandle(&handles, &index)) return Damaged("bad block handle");
@@ -122,7 +122,7 @@ bool IsTable(const std::string& path) {
   StatusOr<std::unique_ptr<RandomAccessFile>> file = RandomAccessFile::Open(path);
   if (!file.ok() || (*file)->size() < kFooterBytes) return false;
   StatusOr<std::string> magic = (*file)->Read((*file)->size() - 8, 8);
-  return magic.ok() && DecodeFixed64(magic->data()) == kMagic;
+  return magic.ok() && DecodeFixed64(magic->data()) == kTableMagic;
 }
 
 }  // namespace weir

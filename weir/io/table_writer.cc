@@ -4,12 +4,12 @@
 
 #include "weir/io/coding.h"
 #include "weir/io/crc32c.h"
+#include "weir/io/format_versions.h"
 
 namespace weir {
 namespace {
 
 constexpr size_t kBlockBytes = 262144;
-constexpr uint64_t kMagic = 0xdb4775248b80fb57ull;
 constexpr size_t kHandlesBytes = 40;
 
 size_t SharedBytes(std::string_view a, std::string_view b) {
@@ -92,7 +92,7 @@ std::string TableWriter::Finish() {
   std::string footer = WriteBlock(&metaindex);
   footer += WriteBlock(&index_);
   footer.resize(kHandlesBytes, '\0');
-  AppendFixed64(&footer, kMagic);
+  AppendFixed64(&footer, kTableMagic);
   return std::move(file_) + footer;
 }
 

@@ -22,7 +22,7 @@ std::vector<NodeId> Sinks(const Graph& graph) {
 
 }  // namespace
 
-Status OptimizeGraph(Graph* graph, const OptimizerOptions& options, const NodeEvaluator& evaluate) {
+Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEvaluator& evaluate) {
   const std::vector<NodeId> keep = Sinks(*graph);
   InlineOptions inlining{.inline_calls = options.inline_functions, .lower_control_flow = options.lower_control_flow};
   WEIR_RETURN_IF_ERROR(InlineFunctions(graph, inlining));

@@ -6,7 +6,7 @@
 
 namespace weir {
 
-struct OptimizerOptions {
+struct OptimizeOptions {
   bool inline_functions = true;
   bool lower_control_flow = true;
   bool constant_folding = true;
@@ -19,7 +19,7 @@ struct OptimizerOptions {
 
 // REQUIRES: a pruned graph (prune.h): every node in it is there because the step needs it. `evaluate` may be empty;
 // then nothing is folded.
-Status OptimizeGraph(Graph* graph, const OptimizerOptions& options, const NodeEvaluator& evaluate);
+Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEvaluator& evaluate);
 
 }  // namespace weir
 

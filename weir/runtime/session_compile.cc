@@ -105,7 +105,7 @@ StatusOr<std::vector<Tensor>> Evaluate(KernelCache& kernels, Device* device, Thr
 Status RewriteGraph(const RewriteOptions& rewrites, KernelCache& kernels, Device* device, ThreadPool* intra_op,
                     bool only_cpus, Graph* graph) {
   auto on = [&](Toggle toggle) { return !rewrites.disable_all && toggle != Toggle::kOff; };
-  OptimizerOptions options;
+  OptimizeOptions options;
   options.inline_functions = rewrites.inline_functions != Toggle::kOff;
   options.lower_control_flow = true;
   options.constant_folding = on(rewrites.constant_folding);

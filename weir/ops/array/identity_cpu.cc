@@ -1,16 +1,12 @@
 // Kernels that pass tensors on, and the sources Const and Placeholder.
 #include "weir/device/cpu/strided_copy.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/cheap_kernel.h"
 #include "weir/ops/array/register.h"
 #include "weir/tensor/variant.h"
 
 namespace weir {
 namespace {
-
-class CheapKernel : public Kernel {
- public:
-  bool is_expensive() const override { return false; }
-};
 
 class ConstKernel : public CheapKernel {
  public:

@@ -3,15 +3,11 @@
 
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/cheap_kernel.h"
 #include "weir/ops/array/register.h"
 
 namespace weir {
 namespace {
-
-class CheapKernel : public Kernel {
- public:
-  bool is_expensive() const override { return false; }
-};
 
 Status WriteSize(Tensor& out, int64_t at, int64_t size, const Shape& shape) {
   if (out.dtype() == DType::kInt64) {

@@ -90,6 +90,21 @@ StatusOr<CapturedFunctionPtr> DatasetNode::Function(std::string_view attr, std::
   return CapturedFunctionPtr(std::move(out));
 }
 
+StatusOr<bool> DatasetNode::IsDeterministic() const {
+  if (HasAttr("deterministic")) {
+    WEIR_ASSIGN_OR_RETURN(std::string text, Attr<std::string>("deterministic"));
+    if (text == "true" || text == "false" || text == "default") return text != "false";
+    return InvalidArgument("Invalid value for attribute 'deterministic': ", text);
+  }
+  bool sloppy = false;
+  if (HasAttr("sloppy")) {
+    WEIR_ASSIGN_OR_RETURN(sloppy, Attr<bool>("sloppy"));
+  } else if (HasInput("sloppy")) {
+    WEIR_ASSIGN_OR_RETURN(sloppy, Scalar<bool>("sloppy"));
+  }
+  return !sloppy;
+}
+
 void RegisterDataset(KernelRegistry& registry, std::initializer_list<const char*> ops, DatasetFactory factory) {
   for (const char* op : ops) {
     registry.Add(KernelBuilder(op), [factory](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {

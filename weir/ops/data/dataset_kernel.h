@@ -51,6 +51,9 @@ class DatasetNode {
   // A function and what it captures. `iterator` is for errors.
   StatusOr<CapturedFunctionPtr> Function(std::string_view attr, std::string_view arguments,
                                          std::string_view iterator) const;
+  // Whether elements come in order: by the attribute `deterministic` ("true", "false", "default"), or the older
+  // attribute or input `sloppy`.
+  StatusOr<bool> IsDeterministic() const;
 
  private:
   KernelContext& ctx_;

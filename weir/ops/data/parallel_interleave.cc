@@ -331,24 +331,6 @@ class ParallelInterleaveDataset : public Dataset {
   const InterleaveOptions options_;
 };
 
-// By the attribute `deterministic`, the attribute `sloppy`, or the input `sloppy` of the oldest.
-StatusOr<bool> IsDeterministic(DatasetNode& node) {
-  if (node.HasAttr("deterministic")) {
-    WEIR_ASSIGN_OR_RETURN(std::string text, node.Attr<std::string>("deterministic"));
-    if (text != "true" && text != "false" && text != "default") {
-      return InvalidArgument("Invalid value for attribute 'deterministic': ", text);
-    }
-    return text != "false";
-  }
-  bool sloppy = false;
-  if (node.HasAttr("sloppy")) {
-    WEIR_ASSIGN_OR_RETURN(sloppy, node.Attr<bool>("sloppy"));
-  } else {
-    WEIR_ASSIGN_OR_RETURN(sloppy, node.Scalar<bool>("sloppy"));
-  }
-  return !sloppy;
-}
-
 StatusOr<DatasetPtr> MakeParallelInterleave(DatasetNode& node) {
   WEIR_ASSIGN_OR_RETURN(DatasetPtr input, node.Input());
   WEIR_ASSIGN_OR_RETURN(ElementSpec spec, node.Spec());
@@ -356,7 +338,7 @@ StatusOr<DatasetPtr> MakeParallelInterleave(DatasetNode& node) {
   InterleaveOptions options;
   WEIR_ASSIGN_OR_RETURN(options.cycle_length, node.Scalar<int64_t>("cycle_length"));
   WEIR_ASSIGN_OR_RETURN(options.block_length, node.Scalar<int64_t>("block_length"));
-  WEIR_ASSIGN_OR_RETURN(options.deterministic, IsDeterministic(node));
+  WEIR_ASSIGN_OR_RETURN(options.deterministic, node.IsDeterministic());
   if (options.cycle_length == -1) options.cycle_length = std::max<int64_t>(4, 2 * ParallelCalls(-1));
   if (options.cycle_length <= 0) return InvalidArgument("`cycle_length` must be > 0");
   if (options.block_length <= 0) return InvalidArgument("`block_length` must be > 0");

@@ -33,20 +33,6 @@ Status CheckCalls(int64_t num_parallel_calls) {
   return InvalidArgument("num_parallel_calls must be greater than zero.");
 }
 
-// By the attribute `deterministic` ("true", "false", "default") or the older `sloppy`.
-StatusOr<bool> IsDeterministic(DatasetNode& node) {
-  if (node.HasAttr("sloppy")) {
-    WEIR_ASSIGN_OR_RETURN(bool sloppy, node.Attr<bool>("sloppy"));
-    return !sloppy;
-  }
-  if (!node.HasAttr("deterministic")) return true;
-  WEIR_ASSIGN_OR_RETURN(std::string text, node.Attr<std::string>("deterministic"));
-  if (text != "true" && text != "false" && text != "default") {
-    return InvalidArgument("Invalid value for attribute 'deterministic': ", text);
-  }
-  return text != "false";
-}
-
 StatusOr<DatasetPtr> MakeParallelMap(DatasetNode& node) {
   WEIR_ASSIGN_OR_RETURN(DatasetPtr input, node.Input());
   WEIR_ASSIGN_OR_RETURN(ElementSpec spec, node.Spec());
@@ -60,7 +46,7 @@ StatusOr<DatasetPtr> MakeParallelMap(DatasetNode& node) {
   }
   WEIR_RETURN_IF_ERROR(CheckCalls(options.num_parallel_calls));
   WEIR_ASSIGN_OR_RETURN(options.preserve_cardinality, node.Attr<bool>("preserve_cardinality"));
-  WEIR_ASSIGN_OR_RETURN(options.deterministic, IsDeterministic(node));
+  WEIR_ASSIGN_OR_RETURN(options.deterministic, node.IsDeterministic());
   return MakeParallelMapDataset(std::move(spec), std::move(input), MapWith(std::move(function)), options);
 }
 
@@ -70,7 +56,7 @@ StatusOr<DatasetPtr> MakeParallelFilter(DatasetNode& node) {
   ParallelMapOptions options;
   WEIR_ASSIGN_OR_RETURN(options.num_parallel_calls, node.Scalar<int64_t>("num_parallel_calls"));
   WEIR_RETURN_IF_ERROR(CheckCalls(options.num_parallel_calls));
-  WEIR_ASSIGN_OR_RETURN(options.deterministic, IsDeterministic(node));
+  WEIR_ASSIGN_OR_RETURN(options.deterministic, node.IsDeterministic());
   return MakeParallelMapDataset(input->spec(), input, FilterWith(std::move(function)), options);
 }
 

@@ -101,7 +101,7 @@ class PopBackKernel : public Kernel {
   bool is_expensive() const override { return false; }
 };
 
-StatusOr<int32_t> IndexInput(KernelContext& ctx) {
+StatusOr<int32_t> ListIndex(KernelContext& ctx) {
   if (ctx.input(1).num_elements() != 1) {
     return InvalidArgument("A list index must be a scalar, but had shape: ", ctx.input(1).shape().ToString());
   }
@@ -113,7 +113,7 @@ class GetItemKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     WEIR_RETURN_IF_ERROR(CheckListType(*list, ctx.output_type(0)));
-    WEIR_ASSIGN_OR_RETURN(int32_t index, IndexInput(ctx));
+    WEIR_ASSIGN_OR_RETURN(int32_t index, ListIndex(ctx));
     if (index < 0 || index >= static_cast<int64_t>(list->elements.size())) {
       return InvalidArgument("Trying to access element ", index, " in a list with ", list->elements.size(),
                              " elements.");
@@ -152,7 +152,7 @@ class SetItemKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     const Tensor& value = ctx.input(2);
     WEIR_RETURN_IF_ERROR(CheckListType(*list, value.dtype()));
-    WEIR_ASSIGN_OR_RETURN(int32_t index, IndexInput(ctx));
+    WEIR_ASSIGN_OR_RETURN(int32_t index, ListIndex(ctx));
     bool inside = index < static_cast<int64_t>(list->elements.size());
     if (index < 0 || (!inside && !resize_)) {
       return InvalidArgument("Trying to modify element ", index, " in a list with ", list->elements.size(),
@@ -205,7 +205,7 @@ class ResizeKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     WEIR_RETURN_IF_ERROR(ListInput(ctx, 0).status());
-    WEIR_ASSIGN_OR_RETURN(int32_t size, IndexInput(ctx));
+    WEIR_ASSIGN_OR_RETURN(int32_t size, ListIndex(ctx));
     if (size < 0) return InvalidArgument("TensorListSlice expects size to be non-negative. Got: ", size);
     WEIR_RETURN_IF_ERROR(CheckListSize(size));
     WEIR_ASSIGN_OR_RETURN(TensorList * out, MutableListOutput(ctx, 0, 0));

@@ -186,7 +186,7 @@ class MapHasKeyKernel : public Kernel {
   }
 };
 
-class MapSizeKernel : public Kernel {
+class TensorMapSizeKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(TensorMap * map, MapInput(ctx));
@@ -223,7 +223,7 @@ void RegisterTensorMapKernels(KernelRegistry& registry) {
   registry.Add(KernelBuilder("TensorMapLookup"), MakeKernel<MapLookupKernel>);
   registry.Add(KernelBuilder("TensorMapErase"), MakeKernel<MapEraseKernel>);
   registry.Add(KernelBuilder("TensorMapHasKey"), MakeKernel<MapHasKeyKernel>);
-  registry.Add(KernelBuilder("TensorMapSize"), MakeKernel<MapSizeKernel>);
+  registry.Add(KernelBuilder("TensorMapSize"), MakeKernel<TensorMapSizeKernel>);
   registry.Add(KernelBuilder("TensorMapStackKeys"), MakeKernel<MapStackKeysKernel>);
 }
 

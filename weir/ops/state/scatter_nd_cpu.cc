@@ -72,7 +72,7 @@ class ScatterNdKernel : public Kernel {
 };
 
 template <state::ScatterOp kOp>
-void Register(KernelRegistry& registry, std::string_view name) {
+void RegisterForms(KernelRegistry& registry, std::string_view name) {
   std::vector<DType> types = state::ScatterTypes(kOp);
   if (kOp == state::ScatterOp::kAdd) types.push_back(DType::kBool);
   registry.Add(KernelBuilder(Cat("ScatterNd", name)).Types("T", types), MakeKernel<ScatterNdKernel<kOp>>);
@@ -82,11 +82,11 @@ void Register(KernelRegistry& registry, std::string_view name) {
 }  // namespace
 
 void RegisterScatterNdKernels(KernelRegistry& registry) {
-  Register<state::ScatterOp::kUpdate>(registry, "Update");
-  Register<state::ScatterOp::kAdd>(registry, "Add");
-  Register<state::ScatterOp::kSub>(registry, "Sub");
-  Register<state::ScatterOp::kMin>(registry, "Min");
-  Register<state::ScatterOp::kMax>(registry, "Max");
+  RegisterForms<state::ScatterOp::kUpdate>(registry, "Update");
+  RegisterForms<state::ScatterOp::kAdd>(registry, "Add");
+  RegisterForms<state::ScatterOp::kSub>(registry, "Sub");
+  RegisterForms<state::ScatterOp::kMin>(registry, "Min");
+  RegisterForms<state::ScatterOp::kMax>(registry, "Max");
 }
 
 }  // namespace weir
