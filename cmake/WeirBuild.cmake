@@ -87,8 +87,8 @@ function(weir_room name)
   if(name IN_LIST WEIR_CALM_ROOMS)
     target_compile_options(weir_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
-  # The lowest rooms are what the precompiled header is made of (cmake/WeirPch.cmake); RE2 and gRPC bring flags of their own.
-  if(TARGET weir_pch_rooms AND (sources OR ROOM_SOURCES) AND NOT name MATCHES "^(base|tensor|framework|io|wire|distributed|ops_string)$")
+  # The lowest rooms are what the precompiled header is made of (cmake/WeirPch.cmake).
+  if(TARGET weir_pch_rooms AND (sources OR ROOM_SOURCES) AND NOT name MATCHES "^(base|tensor|framework|io|wire)$")
     if(name IN_LIST WEIR_LOOP_ROOMS)
       target_precompile_headers(weir_${name} REUSE_FROM weir_pch_loops)
     elseif(name IN_LIST WEIR_CALM_ROOMS)

@@ -12,6 +12,8 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
                                   ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+# RE2 and gRPC ask for it; a precompiled header is of use only to those who are compiled with the same macros.
+add_compile_options(-pthread)
 
 # A header is precompiled for the flags that its users are compiled with: those of rooms, of rooms of loops, of calm rooms,
 # of tests.

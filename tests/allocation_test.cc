@@ -64,9 +64,9 @@ Output Network(const Scope& scope, Output x) {
 
 TEST_F(AllocationTest, ARepeatedCallableAllocatesNothing) {
   Output x = ops::Placeholder(root_, DType::kFloat);
-  Output y = Network(root_, x);
+  Output y = Network(root_, x), twice = x + x;
   auto session = ClientSession::Create(root_).value();
-  Session::Callable callable = session->Prepare({x}, {y, x}).value();
+  Session::Callable callable = session->Prepare({x}, {y, twice}).value();
   const std::vector<Tensor> feeds = {Tensor::Zeros(DType::kFloat, Shape({8, 8})).value()};
   std::vector<Tensor> outputs;
   EXPECT_EQ(PerStep([&] { return session->RunPrepared(callable, feeds, &outputs); }), 0);
@@ -75,11 +75,11 @@ TEST_F(AllocationTest, ARepeatedCallableAllocatesNothing) {
 
 TEST_F(AllocationTest, ARepeatedRunByNamesAllocatesNothing) {
   Output x = ops::Placeholder(root_, DType::kFloat);
-  Output y = Network(root_, x);
+  Output y = Network(root_, x), twice = x + x;
   auto session = ClientSession::Create(root_).value();
   ASSERT_EQ(session->Update(), OkStatus());
   const std::vector<Feed> feeds = {{x.name(), Tensor::Zeros(DType::kFloat, Shape({8, 8})).value()}};
-  const std::vector<std::string> fetches = {y.name(), x.name()};
+  const std::vector<std::string> fetches = {y.name(), twice.name()};
   std::vector<Tensor> outputs;
   EXPECT_EQ(PerStep([&] { return session->session().Run(feeds, fetches, {}, &outputs); }), 0);
 }

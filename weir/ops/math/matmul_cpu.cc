@@ -2,6 +2,7 @@
 // to loops over blocks of rows and columns that stay in cache.
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/contraction.h"
@@ -38,8 +39,8 @@ void MultiplyRows(const MatrixView& a, const MatrixView& b, Tout* out, int64_t b
   using A = ComputeType<Tout>;
   const Ta* x = static_cast<const Ta*>(a.data);
   const Tb* y = static_cast<const Tb*>(b.data);
-  std::vector<A> panel(kDepthBlock * std::min(n, kColumnBlock));
-  std::vector<A> sums((end - begin) * std::min(n, kColumnBlock));
+  absl::InlinedVector<A, 1024> panel(std::min(k, kDepthBlock) * std::min(n, kColumnBlock));
+  absl::InlinedVector<A, 1024> sums((end - begin) * std::min(n, kColumnBlock));
   for (int64_t j0 = 0; j0 < n; j0 += kColumnBlock) {
     const int64_t width = std::min(kColumnBlock, n - j0);
     std::fill(sums.begin(), sums.end(), A(0));

@@ -41,7 +41,7 @@ struct Layout {
   bool run_is_reduced = true;
 };
 
-Layout MakeLayout(const Shape& shape, const std::vector<bool>& reduced) {
+Layout MakeLayout(const Shape& shape, const AxisMask& reduced) {
   struct Group {
     int64_t size;
     bool reduced;
@@ -75,7 +75,7 @@ class ReductionKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0);
-    WEIR_ASSIGN_OR_RETURN(std::vector<bool> reduced, ReducedAxes(ctx.input(1), x.rank()));
+    WEIR_ASSIGN_OR_RETURN(AxisMask reduced, ReducedAxes(ctx.input(1), x.rank()));
     Dims dims;
     int64_t count = 1;
     for (int d = 0; d < x.rank(); ++d) {
@@ -201,9 +201,9 @@ class ReductionKernel : public Kernel {
 
 }  // namespace
 
-StatusOr<std::vector<bool>> ReducedAxes(const Tensor& axes, int rank) {
+StatusOr<AxisMask> ReducedAxes(const Tensor& axes, int rank) {
   WEIR_ASSIGN_OR_RETURN(Dims values, IntElements(axes, "reduction_indices"));
-  std::vector<bool> reduced(rank, false);
+  AxisMask reduced(rank, false);
   for (int64_t value : values) {
     if (value < -rank || value >= rank) {
       return InvalidArgument("Invalid reduction dimension (", value, " for input with ", rank, " dimension(s)");

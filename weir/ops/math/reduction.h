@@ -2,6 +2,7 @@
 #ifndef WEIR_OPS_MATH_REDUCTION_H_
 #define WEIR_OPS_MATH_REDUCTION_H_
 
+#include "absl/container/inlined_vector.h"
 #include "weir/framework/kernel_registry.h"
 
 namespace weir {
@@ -20,8 +21,11 @@ struct ReductionLoops {
 
 void RegisterReduction(KernelRegistry& registry, std::string_view op, std::span<const ReductionLoops> table);
 
+// Which axes of a tensor are reduced.
+using AxisMask = absl::InlinedVector<bool, 8>;
+
 // Axes from a tensor of integers, brought into [0, rank); duplicates and strangers are INVALID_ARGUMENT.
-StatusOr<std::vector<bool>> ReducedAxes(const Tensor& axes, int rank);
+StatusOr<AxisMask> ReducedAxes(const Tensor& axes, int rank);
 
 }  // namespace weir
 
