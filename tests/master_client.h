@@ -19,7 +19,9 @@ namespace weir {
 class MasterClient {
  public:
   explicit MasterClient(const std::string& target,
-                        std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials()) {
+                        std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials(),
+                        std::string service = "MasterService")
+      : service_(std::move(service)) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -34,7 +36,7 @@ class MasterClient {
       context = &own;
       context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     }
-    std::string path = "/tensorflow.MasterService/" + method;
+    std::string path = "/tensorflow." + service_ + "/" + method;
     grpc::internal::RpcMethod rpc(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
     grpc::Slice slice(request);
     grpc::ByteBuffer in(&slice, 1), out;
@@ -94,6 +96,7 @@ class MasterClient {
   }
 
  private:
+  std::string service_;
   std::shared_ptr<grpc::Channel> channel_;
 };
 

@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <sstream>
 
+#include "absl/strings/numbers.h"
 #include "weir/base/logging.h"
 #include "weir/cli/commands.h"
 #include "weir/client/environment.h"
@@ -19,6 +21,9 @@ struct Flags {
   ServerOptions server;
   EnvironmentOptions environment;
   std::string certificate_file, key_file, client_ca_file;
+  std::string job, cluster_file, ps, worker;
+  int task = -1;
+  int slurm_ps = -1, slurm_port = 8888;
   double idle_session_seconds = 24 * 3600;
   double grace_seconds = 5;
 };
@@ -28,18 +33,55 @@ constexpr char kExamples[] = R"(Examples:
   weir server --port 2222               ... on port 2222
   weir server --host 0.0.0.0 --port 2222 --tls_cert server.pem --tls_key server.key --tls_client_ca ca.pem
                                         for other machines whose clients have a certificate of that CA
+  weir server --job worker --task 0 --ps ps0:2222 --worker w0:2222,w1:2222
+                                        a task of a cluster; --cluster FILE reads {"ps": [...], "worker": [...]},
+                                        and without either the variable TF_CONFIG says both
+  srun weir server --slurm_ps 2         a cluster of all tasks that Slurm starts, two of them parameter servers
 
 The first line on stdout is the target, when the server is ready. In Python:
   with tf.compat.v1.Session("grpc://localhost:2222") as session: ...
 )";
 
-StatusOr<std::string> ReadPem(const std::string& path) {
+StatusOr<std::string> ReadWhole(const std::string& path) {
   if (path.empty()) return std::string();
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file || text.str().empty()) return NotFound("cannot read ", path);
   return text.str();
+}
+
+// From the flags, from Slurm or from TF_CONFIG; no cluster if none of them names one.
+StatusOr<ClusterPlace> FindPlace(const Flags& flags) {
+  auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  ClusterPlace place;
+  if (flags.slurm_ps >= 0) {
+    int tasks = 0;
+    if (!absl::SimpleAtoi(variable("SLURM_NTASKS"), &tasks)) tasks = flags.slurm_ps + 1;
+    return FromSlurm({{"ps", flags.slurm_ps}, {"worker", tasks - flags.slurm_ps}}, flags.slurm_port, variable);
+  }
+  if (!flags.cluster_file.empty()) {
+    WEIR_ASSIGN_OR_RETURN(std::string text, ReadWhole(flags.cluster_file));
+    WEIR_ASSIGN_OR_RETURN(place.cluster, ClusterSpec::FromJson(text));
+  }
+  WEIR_RETURN_IF_ERROR(place.cluster.AddJob("ps", flags.ps));
+  WEIR_RETURN_IF_ERROR(place.cluster.AddJob("worker", flags.worker));
+  if (place.cluster.empty()) {
+    const std::string config = variable("TF_CONFIG");
+    if (config.empty()) {
+      if (!flags.job.empty())
+        return InvalidArgument("--job needs a cluster: --cluster, --ps and --worker, or TF_CONFIG");
+      return place;
+    }
+    WEIR_ASSIGN_OR_RETURN(place, FromTfConfig(config));
+  }
+  if (!flags.job.empty()) place.job = flags.job;
+  if (flags.task >= 0) place.task = flags.task;
+  if (place.job.empty()) return InvalidArgument("which task of the cluster is this? --job and --task say it");
+  return place;
 }
 
 // What a client sent is not an event of the server: it would let anybody fill the log.
@@ -58,11 +100,19 @@ Status Serve(const Flags& flags) {
   signal(SIGPIPE, SIG_IGN);
 
   ServerOptions options = flags.server;
-  WEIR_ASSIGN_OR_RETURN(options.tls_certificate, ReadPem(flags.certificate_file));
-  WEIR_ASSIGN_OR_RETURN(options.tls_key, ReadPem(flags.key_file));
-  WEIR_ASSIGN_OR_RETURN(options.tls_client_ca, ReadPem(flags.client_ca_file));
+  WEIR_ASSIGN_OR_RETURN(options.tls_certificate, ReadWhole(flags.certificate_file));
+  WEIR_ASSIGN_OR_RETURN(options.tls_key, ReadWhole(flags.key_file));
+  WEIR_ASSIGN_OR_RETURN(options.tls_client_ca, ReadWhole(flags.client_ca_file));
   options.idle_session = absl::Seconds(flags.idle_session_seconds);
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment(flags.environment));
+  WEIR_ASSIGN_OR_RETURN(ClusterPlace place, FindPlace(flags));
+  EnvironmentOptions environment_options = flags.environment;
+  if (!place.cluster.empty()) {
+    options.cluster = place.cluster;
+    options.job = place.job;
+    options.task = place.task;
+    environment_options.task_name = TaskName(place.job, place.task);
+  }
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment(environment_options));
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Server> server, Server::Start(options, environment));
   std::printf("%s\n", server->target().c_str());
   std::fflush(stdout);
@@ -87,6 +137,16 @@ void AddServerCommand(CLI::App& program) {
   command->footer(kExamples);
   command->add_option("--port", flags->server.port, "port to listen on; 0: a free one")->check(CLI::Range(0, 65535));
   command->add_option("--host", flags->server.host, "address to listen on; 0.0.0.0 for all of this machine");
+  command->add_option("--job", flags->job, "the job that this task belongs to: worker, ps");
+  command->add_option("--task", flags->task, "its number there")->check(CLI::NonNegativeNumber);
+  command->add_option("--cluster", flags->cluster_file, "JSON file of the cluster's jobs and addresses");
+  command->add_option("--ps", flags->ps, "host:port,... of the parameter servers");
+  command->add_option("--worker", flags->worker, "host:port,... of the workers");
+  command->add_flag("--spread", flags->server.spread_nodes,
+                    "nodes that ask for no device go to all tasks in turn, variables to the last: for tests");
+  command->add_option("--slurm_ps", flags->slurm_ps,
+                      "take the cluster from Slurm; so many tasks are parameter servers");
+  command->add_option("--slurm_port", flags->slurm_port, "port of the first task on a node of Slurm's");
   command->add_option("--cpu_devices", flags->environment.num_cpu_devices, "how many CPU devices the host is shown as")
       ->check(CLI::Range(1, 1024));
   command->add_option("--library", flags->environment.libraries, "load operations, kernels or devices from this file");

@@ -14,6 +14,7 @@ namespace weir {
 StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions& options) {
   if (options.num_cpu_devices < 1) return InvalidArgument("at least one CPU device is needed");
   auto environment = std::make_shared<Environment>();
+  environment->task_name = options.task_name;
   WEIR_RETURN_IF_ERROR(RegisterBuiltinOps(environment->ops));
   RegisterBuiltinKernels(environment->kernels);
   environment->differentiator = [](std::unique_ptr<FunctionBody> body) {

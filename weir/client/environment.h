@@ -13,6 +13,7 @@
 namespace weir {
 
 struct EnvironmentOptions {
+  std::string task_name = "/job:localhost/replica:0/task:0";  // what the devices' names begin with
   int num_cpu_devices = 1;
   std::vector<std::string> libraries;  // files of operations, kernels and devices to load (load_library.h)
   std::string file_root;     // graphs may touch files below this folder only, in the whole process; empty: any

@@ -1,55 +1,32 @@
 // Sessions: making, extending, listing and ending them. Steps are in master_step.cc.
 #include "weir/distributed/master.h"
 
-#include <google/protobuf/io/zero_copy_stream.h>
-
+#include <algorithm>
 #include <atomic>
 
+#include "absl/time/clock.h"
 #include "weir/base/logging.h"
-#include "weir/distributed/master_internal.h"
+#include "weir/distributed/device_wire_internal.h"
+#include "weir/distributed/discovery_internal.h"
+#include "weir/distributed/peers_internal.h"
+#include "weir/distributed/remote_session_internal.h"
 #include "weir/proto/master.pb.h"
+#include "weir/proto/worker.pb.h"
 
 namespace weir {
-
-using master_internal::Answer;
-using master_internal::Parse;
 
 namespace {
 
 constexpr int kThreads = 8;
 
-void FillDevice(const DeviceInfo& info, DeviceAttributes* out) {
-  out->set_name(info.name);
-  out->set_device_type(info.device_type);
-  out->set_memory_limit(info.memory_limit);
-  out->mutable_locality();
-  out->set_incarnation(info.incarnation);
-  out->set_physical_device_desc(info.description);
-  out->set_xla_global_id(-1);
-}
-
 Status SessionClosed() { return Cancelled("Step was cancelled by an explicit call to `Session::Close()`."); }
 
 }  // namespace
 
-namespace master_internal {
-
-Status Parse(IncomingCall* call, google::protobuf::MessageLite* message) {
-  if (message->ParseFromZeroCopyStream(call->request())) return OkStatus();
-  return InvalidArgument("Malformed ", std::string_view(message->GetTypeName()).substr(5));
-}
-
-void Answer(IncomingCall* call, const Status& status, const google::protobuf::MessageLite& message) {
-  WireBuffer bytes;
-  if (status.ok()) bytes.Append(message.SerializeAsString());
-  call->Finish(status, std::move(bytes));
-}
-
-}  // namespace master_internal
-
-Master::Master(std::shared_ptr<Environment> environment, const MasterOptions& options)
+Master::Master(std::shared_ptr<Environment> environment, const MasterOptions& options, Peers* peers)
     : environment_(std::move(environment)),
       options_(options),
+      peers_(peers),
       sessions_(options.sessions),
       threads_("weir_master", kThreads) {}
 
@@ -92,29 +69,61 @@ StatusOr<std::shared_ptr<ServedSession>> Master::BeginCall(const std::string& ha
   return session;
 }
 
+// A session that is being made; kept alive while other tasks are asked for their devices.
+struct Master::NewSession {
+  IncomingCall* call = nullptr;
+  CreateSessionRequest request;
+  SessionOptions options;
+  std::shared_ptr<RemoteTasks> remote;
+};
+
 void Master::CreateSession(IncomingCall* call) {
+  auto fresh = std::make_shared<NewSession>();
+  fresh->call = call;
+  std::vector<std::shared_ptr<WorkerClient>> tasks;
+  auto prepare = [&]() -> Status {
+    WEIR_RETURN_IF_ERROR(sessions_.CheckRoom());
+    WEIR_RETURN_IF_ERROR(ParseRequest(call, &fresh->request));
+    fresh->options = SessionOptions::FromConfig(fresh->request.config());
+    fresh->options.max_graph_nodes = std::min(fresh->options.max_graph_nodes, options_.max_graph_nodes);
+    fresh->options.spread_nodes = options_.spread_nodes;
+    if (!HasPeers()) return OkStatus();
+    WEIR_ASSIGN_OR_RETURN(tasks, FilterTasks(peers_->others(), fresh->options.device_filters));
+    return OkStatus();
+  };
+  Status status = prepare();
+  if (!status.ok() || tasks.empty()) return FinishCreate(*fresh, status);
+  absl::Time deadline = std::min(call->deadline, absl::Now() + fresh->options.operation_timeout);
+  DiscoverDevices(tasks, deadline, &call->cancellation, [this, fresh](StatusOr<std::vector<FoundTask>> found) {
+    if (!found.ok()) return FinishCreate(*fresh, found.status());
+    RemoteSession::Options options;
+    options.isolate_state = fresh->options.isolate_state;
+    options.master_incarnation = static_cast<int64_t>(environment_->devices.host()->info().incarnation);
+    fresh->remote = std::make_shared<RemoteSession>(peers_, *found, options);
+    threads_.Schedule([this, fresh] { FinishCreate(*fresh, OkStatus()); });
+  });
+}
+
+void Master::FinishCreate(NewSession& fresh, const Status& status) {
   CreateSessionResponse response;
   auto create = [&]() -> Status {
-    WEIR_RETURN_IF_ERROR(sessions_.CheckRoom());
-    CreateSessionRequest request;
-    WEIR_RETURN_IF_ERROR(Parse(call, &request));
-    SessionOptions options = SessionOptions::FromConfig(request.config());
-    options.max_graph_nodes = std::min(options.max_graph_nodes, options_.max_graph_nodes);
-    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(environment_, std::move(options)));
-    WEIR_RETURN_IF_ERROR(session->Extend(request.graph_def()));
+    WEIR_RETURN_IF_ERROR(status);
+    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                          Session::Create(environment_, std::move(fresh.options), std::move(fresh.remote)));
+    WEIR_RETURN_IF_ERROR(session->Extend(fresh.request.graph_def()));
     WEIR_ASSIGN_OR_RETURN(std::shared_ptr<ServedSession> served, sessions_.Add(std::move(session)));
-    WEIR_LOG(DEBUG) << "session " << served->handle() << " of " << request.graph_def().node_size() << " nodes";
+    WEIR_LOG(DEBUG) << "session " << served->handle() << " of " << fresh.request.graph_def().node_size() << " nodes";
     response.set_session_handle(served->handle());
     return OkStatus();
   };
-  Answer(call, create(), response);
+  Answer(fresh.call, create(), response);
 }
 
 void Master::ExtendSession(IncomingCall* call) {
   ExtendSessionResponse response;
   auto extend = [&]() -> Status {
     ExtendSessionRequest request;
-    WEIR_RETURN_IF_ERROR(Parse(call, &request));
+    WEIR_RETURN_IF_ERROR(ParseRequest(call, &request));
     WEIR_ASSIGN_OR_RETURN(auto session, BeginCall(request.session_handle()));
     StatusOr<int64_t> version = session->Extend(request.graph_def(), request.current_graph_version());
     session->EndCall();
@@ -127,7 +136,7 @@ void Master::ExtendSession(IncomingCall* call) {
 
 void Master::CloseSession(IncomingCall* call) {
   CloseSessionRequest request;
-  Status status = Parse(call, &request);
+  Status status = ParseRequest(call, &request);
   std::shared_ptr<ServedSession> session;
   if (status.ok()) {
     session = sessions_.Remove(request.session_handle());
@@ -140,41 +149,96 @@ void Master::CloseSession(IncomingCall* call) {
 }
 
 void Master::ListDevices(IncomingCall* call) {
-  ListDevicesResponse response;
-  auto list = [&]() -> Status {
-    ListDevicesRequest request;
-    WEIR_RETURN_IF_ERROR(Parse(call, &request));
-    if (request.session_handle().empty()) {
-      for (const auto& device : environment_->devices.devices())
-        FillDevice(device->info(), response.add_local_device());
-      return OkStatus();
-    }
-    std::shared_ptr<ServedSession> session = sessions_.Find(request.session_handle());
+  auto response = std::make_shared<ListDevicesResponse>();
+  ListDevicesRequest request;
+  Status status = ParseRequest(call, &request);
+  std::shared_ptr<ServedSession> session;
+  if (status.ok() && !request.session_handle().empty()) {
+    session = sessions_.Find(request.session_handle());
     if (session == nullptr) {
-      return InvalidArgument("Session ", request.session_handle(),
-                             " is not found. Possibly, this master has restarted.");
+      status =
+          InvalidArgument("Session ", request.session_handle(), " is not found. Possibly, this master has restarted.");
     }
-    for (const DeviceInfo& info : session->session().ListDevices()) FillDevice(info, response.add_local_device());
-    return OkStatus();
-  };
-  Answer(call, list(), response);
+  }
+  if (!status.ok()) return Answer(call, status, *response);
+  if (session != nullptr) {
+    for (const DeviceInfo& info : session->session().ListDevices()) {
+      const bool local = environment_->devices.Find(info.name) != nullptr;
+      ToProto(info, local ? response->add_local_device() : response->add_remote_device());
+    }
+    return Answer(call, OkStatus(), *response);
+  }
+  for (const auto& device : environment_->devices.devices()) ToProto(device->info(), response->add_local_device());
+  if (!HasPeers()) return Answer(call, OkStatus(), *response);
+  DiscoverDevices(peers_->others(), call->deadline, &call->cancellation,
+                  [call, response](const StatusOr<std::vector<FoundTask>>& found) {
+                    if (!found.ok()) return Answer(call, found.status(), *response);
+                    for (const FoundTask& task : *found) {
+                      for (const DeviceInfo& info : task.devices) ToProto(info, response->add_remote_device());
+                    }
+                    Answer(call, OkStatus(), *response);
+                  });
 }
 
+// A Reset on its way: the containers of the chosen tasks are emptied one beside the other.
+struct Master::Resetting {
+  IncomingCall* call = nullptr;
+  std::vector<std::string> containers;
+  bool own_task = true;
+  std::vector<std::shared_ptr<WorkerClient>> others;
+  std::atomic<size_t> left{1};  // sessions that still run, then tasks that still empty their containers
+  absl::Mutex mu;
+  Status status ABSL_GUARDED_BY(mu);
+
+  void OneEmptied(const Status& outcome) {
+    {
+      absl::MutexLock lock(&mu);
+      if (status.ok()) status = outcome;
+    }
+    if (left.fetch_sub(1) != 1) return;
+    absl::MutexLock lock(&mu);
+    Answer(call, status, ResetResponse());
+  }
+};
+
 void Master::Reset(IncomingCall* call) {
+  auto resetting = std::make_shared<Resetting>();
+  resetting->call = call;
   ResetRequest request;
-  Status status = Parse(call, &request);
+  Status status = ParseRequest(call, &request);
+  std::vector<std::string> filters(request.device_filters().begin(), request.device_filters().end());
+  resetting->containers.assign(request.container().begin(), request.container().end());
+  if (status.ok() && HasPeers()) {
+    auto chosen = FilterTasks(peers_->others(), filters);
+    status = chosen.status();
+    if (chosen.ok()) resetting->others = *std::move(chosen);
+    if (status.ok()) resetting->own_task = *IsAllowed(environment_->task_name, filters);
+  }
   if (!status.ok()) return Answer(call, status, ResetResponse());
-  std::vector<std::string> containers(request.container().begin(), request.container().end());
   std::vector<std::shared_ptr<ServedSession>> all = sessions_.RemoveAll();
   // Containers are emptied when the last step has ended: a step must not lose its variables half-way.
-  auto left = std::make_shared<std::atomic<size_t>>(all.size() + 1);
-  auto one_ended = [this, left, call, containers] {
-    if (left->fetch_sub(1) != 1) return;
-    ResetContainers(*environment_, containers);
-    Answer(call, OkStatus(), ResetResponse());
+  resetting->left = all.size() + 1;
+  auto one_ended = [this, resetting] {
+    if (resetting->left.fetch_sub(1) == 1) EmptyContainers(resetting);
   };
   for (auto& session : all) session->Close(SessionClosed(), one_ended);
   one_ended();
 }
+
+void Master::EmptyContainers(const std::shared_ptr<Resetting>& resetting) {
+  resetting->left = resetting->others.size() + 1;
+  CleanupAllRequest request;
+  for (const std::string& container : resetting->containers) request.add_container(container);
+  WorkerClient::Options options;
+  options.cancellation = &resetting->call->cancellation;
+  for (const auto& task : resetting->others) {
+    task->Call(WorkerMethod::kCleanupAll, request, std::make_shared<CleanupAllResponse>(), options,
+               [resetting](const Status& status) { resetting->OneEmptied(status); });
+  }
+  if (resetting->own_task) ResetContainers(*environment_, resetting->containers);
+  resetting->OneEmptied(OkStatus());
+}
+
+bool Master::HasPeers() const { return peers_ != nullptr && !peers_->others().empty(); }
 
 }  // namespace weir

@@ -3,14 +3,10 @@
 #include <cstring>
 
 #include "weir/distributed/master.h"
-#include "weir/distributed/master_internal.h"
 #include "weir/distributed/wire/step_messages.h"
 #include "weir/proto/master.pb.h"
 
 namespace weir {
-
-using master_internal::Answer;
-using master_internal::Parse;
 
 // A RunStep on its way; kept alive by the step's completion.
 struct Master::Step {
@@ -48,6 +44,7 @@ Status FromWorker(const Status& status, const std::string& task) {
   std::string text = Message(status);
   if (text.find("[[{{node ") == text.npos && text.find("for node {{node ") == text.npos) return status;
   if (text.starts_with("Cannot assign a device for operation")) return status;  // before any worker saw it
+  if (text.starts_with("From /job:")) return status;                            // another task's
   // A server's feeds and fetches are received and sent, those of a local session are arguments and results.
   for (auto [from, to] : {std::pair("{{node _Retval_", "{{node _send_"), std::pair("{{node _Arg_", "{{node _recv_")}) {
     for (size_t at = text.find(from); at != text.npos; at = text.find(from, at)) text.replace(at, strlen(from), to);
@@ -137,7 +134,7 @@ void Master::PartialRunSetup(IncomingCall* call) {
   PartialRunSetupResponse response;
   auto set_up = [&]() -> Status {
     PartialRunSetupRequest request;
-    WEIR_RETURN_IF_ERROR(Parse(call, &request));
+    WEIR_RETURN_IF_ERROR(ParseRequest(call, &request));
     WEIR_RETURN_IF_ERROR(request_ids_.Track(request.request_id(), "PartialRunSetup"));
     WEIR_ASSIGN_OR_RETURN(auto session, BeginCall(request.session_handle()));
     std::vector<std::string> feeds = ToVector(request.feed());
@@ -160,7 +157,7 @@ void Master::MakeCallable(IncomingCall* call) {
   MakeCallableResponse response;
   auto make = [&]() -> Status {
     MakeCallableRequest request;
-    WEIR_RETURN_IF_ERROR(Parse(call, &request));
+    WEIR_RETURN_IF_ERROR(ParseRequest(call, &request));
     WEIR_RETURN_IF_ERROR(request_ids_.Track(request.request_id(), "MakeCallable"));
     WEIR_ASSIGN_OR_RETURN(auto session, BeginCall(request.session_handle()));
     Session::CallableSpec spec;
@@ -216,7 +213,7 @@ void Master::RunCallable(IncomingCall* call) {
 
 void Master::ReleaseCallable(IncomingCall* call) {
   ReleaseCallableRequest request;
-  Status status = Parse(call, &request);
+  Status status = ParseRequest(call, &request);
   if (status.ok()) {
     StatusOr<std::shared_ptr<ServedSession>> session = BeginCall(request.session_handle());
     status = session.status();

@@ -1,12 +1,16 @@
 #include "weir/distributed/server.h"
 
+#include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include "absl/strings/numbers.h"
 #include "weir/base/logging.h"
+#include "weir/distributed/grpc_service_internal.h"
 #include "weir/distributed/master.h"
-#include "weir/distributed/master_service_internal.h"
+#include "weir/distributed/peers_internal.h"
+#include "weir/distributed/worker.h"
 
 namespace weir {
 namespace {
@@ -19,6 +23,12 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(const ServerOptions& option
   ssl.pem_root_certs = options.tls_client_ca;
   ssl.pem_key_cert_pairs.push_back({options.tls_key, options.tls_certificate});
   return grpc::SslServerCredentials(ssl);
+}
+
+// What this task shows its peers. They prove who they are by the same CA as clients do.
+std::shared_ptr<grpc::ChannelCredentials> PeerCredentials(const ServerOptions& options) {
+  if (options.tls_certificate.empty()) return grpc::InsecureChannelCredentials();
+  return grpc::SslCredentials({options.tls_client_ca, options.tls_key, options.tls_certificate});
 }
 
 bool IsLoopback(const std::string& host) {
@@ -40,6 +50,33 @@ Status Check(const ServerOptions& options) {
   return OkStatus();
 }
 
+Status CheckCluster(const ServerOptions& options, const Environment& environment) {
+  if (options.cluster.empty()) return OkStatus();
+  if (options.cluster.Find(options.job, options.task) == nullptr) {
+    return InvalidArgument("the cluster has no task ", TaskName(options.job, options.task));
+  }
+  if (environment.task_name != TaskName(options.job, options.task)) {
+    return InvalidArgument("the server is ", TaskName(options.job, options.task), " but its environment is ",
+                           environment.task_name);
+  }
+  if (!options.tls_certificate.empty() && options.tls_client_ca.empty()) {
+    return InvalidArgument("a cluster with TLS needs the CA that its tasks' certificates come from");
+  }
+  return OkStatus();
+}
+
+// Where a task of a cluster listens and what it is called by others.
+void TakeAddress(const ServerOptions& options, std::string* host, std::string* public_host, int* port) {
+  *host = *public_host = options.host;
+  *port = options.port;
+  const ClusterSpec::Task* own = options.cluster.Find(options.job, options.task);
+  if (own == nullptr) return;
+  const size_t colon = own->address.rfind(':');
+  *public_host = own->address.substr(0, colon);
+  if (*port == 0 && !absl::SimpleAtoi(own->address.substr(colon + 1), port)) *port = 0;
+  if (options.host == ServerOptions().host) *host = IsLoopback(*public_host) ? *public_host : "0.0.0.0";
+}
+
 // IPv6 addresses are written in brackets.
 std::string Address(const std::string& host, int port) {
   bool bare_v6 = host.find(':') != host.npos && !host.starts_with('[');
@@ -49,10 +86,16 @@ std::string Address(const std::string& host, int port) {
 MasterOptions ToMasterOptions(const ServerOptions& options) {
   MasterOptions out;
   out.max_graph_nodes = options.max_graph_nodes;
+  out.spread_nodes = options.spread_nodes;
   out.sessions.max_sessions = options.max_sessions;
   out.sessions.idle = options.idle_session > absl::ZeroDuration() ? options.idle_session : absl::InfiniteDuration();
   out.sessions.look_every = std::clamp(out.sessions.idle / 4, absl::Milliseconds(100), absl::Seconds(10));
   return out;
+}
+
+WorkerOptions ToWorkerOptions(const ServerOptions& options) {
+  MasterOptions master = ToMasterOptions(options);
+  return {master.sessions, master.max_graph_nodes};
 }
 
 }  // namespace
@@ -62,14 +105,27 @@ constexpr absl::Duration kHangUpTime = absl::Milliseconds(100);
 
 class Server::Impl {
  public:
-  Impl(const ServerOptions& options, std::shared_ptr<Environment> environment)
-      : host_(options.host), master_(std::move(environment), ToMasterOptions(options)), service_(&master_) {}
+  Impl(const ServerOptions& options, const std::shared_ptr<Environment>& environment)
+      : peers_(environment->task_name, options.cluster, PeerCredentials(options)),
+        master_(environment, ToMasterOptions(options), &peers_),
+        worker_(environment, ToWorkerOptions(options), &peers_.steps()),
+        master_service_(
+            "MasterService", kMasterMethodNames,
+            [this](int method, IncomingCall* call) { master_.Serve(static_cast<MasterMethod>(method), call); }),
+        worker_service_("WorkerService", kWorkerMethodNames, [this](int method, IncomingCall* call) {
+          worker_.Serve(static_cast<WorkerMethod>(method), call);
+        }) {
+    TakeAddress(options, &host_, &public_host_, &port_);
+  }
   ~Impl() { Shutdown(absl::Seconds(5)); }
 
   Status Listen(const ServerOptions& options) {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(Address(host_, options.port), Credentials(options), &port_);
-    builder.RegisterService(&service_);
+    const std::string address = Address(host_, port_);
+    port_ = 0;
+    builder.AddListeningPort(address, Credentials(options), &port_);
+    builder.RegisterService(&master_service_);
+    builder.RegisterService(&worker_service_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
     // Two servers on one port would share its connections at random.
@@ -79,13 +135,17 @@ class Server::Impl {
     // A client that vanished without closing its connection is noticed, and its steps end.
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+    // Peers ask often whether this task is alive.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
     grpc_ = builder.BuildAndStart();
-    if (grpc_ == nullptr || port_ == 0) return Unavailable("cannot listen on ", Address(host_, options.port));
+    if (grpc_ == nullptr || port_ == 0) return Unavailable("cannot listen on ", address);
     return OkStatus();
   }
 
   int port() const { return port_; }
-  std::string target() const { return Cat("grpc://", Address(host_, port_)); }
+  const std::string& host() const { return host_; }
+  std::string target() const { return Cat("grpc://", Address(public_host_, port_)); }
   size_t num_sessions() const { return master_.num_sessions(); }
 
   void Shutdown(absl::Duration grace) {
@@ -94,10 +154,14 @@ class Server::Impl {
       if (std::exchange(stopping_, true)) return;
     }
     // Steps that end now are still answered. gRPC itself would wait for idle clients to hang up, too.
+    const absl::Time end = absl::Now() + grace;
     master_.CloseAllSessions();
-    service_.AwaitIdle(absl::Now() + grace);
+    worker_.CloseAllSessions();
+    master_service_.AwaitIdle(end);
+    worker_service_.AwaitIdle(end);
     if (grpc_ != nullptr) grpc_->Shutdown(absl::ToChronoTime(absl::Now() + kHangUpTime));
     master_.CloseAllSessions();  // those that were being made meanwhile
+    worker_.CloseAllSessions();
     absl::MutexLock lock(&mu_);
     stopped_ = true;
   }
@@ -108,10 +172,14 @@ class Server::Impl {
   }
 
  private:
-  const std::string host_;
+  std::string host_;         // to listen on
+  std::string public_host_;  // what others call it
   int port_ = 0;
+  Peers peers_;
   Master master_;
-  MasterService service_;
+  Worker worker_;
+  GrpcService master_service_;
+  GrpcService worker_service_;
   std::unique_ptr<grpc::Server> grpc_;  // ends before what it calls
   absl::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
@@ -121,10 +189,11 @@ class Server::Impl {
 StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                 std::shared_ptr<Environment> environment) {
   WEIR_RETURN_IF_ERROR(Check(options));
-  auto impl = std::make_unique<Impl>(options, std::move(environment));
+  WEIR_RETURN_IF_ERROR(CheckCluster(options, *environment));
+  auto impl = std::make_unique<Impl>(options, environment);
   WEIR_RETURN_IF_ERROR(impl->Listen(options));
-  if (!IsLoopback(options.host) && options.tls_client_ca.empty()) {
-    WEIR_LOG(WARNING) << "listening on " << options.host
+  if (!IsLoopback(impl->host()) && options.tls_client_ca.empty()) {
+    WEIR_LOG(WARNING) << "listening on " << impl->host()
                       << ": whoever can reach it can run graphs here; consider TLS with client certificates";
   }
   return std::unique_ptr<Server>(new Server(std::move(impl)));

@@ -1,4 +1,5 @@
-// Server: one task that serves sessions to TensorFlow's clients.
+// Server: one task, alone or of a cluster, that serves sessions to TensorFlow's clients and parts of steps to its
+// peers.
 //
 //   auto server = weir::Server::Start({.port = 0}, environment);
 //   std::puts((*server)->target().c_str());   // grpc://localhost:40123
@@ -12,6 +13,7 @@
 
 #include "absl/time/time.h"
 #include "weir/base/status.h"
+#include "weir/distributed/cluster_spec.h"
 #include "weir/runtime/environment.h"
 
 namespace weir {
@@ -19,6 +21,14 @@ namespace weir {
 struct ServerOptions {
   std::string host = "localhost";  // the address to listen on; "0.0.0.0" or "::" for all
   int port = 0;                    // 0: a free one
+
+  // The cluster that the server is a task of; empty: it is alone. It then listens on its address there, unless a port
+  // is given, and on all interfaces if that address is not this machine's loopback. The environment must bear the
+  // task's name: MakeEnvironment({.task_name = TaskName(job, task)}).
+  ClusterSpec cluster;
+  std::string job = "localhost";
+  int task = 0;
+  bool spread_nodes = false;  // nodes that ask for no device go to all tasks, for tests (SessionOptions)
 
   // PEM texts. A certificate and its key turn TLS on; a CA makes clients prove who they are as well.
   std::string tls_certificate;

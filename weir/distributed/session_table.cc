@@ -9,8 +9,10 @@ namespace {
 
 constexpr char kClosedText[] = "Step was cancelled by an explicit call to `Session::Close()`.";
 
-// 16 hexadecimal digits that cannot be guessed: a handle is all that a client needs to use a session.
-std::string NewHandle() {
+}  // namespace
+
+// 16 hexadecimal digits: a handle is all that a client needs to use a session.
+std::string SessionTable::NewHandle() {
   std::random_device source;
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string handle;
@@ -20,8 +22,6 @@ std::string NewHandle() {
   }
   return handle;
 }
-
-}  // namespace
 
 StatusOr<int64_t> ServedSession::Extend(const GraphDef& graph, int64_t expected_version) {
   absl::MutexLock lock(&extend_mu_);
@@ -124,11 +124,11 @@ Status SessionTable::CheckRoom() const {
   return OkStatus();
 }
 
-StatusOr<std::shared_ptr<ServedSession>> SessionTable::Add(std::unique_ptr<Session> session) {
+StatusOr<std::shared_ptr<ServedSession>> SessionTable::Add(std::unique_ptr<Session> session, std::string handle) {
   WEIR_RETURN_IF_ERROR(CheckRoom());
   absl::MutexLock lock(&mu_);
-  std::string handle = NewHandle();
-  while (sessions_.contains(handle)) handle = NewHandle();
+  if (!handle.empty() && sessions_.contains(handle)) return AlreadyExists("Session ", handle, " is there already");
+  while (handle.empty() || sessions_.contains(handle)) handle = NewHandle();
   std::shared_ptr<ServedSession> served(new ServedSession(handle, std::move(session)),
                                         [this](ServedSession* last) { Dispose(last); });
   ++alive_;

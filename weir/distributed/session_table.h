@@ -75,8 +75,11 @@ class SessionTable {
   // Closes all sessions and waits for them.
   ~SessionTable();
 
-  // RESOURCE_EXHAUSTED if there are too many.
-  StatusOr<std::shared_ptr<ServedSession>> Add(std::unique_ptr<Session> session);
+  // Under the given handle, or a new one that cannot be guessed. RESOURCE_EXHAUSTED if there are too many,
+  // ALREADY_EXISTS if the handle is taken.
+  StatusOr<std::shared_ptr<ServedSession>> Add(std::unique_ptr<Session> session, std::string handle = "");
+  // A handle that cannot be guessed.
+  static std::string NewHandle();
   // Fails early, before a graph is read.
   Status CheckRoom() const;
   std::shared_ptr<ServedSession> Find(std::string_view handle) const;  // null if there is none

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "weir/base/fingerprint.h"
 #include "weir/framework/device.h"
 
 namespace weir {
@@ -15,6 +16,14 @@ bool IsCall(const Node& node) {
   return op == "PartitionedCall" || op == "StatefulPartitionedCall" || op == "If" || op == "StatelessIf" ||
          op == "While" || op == "StatelessWhile" || op == "Case" || op == "StatelessCase" || op == "SymbolicGradient" ||
          op == "_Arg" || op == "_Retval";
+}
+
+// Datasets travel in variants that cannot leave their process.
+bool IsDataset(const Node& node) {
+  for (const char* part : {"Dataset", "Iterator", "Optional"}) {
+    if (node.op().find(part) != std::string::npos) return true;
+  }
+  return false;
 }
 
 bool IsMetadata(const Node& node) {
@@ -63,6 +72,7 @@ class Placer {
     std::vector<int> devices;  // indices of those that all members' kernels run on, best first
     int size = 0;
     bool done = false;
+    bool has_state = false;
   };
 
   NodeId Root(NodeId id) {
@@ -77,9 +87,14 @@ class Placer {
   Status JoinNeighbours(const Node& node) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       DType type = node.input_type(static_cast<int>(i));
+      const Node& producer = *graph_.node(node.inputs[i].node);
+      if (type == DType::kVariant && IsDataset(node) && IsDataset(producer)) {
+        Join(node.id, producer.id);
+        continue;
+      }
       if (!IsRef(type) && type != DType::kResource) continue;
-      if (!IsRef(type) && (IsCall(node) || IsCall(*graph_.node(node.inputs[i].node)))) continue;
-      Join(node.id, node.inputs[i].node);
+      if (!IsRef(type) && (IsCall(node) || IsCall(producer))) continue;
+      Join(node.id, producer.id);
     }
     if (node.attrs.Find("_class") == nullptr) return OkStatus();
     auto classes = node.Attr<std::vector<std::string>>("_class");
@@ -143,11 +158,12 @@ class Placer {
       if (devices.empty()) return NoKernel(*node);
       if (index < 0) {
         index = static_cast<int>(groups_.size());
-        groups_.push_back({std::move(request), devices, 1, false});
+        groups_.push_back({std::move(request), devices, 1, false, node->schema->is_stateful});
         continue;
       }
       Group& group = groups_[index];
       ++group.size;
+      group.has_state |= node->schema->is_stateful;
       std::erase_if(group.devices, [&](int d) { return std::ranges::find(devices, d) == devices.end(); });
       const Node& first = *graph_.node(Root(node->id));
       if (group.devices.empty()) {
@@ -193,8 +209,19 @@ class Placer {
     return GroupOf(node).size == 1 && (IsGenerator(node) || IsMetadata(node));
   }
 
+  // One of the devices of the best type that fit the request.
+  int SpreadMatch(const Node& node, const Group& group) const {
+    std::vector<int> fit;
+    for (int d : group.devices) {
+      const bool same_type = options_.devices[d].type == options_.devices[group.devices[0]].type;
+      if (same_type && device_names_[d].Matches(group.request)) fit.push_back(d);
+    }
+    if (fit.empty()) return -1;
+    return group.has_state ? fit.back() : fit[Fingerprint64(node.name) % fit.size()];
+  }
+
   StatusOr<int> Choose(const Node& node, const Group& group) {
-    int device = FirstMatch(group, group.request);
+    int device = options_.spread ? SpreadMatch(node, group) : FirstMatch(group, group.request);
     if (device < 0 && options_.allow_soft_placement) {
       DeviceName relaxed = group.request;
       relaxed.type.clear();

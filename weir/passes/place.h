@@ -27,6 +27,9 @@ struct PlacementOptions {
   // Where a requested device is absent or has no kernel, take another; where `_class` asks for the impossible, ignore
   // it.
   bool allow_soft_placement = false;
+  // Nodes that ask for no device: all on the best one, or spread over the devices of the best type, state on the last.
+  // Spreading is for tests of what crosses devices; a node's name decides, so that it is always the same place.
+  bool spread = false;
 };
 
 // Sets `assigned_device` of all nodes; those that have one keep it. INVALID_ARGUMENT that names the node otherwise.

@@ -136,7 +136,12 @@ std::vector<std::string> PlanRun::PendingNodes() const {
   FastMutexLock lock(&mu_);
   for (const AsyncOp* op : waiting_) {
     const KernelNode& info = plan_->infos[op->entry.node->id];
-    out.push_back(Cat("'", info.name, "' (", info.schema->name, ")"));
+    std::string from;
+    if (op->entry.node->kind == NodeKind::kRecv) {
+      const std::string& key = plan_->transfers[op->entry.node->aux].prefix;
+      from = Cat(" from ", key.substr(0, key.find(';')));
+    }
+    out.push_back(Cat("'", info.name, "' (", info.schema->name, from, ")"));
   }
   return out;
 }

@@ -65,8 +65,9 @@ Session::~Session() {
   if (impl_ != nullptr) Close().IgnoreError();
 }
 
-StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<Environment> environment, SessionOptions options) {
-  auto impl = std::make_shared<Impl>(std::move(environment), std::move(options));
+StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<Environment> environment, SessionOptions options,
+                                                   std::shared_ptr<RemoteTasks> remote) {
+  auto impl = std::make_shared<Impl>(std::move(environment), std::move(options), std::move(remote));
   WEIR_RETURN_IF_ERROR(impl->Init());
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
@@ -176,6 +177,22 @@ void Session::PartialRunAsync(const std::string& handle, const StepOptions& opti
                               std::span<const std::string> fetches, RunDone done) {
   impl_->PartialRun(handle, options, feeds, fetches, std::move(done));
 }
+
+StatusOr<Session::Part> Session::AddPart(const GraphDef& def) { return impl_->AddPart(def); }
+
+void Session::RunPart(Part part, int64_t step_id, std::shared_ptr<Rendezvous> rendezvous, const StepOptions& options,
+                      StepReport* report, std::function<void(Status)> done) {
+  auto compiled = impl_->FindPart(part);
+  if (!compiled.ok()) return done(compiled.status());
+  Step::Config config = impl_->MakeConfig(options, report);
+  config.context.step_id = step_id;
+  config.rendezvous = std::move(rendezvous);
+  impl_->StartStep(
+      *compiled, std::move(config), /*detach=*/true,
+      [impl = impl_, done = std::move(done)](Status status, const std::vector<Tensor>&) { done(std::move(status)); });
+}
+
+Status Session::RemovePart(Part part) { return impl_->RemovePart(part); }
 
 void Session::StartClose(const Status& reason) { impl_->Close(reason); }
 

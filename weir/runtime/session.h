@@ -28,6 +28,8 @@ namespace weir {
 class ConfigProto;  // wire format
 class Graph;
 class GraphDef;  // wire format
+class RemoteTasks;
+class Rendezvous;
 
 enum class Toggle { kDefault, kOn, kOff };
 
@@ -52,6 +54,7 @@ struct SessionOptions {
   std::vector<std::string> device_filters;
   bool allow_soft_placement = false;
   bool log_device_placement = false;
+  bool spread_nodes = false;   // see PlacementOptions::spread
   bool isolate_state = false;  // resources of this session's own, gone with it
   bool deterministic = false;
   absl::Duration operation_timeout = absl::InfiniteDuration();  // default for every step
@@ -82,9 +85,10 @@ class Session {
  public:
   using RunDone = std::function<void(Status, std::vector<Tensor>)>;
 
-  // Devices and kernels are the environment's.
+  // Devices and kernels are the environment's. With `remote` steps use other tasks' devices too (remote.h).
   static StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<Environment> environment,
-                                                   SessionOptions options = {});
+                                                   SessionOptions options = {},
+                                                   std::shared_ptr<RemoteTasks> remote = nullptr);
   // Closes, and waits for running steps to end.
   ~Session();
   Session(const Session&) = delete;
@@ -132,6 +136,15 @@ class Session {
                     std::vector<Tensor>* outputs);
   void PartialRunAsync(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
                        std::span<const std::string> fetches, RunDone done);
+
+  // Parts of other sessions' steps, for a worker: graphs whose nodes have devices of this task and that are joined to
+  // the rest of their step by Send and Recv. They share the session's stateful kernels and functions, not its graph.
+  using Part = int64_t;
+  StatusOr<Part> AddPart(const GraphDef& def);
+  // `done` gets no tensors: all that a part gives goes through the rendezvous. ABORTED if the part is unknown.
+  void RunPart(Part part, int64_t step_id, std::shared_ptr<Rendezvous> rendezvous, const StepOptions& options,
+               StepReport* report, std::function<void(Status)> done);
+  Status RemovePart(Part part);
 
   const SessionOptions& options() const;
   // Ends running steps with CANCELLED; every later call fails with it too. Waits for the steps to end.

@@ -126,15 +126,21 @@ bool Session::Impl::HasOnlyCpus() const {
 
 StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PartitionOverDevices(Graph graph) {
   WEIR_RETURN_IF_ERROR(RewriteGraph(options_.rewrites, *kernels_, devices_.host(), intra_op_, HasOnlyCpus(), &graph));
-  // Feeds and fetches pass through the host.
+  return PlaceAndCut(std::move(graph));
+}
+
+StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PlaceAndCut(Graph graph) {
+  // Feeds and fetches pass through this task's host.
+  const bool through_host = remote_ != nullptr || HasAccelerators();
   for (const auto& node : graph.nodes()) {
-    if (node != nullptr && (node->op() == "_Arg" || node->op() == "_Retval") && HasAccelerators()) {
+    if (node != nullptr && (node->op() == "_Arg" || node->op() == "_Retval") && through_host) {
       node->assigned_device = devices_.host()->name();
     }
   }
   PlacementOptions placement;
   for (const auto& device : devices_.devices()) placement.devices.push_back({device->name(), device->type()});
   placement.allow_soft_placement = options_.allow_soft_placement;
+  placement.spread = options_.spread_nodes;
   placement.supported_types = [this](const Node& node) { return SupportedDeviceTypes(node); };
   WEIR_RETURN_IF_ERROR(PlaceGraph(&graph, placement));
   if (options_.log_device_placement) LogPlacement(graph);
@@ -203,6 +209,26 @@ void Session::Impl::LogPlacement(const Graph& graph) const {
   }
 }
 
+Status Session::Impl::CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled) {
+  for (const DeviceGraph& partition : partitions) {
+    if (IsRemote(*partition.device)) {
+      WEIR_ASSIGN_OR_RETURN(auto part, remote_->AddPart(*partition.device, partition.graph));
+      compiled->remote_parts.push_back(std::move(part));
+      continue;
+    }
+    PlanOptions options;
+    options.device = partition.device;
+    options.late_args = late_args;
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<const ExecutionPlan> plan, CompilePlan(partition.graph, *kernels_, options));
+    std::vector<int>& rets = compiled->plan_rets.emplace_back();
+    for (size_t i = 0; i < plan->ret_types.size(); ++i) {
+      if (plan->ret_types[i] != DType::kInvalid) rets.push_back(static_cast<int>(i));
+    }
+    compiled->plans.push_back(std::move(plan));
+  }
+  return OkStatus();
+}
+
 StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph, const StepSignature& signature,
                                                                     const Connections& connections, bool late_args) {
   auto compiled = std::make_shared<CompiledStep>();
@@ -215,17 +241,7 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph,
     WEIR_ASSIGN_OR_RETURN(compiled->feed_types[index], node->Attr<DType>("T"));
   }
   WEIR_ASSIGN_OR_RETURN(std::vector<DeviceGraph> partitions, PartitionOverDevices(std::move(graph)));
-  for (const DeviceGraph& partition : partitions) {
-    PlanOptions options;
-    options.device = partition.device;
-    options.late_args = late_args;
-    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<const ExecutionPlan> plan, CompilePlan(partition.graph, *kernels_, options));
-    std::vector<int>& rets = compiled->plan_rets.emplace_back();
-    for (size_t i = 0; i < plan->ret_types.size(); ++i) {
-      if (plan->ret_types[i] != DType::kInvalid) rets.push_back(static_cast<int>(i));
-    }
-    compiled->plans.push_back(std::move(plan));
-  }
+  WEIR_RETURN_IF_ERROR(CompileParts(partitions, late_args, compiled.get()));
   compiled->export_partitions = [this, signature, connections]() -> std::vector<std::string> {
     std::vector<std::string> out;
     StatusOr<Graph> again = PrepareGraph(signature, connections);

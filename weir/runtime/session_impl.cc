@@ -61,10 +61,12 @@ void StartTimed(std::shared_ptr<CompiledStep> compiled, std::unique_ptr<Step> st
 
 }  // namespace
 
-Session::Impl::Impl(std::shared_ptr<Environment> environment, SessionOptions options)
+Session::Impl::Impl(std::shared_ptr<Environment> environment, SessionOptions options,
+                    std::shared_ptr<RemoteTasks> remote)
     : environment_(std::move(environment)),
       options_(std::move(options)),
       handle_(Cat("session_", next_session_id.fetch_add(1, std::memory_order_relaxed))),
+      remote_(std::move(remote)),
       graph_(environment_->ops) {}
 
 Session::Impl::~Impl() {
@@ -89,7 +91,11 @@ Status Session::Impl::Init() {
     }
     devices_.Add(std::move(chosen));
   }
-  if (devices_.host() == nullptr) return FailedPrecondition("A session needs a host device, but none is registered");
+  if (remote_ != nullptr) {  // after this task's own, which are preferred
+    for (const auto& device : remote_->devices()) devices_.Add(device);
+  }
+  if (devices_.host() == nullptr || IsRemote(*devices_.host()))
+    return FailedPrecondition("A session needs a host device, but none is registered");
   if (options_.own_threads) {
     own_inter_op_ = std::make_unique<ThreadPool>("weir-inter", std::max(0, options_.inter_op_threads));
     own_intra_op_ = std::make_unique<ThreadPool>("weir-intra", std::max(0, options_.intra_op_threads));
@@ -226,7 +232,9 @@ Status Session::Impl::OrderFeeds(const Signature& signature, std::span<const Fee
 
 Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* report) {
   Step::Config config;
-  config.context.step_id = next_step_id.fetch_add(1, std::memory_order_relaxed);
+  config.context.step_id =
+      remote_ != nullptr ? remote_->NewStepId() : next_step_id.fetch_add(1, std::memory_order_relaxed);
+  config.remote = remote_.get();
   config.context.intra_op = intra_op_;
   config.context.session_handle = handle_;
   config.context.runner = [pool = inter_op_](std::function<void()> closure) { pool->Schedule(std::move(closure)); };

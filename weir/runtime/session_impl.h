@@ -34,7 +34,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
     bool plain_order = true;  // both are 0, 1, 2 ...
   };
 
-  Impl(std::shared_ptr<Environment> environment, SessionOptions options);
+  Impl(std::shared_ptr<Environment> environment, SessionOptions options, std::shared_ptr<RemoteTasks> remote);
   ~Impl();
   Status Init();
 
@@ -67,6 +67,10 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   StatusOr<std::shared_ptr<const CallableEntry>> FindCallable(Callable callable, std::span<const Tensor> feeds) const;
   Status ReleaseCallable(Callable callable);
 
+  StatusOr<Part> AddPart(const GraphDef& def);
+  StatusOr<std::shared_ptr<CompiledStep>> FindPart(Part part) const;  // ABORTED if there is none
+  Status RemovePart(Part part);
+
   StatusOr<std::string> PartialRunSetup(const StepSignature& signature);
   void PartialRun(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
                   std::span<const std::string> fetches, RunDone done);
@@ -86,7 +90,11 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
     Device* device;
     Graph graph;
   };
+  // Rewrites, places and cuts; PlaceAndCut without the rewriting.
   StatusOr<std::vector<DeviceGraph>> PartitionOverDevices(Graph graph);
+  StatusOr<std::vector<DeviceGraph>> PlaceAndCut(Graph graph);
+  // Plans of what is in this task, and the registered parts of the others.
+  Status CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled);
   std::vector<std::string> SupportedDeviceTypes(const Node& node) const;
   bool HasAccelerators() const;  // devices with memory of their own
   void LogPlacement(const Graph& graph) const;
@@ -96,6 +104,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   const std::shared_ptr<Environment> environment_;
   const SessionOptions options_;
   const std::string handle_;                        // tells this session's kept tensors from others'
+  const std::shared_ptr<RemoteTasks> remote_;       // null if there is only this task
   std::shared_ptr<ResourceManager> own_resources_;  // null if state is shared with other sessions
   DeviceSet devices_;
   std::unique_ptr<ThreadPool> own_inter_op_;
@@ -117,6 +126,10 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   mutable absl::Mutex callables_mu_;
   Callable next_callable_ ABSL_GUARDED_BY(callables_mu_) = 0;
   absl::flat_hash_map<Callable, std::shared_ptr<const CallableEntry>> callables_ ABSL_GUARDED_BY(callables_mu_);
+
+  mutable absl::Mutex parts_mu_;
+  Part next_part_ ABSL_GUARDED_BY(parts_mu_) = 1;
+  absl::flat_hash_map<Part, std::shared_ptr<CompiledStep>> parts_ ABSL_GUARDED_BY(parts_mu_);
 
   absl::Mutex partial_mu_;
   int64_t next_partial_ ABSL_GUARDED_BY(partial_mu_) = 0;

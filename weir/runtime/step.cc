@@ -79,7 +79,7 @@ void Step::Run() {
   }
   config_.context.deadline = absl::InfiniteFuture();
   if (config_.timeout < absl::InfiniteDuration()) ExpireAt(absl::Now() + config_.timeout);
-  if ((runs_.size() > 1 || accelerated_) && rendezvous_ == nullptr) rendezvous_ = std::make_unique<LocalRendezvous>();
+  rendezvous_ = FindRendezvous();
   if (config_.trace != TraceLevel::kNone || config_.report_costs) stats_ = std::make_unique<StepStatsCollector>();
 
   if (accelerated_) runner_ = config_.context.runner;
@@ -87,13 +87,16 @@ void Step::Run() {
   setup.context = std::move(config_.context);
   setup.context.cancellation = cancellation_.get();
   setup.context.step_resources = &step_resources_;
-  setup.context.rendezvous = rendezvous_.get();
+  setup.context.rendezvous = rendezvous_;
   setup.args = config_.feeds;
   setup.stats = stats_.get();
   setup.exchange = config_.exchange;
   // A device's own thread reports the end of its copies: what follows belongs into the pool.
   setup.parallel = config_.parallel || accelerated_;
-  remaining_.store(static_cast<int>(runs_.size()), std::memory_order_relaxed);
+  const size_t remote = compiled_->remote_parts.size();
+  remaining_.store(static_cast<int>(runs_.size() + remote + (runs_.empty() ? 1 : 0)), std::memory_order_relaxed);
+  if (remote > 0) StartRemoteParts();
+  if (runs_.empty()) return OnRunDone(OkStatus());  // all of it is elsewhere
   // All but the last in the pool: each may keep a thread busy. The last one may end the step and this object with it.
   size_t last = runs_.size() - 1;
   auto shared = last > 0 ? std::make_shared<PlanRun::Setup>(setup) : nullptr;
@@ -104,6 +107,42 @@ void Step::Run() {
   }
   runs_[last]->Start(setup, [this, last](Status status) { OnPlanDone(last, std::move(status)); });
 }
+
+Rendezvous* Step::FindRendezvous() {
+  if (config_.rendezvous != nullptr) return config_.rendezvous.get();
+  if (!compiled_->remote_parts.empty()) {
+    config_.rendezvous = config_.remote->BeginStep(id());
+    return config_.rendezvous.get();
+  }
+  if (runs_.size() <= 1 && !accelerated_) return nullptr;
+  if (own_rendezvous_ == nullptr) own_rendezvous_ = std::make_unique<LocalRendezvous>();
+  return own_rendezvous_.get();
+}
+
+void Step::StartRemoteParts() {
+  RemoteStep step{id(), config_.context.deadline, config_.trace != TraceLevel::kNone};
+  {
+    FastMutexLock lock(&mu_);
+    for (const auto& part : compiled_->remote_parts) waiting_tasks_.push_back(part->task());
+  }
+  for (const auto& part : compiled_->remote_parts) {
+    part->Run(step, cancellation_.get(), [this, task = part->task()](const Status& status, std::string stats) {
+      {
+        FastMutexLock lock(&mu_);
+        waiting_tasks_.erase(std::find(waiting_tasks_.begin(), waiting_tasks_.end(), task));
+        if (!stats.empty()) remote_stats_.push_back(std::move(stats));
+      }
+      OnRunDone(status);
+    });
+  }
+}
+
+namespace {
+
+// What the abort of another part caused is not the reason of a failure.
+bool IsConsequence(const Status& status) { return status.code() == absl::StatusCode::kCancelled || IsDerived(status); }
+
+}  // namespace
 
 void Step::OnPlanDone(size_t index, Status status) {
   Device* const device = compiled_->plans[index]->device;
@@ -126,11 +165,7 @@ void Step::OnRunDone(const Status& status) {
   if (!status.ok()) {
     {
       FastMutexLock lock(&mu_);
-      // What the abort of another partition caused is not the reason.
-      if (status_.ok() ||
-          (status_.code() == absl::StatusCode::kCancelled && status.code() != absl::StatusCode::kCancelled)) {
-        status_ = status;
-      }
+      if (status_.ok() || (IsConsequence(status_) && !IsConsequence(status))) status_ = status;
     }
     failed_.store(true, std::memory_order_release);
     if (rendezvous_ != nullptr) rendezvous_->StartAbort(status);
@@ -149,12 +184,12 @@ void Step::Finish() {
   Status status;
   if (failed_.load(std::memory_order_acquire)) {
     FastMutexLock lock(&mu_);
-    status = std::exchange(status_, OkStatus());
+    status = WithoutDerivedMark(std::exchange(status_, OkStatus()));
     failed_.store(false, std::memory_order_relaxed);
   }
   std::vector<Tensor> outputs;
   if (status.ok() && config_.exchange == nullptr) {
-    if (runs_.size() == 1) {
+    if (runs_.size() == 1 && compiled_->remote_parts.empty()) {
       outputs = std::move(config_.spare);
       outputs.swap(runs_[0]->rets());
     } else {
@@ -165,6 +200,12 @@ void Step::Finish() {
     }
   }
   step_resources_.ClearAll();
+  if (!compiled_->remote_parts.empty()) {
+    if (rendezvous_ != nullptr) config_.remote->EndStep(id(), compiled_->remote_parts);
+    FastMutexLock lock(&mu_);
+    if (config_.report != nullptr) config_.report->remote_devices = std::move(remote_stats_);
+    remote_stats_.clear();
+  }
   if (config_.report != nullptr) {
     if (stats_ != nullptr) stats_->MoveTo(config_.report);
     if (config_.report_costs) {
@@ -175,6 +216,8 @@ void Step::Finish() {
   }
   stats_ = nullptr;
   rendezvous_ = nullptr;
+  own_rendezvous_ = nullptr;
+  config_.rendezvous = nullptr;
   config_.feeds.clear();
   feed_memory_ = std::move(config_.feeds);
   bool reusable = std::all_of(runs_.begin(), runs_.end(), [](const auto& run) { return run->reusable(); });
@@ -189,10 +232,14 @@ void Step::Finish() {
   done(std::move(status), std::move(outputs));
 }
 
-std::string Step::DescribePending() const {
+std::string Step::DescribePending() {
   std::vector<std::string> nodes;
   for (const auto& run : runs_) {
     for (std::string& node : run->PendingNodes()) nodes.push_back(std::move(node));
+  }
+  {
+    FastMutexLock lock(&mu_);
+    for (const std::string& task : waiting_tasks_) nodes.push_back(Cat("the part of ", task));
   }
   if (nodes.empty()) return "still computing";
   size_t total = nodes.size();

@@ -13,6 +13,7 @@
 #include "weir/base/timer.h"
 #include "weir/runtime/executor.h"
 #include "weir/runtime/local_rendezvous.h"
+#include "weir/runtime/remote.h"
 #include "weir/runtime/session.h"
 
 namespace weir {
@@ -23,6 +24,7 @@ class StepTable;
 // A signature compiled into one plan for each device that takes part.
 struct CompiledStep {
   std::vector<std::shared_ptr<const ExecutionPlan>> plans;
+  std::vector<std::shared_ptr<RemotePart>> remote_parts;  // what other tasks do
   std::vector<std::vector<int>> plan_rets;  // for each plan: which fetches it computes (its ret types are sparse)
   std::vector<DType> feed_types;
   std::vector<std::string> feed_names;
@@ -74,6 +76,8 @@ class Step {
     bool report_costs = false;
     StepReport* report = nullptr;
     StepExchange* exchange = nullptr;
+    RemoteTasks* remote = nullptr;           // null if no part is remote
+    std::shared_ptr<Rendezvous> rendezvous;  // shared with others; null: the step has its own, if it needs one
     bool parallel = true;
     StepTable* table = nullptr;
   };
@@ -83,13 +87,15 @@ class Step {
   // An empty vector for the feeds of the next step, with the memory of the last one's.
   std::vector<Tensor> TakeFeedMemory() { return std::move(feed_memory_); }
   // What it waits for, for people.
-  std::string DescribePending() const;
+  std::string DescribePending();
   const std::shared_ptr<CancellationManager>& cancellation() const { return cancellation_; }
   int64_t id() const { return config_.context.step_id; }
 
  private:
   friend class StepTable;
   void Run();
+  Rendezvous* FindRendezvous();
+  void StartRemoteParts();
   void OnPlanDone(size_t index, Status status);
   void OnRunDone(const Status& status);
   void Finish();
@@ -105,13 +111,16 @@ class Step {
   std::shared_ptr<CancellationManager> cancellation_;
   CancellationManager::Token outer_token_ = CancellationManager::kNoToken;
   ResourceManager step_resources_;
-  std::unique_ptr<LocalRendezvous> rendezvous_;
+  std::unique_ptr<LocalRendezvous> own_rendezvous_;
+  Rendezvous* rendezvous_ = nullptr;  // own or shared; null if there is none
   std::unique_ptr<StepStatsCollector> stats_;
   Timer::Id timer_ = 0;
   std::atomic<int> remaining_{0};
   std::atomic<bool> failed_{false};
   FastMutex mu_;
   Status status_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::string> remote_stats_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::string> waiting_tasks_ ABSL_GUARDED_BY(mu_);
   // Links of the table.
   Step* previous_ = nullptr;
   Step* next_ = nullptr;

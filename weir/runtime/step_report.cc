@@ -64,6 +64,7 @@ void StepReport::ToProto(RunMetadata* metadata) const {
     for (const NodeStats& node : device.nodes) Describe(node, out->add_node_stats());
     for (const auto& [id, name] : device.thread_names) (*out->mutable_thread_names())[id] = name;
   }
+  for (const std::string& stats : remote_devices) metadata->mutable_step_stats()->MergeFromString(stats);
   for (const std::string& graph : partition_graphs) metadata->add_partition_graphs()->ParseFromString(graph);
   if (!cost_graph.empty()) metadata->mutable_cost_graph()->ParseFromString(cost_graph);
 }

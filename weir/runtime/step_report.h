@@ -43,6 +43,7 @@ struct DeviceStats {
 
 struct StepReport {
   std::vector<DeviceStats> devices;
+  std::vector<std::string> remote_devices;    // serialized StepStats of other tasks
   std::vector<std::string> partition_graphs;  // serialized GraphDefs
   std::string cost_graph;                     // serialized CostGraphDef; filled if SessionOptions asks for it
 

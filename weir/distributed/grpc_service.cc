@@ -2,11 +2,8 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
-#include <array>
-#include <optional>
-
 #include "weir/distributed/grpc_bytes_internal.h"
-#include "weir/distributed/master_service_internal.h"
+#include "weir/distributed/grpc_service_internal.h"
 
 namespace weir {
 namespace {
@@ -17,17 +14,11 @@ using grpc::internal::CallbackUnaryHandler;
 using grpc::internal::RpcMethod;
 using grpc::internal::RpcServiceMethod;
 
-constexpr std::array<const char*, 10> kPaths = {
-    "/tensorflow.MasterService/CreateSession",   "/tensorflow.MasterService/ExtendSession",
-    "/tensorflow.MasterService/PartialRunSetup", "/tensorflow.MasterService/RunStep",
-    "/tensorflow.MasterService/CloseSession",    "/tensorflow.MasterService/ListDevices",
-    "/tensorflow.MasterService/Reset",           "/tensorflow.MasterService/MakeCallable",
-    "/tensorflow.MasterService/RunCallable",     "/tensorflow.MasterService/ReleaseCallable"};
-
-// One call: gRPC's reactor and the Master's view of it in one object, which deletes itself when gRPC is done with it.
+// One call: gRPC's reactor and the served task's view of it in one object, which deletes itself when gRPC is done with
+// it.
 class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
  public:
-  GrpcCall(MasterService* service, CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response)
+  GrpcCall(GrpcService* service, CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response)
       : service_(service),
         request_(*request),
         request_bytes_(request_.Length()),
@@ -55,13 +46,13 @@ class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
                                                      : Cancelled("The client dropped the call"));
   }
   void OnDone() override {
-    MasterService* service = service_;
+    GrpcService* service = service_;
     delete this;
     service->EndCall();
   }
 
  private:
-  MasterService* const service_;
+  GrpcService* const service_;
   ByteBuffer request_;
   size_t request_bytes_;
   grpc::ProtoBufferReader reader_;
@@ -70,32 +61,33 @@ class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
 
 }  // namespace
 
-MasterService::MasterService(Master* master) {
-  for (size_t i = 0; i < kPaths.size(); ++i) {
-    AddMethod(new RpcServiceMethod(kPaths[i], RpcMethod::NORMAL_RPC, nullptr));
-    auto start = [this, master, method = static_cast<MasterMethod>(i)](
-                     CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
+GrpcService::GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve)
+    : serve_(std::move(serve)) {
+  for (std::string_view method : methods) paths_.push_back(Cat("/tensorflow.", name, "/", method));
+  for (size_t i = 0; i < paths_.size(); ++i) {
+    AddMethod(new RpcServiceMethod(paths_[i].c_str(), RpcMethod::NORMAL_RPC, nullptr));
+    auto start = [this, i](CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
       BeginCall();
       auto* call = new GrpcCall(this, context, request, response);
-      master->Serve(method, call);
+      serve_(static_cast<int>(i), call);
       return call;
     };
     MarkMethodRawCallback(static_cast<int>(i), new CallbackUnaryHandler<ByteBuffer, ByteBuffer>(start));
   }
 }
 
-bool MasterService::AwaitIdle(absl::Time deadline) {
+bool GrpcService::AwaitIdle(absl::Time deadline) {
   absl::MutexLock lock(&mu_);
   auto idle = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return num_calls_ == 0; };
   return mu_.AwaitWithDeadline(absl::Condition(&idle), deadline);
 }
 
-void MasterService::BeginCall() {
+void GrpcService::BeginCall() {
   absl::MutexLock lock(&mu_);
   ++num_calls_;
 }
 
-void MasterService::EndCall() {
+void GrpcService::EndCall() {
   absl::MutexLock lock(&mu_);
   --num_calls_;
 }

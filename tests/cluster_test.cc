@@ -1,0 +1,465 @@
+// Several servers of one cluster in this process: steps over tasks, state, errors, restarts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "tests/cluster_fixture.h"
+#include "tests/master_client.h"
+#include "weir/client/environment.h"
+#include "weir/distributed/server.h"
+#include "weir/proto/worker.pb.h"
+
+namespace weir {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+constexpr char kPs0[] = "/job:ps/task:0";
+constexpr char kPs1[] = "/job:ps/task:1";
+constexpr char kWorker0[] = "/job:worker/task:0";
+constexpr char kWorker1[] = "/job:worker/task:1";
+
+// Two parameter servers and two workers, started on demand.
+class Cluster {
+ public:
+  Cluster() {
+    std::vector<int> ports = FreePorts(4);
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_TRUE(spec_.Add(i < 2 ? "ps" : "worker", i % 2, Cat("127.0.0.1:", ports[i])).ok());
+    }
+  }
+  // Starts a task, again if it runs.
+  void Start(const std::string& job, int index) {
+    Stop(job, index);
+    ServerOptions options;
+    options.cluster = spec_;
+    options.job = job;
+    options.task = index;
+    auto environment = MakeEnvironment({.task_name = TaskName(job, index)});
+    ASSERT_TRUE(environment.ok());
+    auto server = Server::Start(options, *environment);
+    ASSERT_TRUE(server.ok()) << server.status();
+    servers_[TaskName(job, index)] = *std::move(server);
+  }
+  void StartAll() {
+    for (const ClusterSpec::Task& task : spec_.tasks()) Start(task.job, task.index);
+  }
+  void Stop(const std::string& job, int index) { servers_.erase(TaskName(job, index)); }
+  std::string target(const std::string& job = "worker", int index = 0) const {
+    return Cat("grpc://", spec_.Find(job, index)->address);
+  }
+  const Server& server(const std::string& job, int index) { return *servers_[TaskName(job, index)]; }
+
+ private:
+  ClusterSpec spec_;
+  std::map<std::string, std::unique_ptr<Server>> servers_;
+};
+
+ConfigProto Filtered(std::vector<std::string> filters) {
+  ConfigProto config;
+  for (std::string& filter : filters) config.add_device_filters(std::move(filter));
+  return config;
+}
+
+TEST(Cluster, AStepUsesVariablesOfTwoTasks) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Placeholder("x");
+  graph.Identity("x0", "x", kWorker0);
+  graph.Variable("v", "x0", kPs0);
+  graph.Variable("w", "v/read", kPs1);
+  graph.Identity("y", "w/read", kWorker1);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  ASSERT_TRUE(client.Run(session, {}, "", {"v/init", "w/init"}).ok());
+  ASSERT_TRUE(client.Run(session, {{"x:0", Tensor::Scalar(3.0f)}}, "", {"v/add"}).ok());
+  ASSERT_TRUE(client.Run(session, {}, "", {"w/add"}).ok());
+  ASSERT_TRUE(client.Run(session, {}, "", {"w/add"}).ok());
+  StatusOr<Tensor> y = client.Run(session, {}, "y:0");
+  ASSERT_TRUE(y.ok()) << y.status();
+  EXPECT_EQ(y->scalar<float>(), 6);
+  // Another master sees the same variables.
+  MasterClient other(cluster.target("worker", 1));
+  const std::string second = other.CreateSession(graph.def()).value();
+  EXPECT_EQ(other.Run(second, {}, "v/read:0")->scalar<float>(), 3);
+  EXPECT_TRUE(client.Close(session).ok());
+  EXPECT_TRUE(other.Close(second).ok());
+}
+
+TEST(Cluster, ControlEdgesCrossTasks) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Const("one", Tensor::Scalar(1.0f), kWorker0);
+  graph.Variable("v", "one", kPs0);
+  graph.Add("after", "Identity", {"one", "^v/add"}, kWorker0).Type("T", DT_FLOAT);
+  graph.Add("group", "NoOp", {"^after"}, kPs1);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  ASSERT_TRUE(client.Run(session, {}, "", {"v/init"}).ok());
+  for (int i = 1; i <= 20; ++i) {
+    ASSERT_TRUE(client.Run(session, {}, "", {"group"}).ok());
+    ASSERT_EQ(client.Run(session, {}, "v/read:0")->scalar<float>(), i);
+  }
+}
+
+TEST(Cluster, ErrorsNameTheTaskAndTheNode) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Const("one", Tensor::Scalar(1.0f), kWorker0);
+  graph.Variable("v", "one", kPs0);
+  graph.Identity("y", "v/read", kWorker0);
+  graph.Identity("z", "y", kPs1);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  for (int i = 0; i < 20; ++i) {
+    Status status = client.Run(session, {}, "z:0").status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(Message(status), HasSubstr("From /job:ps/replica:0/task:0:"));
+    EXPECT_THAT(Message(status), HasSubstr("{{node v/read}}"));
+    EXPECT_THAT(Message(status), ::testing::Not(HasSubstr("Derived")));
+  }
+  ASSERT_TRUE(client.Run(session, {}, "", {"v/init"}).ok());
+  EXPECT_TRUE(client.Run(session, {}, "z:0").ok());
+}
+
+TEST(Cluster, ListsTheDevicesOfAllTasks) {
+  Cluster cluster;
+  cluster.StartAll();
+  MasterClient client(cluster.target());
+  auto names = [&](const std::string& session) {
+    ListDevicesRequest request;
+    request.set_session_handle(session);
+    ListDevicesResponse response;
+    EXPECT_TRUE(client.Call("ListDevices", request, &response).ok());
+    std::vector<std::string> out;
+    EXPECT_EQ(response.local_device_size(), 1);
+    for (const auto& device : response.local_device()) out.push_back(device.name());
+    for (const auto& device : response.remote_device()) out.push_back(device.name());
+    return out;
+  };
+  auto all =
+      UnorderedElementsAre("/job:worker/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:1/device:CPU:0",
+                           "/job:ps/replica:0/task:0/device:CPU:0", "/job:ps/replica:0/task:1/device:CPU:0");
+  EXPECT_THAT(names(""), all);
+  EXPECT_THAT(names(client.CreateSession(GraphDef()).value()), all);
+  EXPECT_THAT(
+      names(client.CreateSession(GraphDef(), Filtered({"/job:ps/task:1"})).value()),
+      UnorderedElementsAre("/job:worker/replica:0/task:0/device:CPU:0", "/job:ps/replica:0/task:1/device:CPU:0"));
+}
+
+TEST(Cluster, ASilentTaskIsNamedAtTheDeadline) {
+  Cluster cluster;
+  cluster.Start("worker", 0);
+  cluster.Start("ps", 1);
+  MasterClient client(cluster.target());
+  ConfigProto config;
+  config.set_operation_timeout_in_ms(300);
+  Status status = client.CreateSession(GraphDef(), config).status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  EXPECT_THAT(Message(status), HasSubstr("/job:ps/replica:0/task:0"));
+  EXPECT_THAT(Message(status), HasSubstr("/job:worker/replica:0/task:1"));
+  // Who does not need it does not wait for it.
+  EXPECT_TRUE(client.CreateSession(GraphDef(), Filtered({"/job:ps/task:1"})).ok());
+  // It may still come.
+  std::thread late([&] {
+    cluster.Start("ps", 0);
+    cluster.Start("worker", 1);
+  });
+  EXPECT_TRUE(client.CreateSession(GraphDef()).ok());
+  late.join();
+}
+
+TEST(Cluster, CallablesAndPartialRunsCrossTasks) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Placeholder("a");
+  graph.Placeholder("b");
+  graph.Identity("a1", "a", kPs0);
+  graph.Identity("b1", "b", kPs1);
+  graph.Identity("a2", "a1", kWorker1);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+
+  MakeCallableRequest make;
+  make.set_session_handle(session);
+  make.mutable_options()->add_feed("a:0");
+  make.mutable_options()->add_fetch("a2:0");
+  MakeCallableResponse made;
+  ASSERT_TRUE(client.Call("MakeCallable", make, &made).ok());
+  RunCallableRequest run;
+  run.set_session_handle(session);
+  run.set_handle(made.handle());
+  ASSERT_TRUE(ToProto(Tensor::Scalar(5.0f), run.add_feed()).ok());
+  RunCallableResponse ran;
+  Status status = client.Call("RunCallable", run, &ran);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(FromProto(ran.fetch(0))->scalar<float>(), 5);
+
+  PartialRunSetupRequest setup;
+  setup.set_session_handle(session);
+  for (const char* feed : {"a:0", "b:0"}) setup.add_feed(feed);
+  for (const char* fetch : {"a2:0", "b1:0"}) setup.add_fetch(fetch);
+  PartialRunSetupResponse set_up;
+  ASSERT_TRUE(client.Call("PartialRunSetup", setup, &set_up).ok());
+  auto part = [&](const char* feed, float value, const char* fetch) -> float {
+    RunStepRequest request;
+    request.set_session_handle(session);
+    request.set_partial_run_handle(set_up.partial_run_handle());
+    request.add_feed()->set_name(feed);
+    EXPECT_TRUE(ToProto(Tensor::Scalar(value), request.mutable_feed(0)->mutable_tensor()).ok());
+    request.add_fetch(fetch);
+    RunStepResponse response;
+    Status status = client.Call("RunStep", request, &response);
+    EXPECT_TRUE(status.ok()) << status;
+    return response.tensor_size() == 1 ? FromProto(response.tensor(0).tensor())->scalar<float>() : -1;
+  };
+  EXPECT_EQ(part("a:0", 7, "a2:0"), 7);
+  EXPECT_EQ(part("b:0", 8, "b1:0"), 8);
+}
+
+TEST(Cluster, ResetEmptiesTheContainersOfChosenTasks) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Const("one", Tensor::Scalar(1.0f));
+  graph.Variable("v", "one", kPs0);
+  graph.Variable("w", "one", kPs1);
+  MasterClient client(cluster.target());
+  const std::string first = client.CreateSession(graph.def()).value();
+  ASSERT_TRUE(client.Run(first, {}, "", {"v/init", "w/init"}).ok());
+  ResetRequest request;
+  request.add_device_filters(kPs0);
+  ResetResponse response;
+  ASSERT_TRUE(client.Call("Reset", request, &response).ok());
+  EXPECT_TRUE(absl::IsAborted(client.Run(first, {}, "v/read:0").status()));
+  const std::string second = client.CreateSession(graph.def()).value();
+  EXPECT_TRUE(absl::IsFailedPrecondition(client.Run(second, {}, "v/read:0").status()));
+  EXPECT_TRUE(client.Run(second, {}, "w/read:0").ok());
+}
+
+TEST(Cluster, IsolatedSessionsHaveTheirOwnStateEverywhere) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Const("one", Tensor::Scalar(1.0f));
+  graph.Variable("v", "one", kPs0);
+  MasterClient client(cluster.target());
+  ConfigProto config;
+  config.set_isolate_session_state(true);
+  const std::string a = client.CreateSession(graph.def(), config).value();
+  const std::string b = client.CreateSession(graph.def(), config).value();
+  ASSERT_TRUE(client.Run(a, {}, "", {"v/init"}).ok());
+  ASSERT_TRUE(client.Run(a, {}, "", {"v/add"}).ok());
+  EXPECT_EQ(client.Run(a, {}, "v/read:0")->scalar<float>(), 1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(client.Run(b, {}, "v/read:0").status()));
+}
+
+TEST(Cluster, ADeadlineNamesWhatTheStepWaitsFor) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Const("one", Tensor::Scalar(1.0f));
+  graph.Queue("q", "one", kPs0);
+  graph.Identity("y", "q/take", kWorker0);
+  MasterClient client(cluster.target());
+  ConfigProto config;
+  config.set_operation_timeout_in_ms(200);
+  const std::string session = client.CreateSession(graph.def(), config).value();
+  Status status = client.Run(session, {}, "y:0").status();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  EXPECT_THAT(Message(status), HasSubstr("/job:ps/replica:0/task:0"));
+  // It took nothing with it.
+  ASSERT_TRUE(client.Run(session, {}, "", {"q/put"}).ok());
+  EXPECT_EQ(client.Run(session, {}, "y:0")->scalar<float>(), 1);
+}
+
+TEST(Cluster, ClosingASessionEndsItsStepsEverywhere) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Const("one", Tensor::Scalar(1.0f));
+  graph.Queue("q", "one", kPs0);
+  graph.Identity("y", "q/take", kWorker1);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  std::thread waiting([&] {
+    MasterClient own(cluster.target());
+    Status status = own.Run(session, {}, "y:0").status();
+    EXPECT_TRUE(absl::IsCancelled(status) || absl::IsAborted(status)) << status;
+  });
+  ASSERT_TRUE(client.Run(session, {}, "one:0").ok());
+  EXPECT_TRUE(client.Close(session).ok());
+  waiting.join();
+  const std::string again = client.CreateSession(graph.def()).value();
+  ASSERT_TRUE(client.Run(again, {}, "", {"q/put"}).ok());
+  EXPECT_EQ(client.Run(again, {}, "y:0")->scalar<float>(), 1);
+}
+
+TEST(Cluster, ALostTaskIsUnavailableAndARestartedOneAborted) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Const("one", Tensor::Scalar(1.0f));
+  graph.Variable("v", "one", kPs0);
+  graph.Identity("y", "v/read", kWorker0);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  ASSERT_TRUE(client.Run(session, {}, "", {"v/init"}).ok());
+  ASSERT_TRUE(client.Run(session, {}, "y:0").ok());
+  cluster.Stop("ps", 0);
+  Status lost = client.Run(session, {}, "y:0").status();
+  EXPECT_TRUE(absl::IsUnavailable(lost)) << lost;
+  EXPECT_THAT(Message(lost), HasSubstr("/job:ps/replica:0/task:0"));
+  cluster.Start("ps", 0);
+  Status restarted = client.Run(session, {}, "y:0").status();
+  for (int i = 0; i < 1000 && absl::IsUnavailable(restarted); ++i) restarted = client.Run(session, {}, "y:0").status();
+  EXPECT_TRUE(absl::IsAborted(restarted)) << restarted;
+  EXPECT_TRUE(client.Close(session).ok());
+  const std::string again = client.CreateSession(graph.def()).value();
+  EXPECT_TRUE(absl::IsFailedPrecondition(client.Run(again, {}, "y:0").status()));
+  ASSERT_TRUE(client.Run(again, {}, "", {"v/init"}).ok());
+  EXPECT_EQ(client.Run(again, {}, "y:0")->scalar<float>(), 0);
+}
+
+TEST(Cluster, ManyStepsAtOnceAddUp) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Const("one", Tensor::Scalar(1.0f), kWorker0);
+  graph.Variable("v", "one", kPs0);
+  graph.Variable("w", "one", kPs1);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  ASSERT_TRUE(client.Run(session, {}, "", {"v/init", "w/init"}).ok());
+  constexpr int kThreads = 4, kSteps = 50;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      MasterClient own(cluster.target());
+      for (int j = 0; j < kSteps; ++j) {
+        StatusOr<Tensor> ran = own.Run(session, {}, "", {"v/add", "w/add"});
+        EXPECT_TRUE(ran.ok()) << ran.status();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(client.Run(session, {}, "v/read:0")->scalar<float>(), kThreads * kSteps);
+  EXPECT_EQ(client.Run(session, {}, "w/read:0")->scalar<float>(), kThreads * kSteps);
+}
+
+TEST(Cluster, TracesShowAllTasks) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Const("one", Tensor::Scalar(1.0f), kWorker0);
+  graph.Identity("a", "one", kPs0);
+  graph.Identity("b", "a", kWorker0);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  RunStepRequest request;
+  request.set_session_handle(session);
+  request.add_fetch("b:0");
+  request.mutable_options()->set_trace_level(RunOptions::FULL_TRACE);
+  RunStepResponse response;
+  ASSERT_TRUE(client.Call("RunStep", request, &response).ok());
+  std::vector<std::string> devices;
+  for (const auto& device : response.metadata().step_stats().dev_stats()) devices.push_back(device.device());
+  EXPECT_THAT(devices, UnorderedElementsAre("/job:ps/replica:0/task:0/device:CPU:0",
+                                            "/job:worker/replica:0/task:0/device:CPU:0"));
+}
+
+// What a master of another make would send.
+class WorkerCalls {
+ public:
+  explicit WorkerCalls(const std::string& target)
+      : client_(target, grpc::InsecureChannelCredentials(), "WorkerService") {}
+  template <typename Response, typename Request>
+  StatusOr<Response> Call(const std::string& method, const Request& request) {
+    Response response;
+    WEIR_RETURN_IF_ERROR(client_.Call(method, request, &response));
+    return response;
+  }
+
+ private:
+  MasterClient client_;
+};
+
+TEST(WorkerService, RunsAPartWithFeedsAndFetches) {
+  Cluster cluster;
+  cluster.Start("ps", 0);
+  WorkerCalls worker(cluster.target("ps", 0));
+  auto status = worker.Call<GetStatusResponse>("GetStatus", GetStatusRequest());
+  ASSERT_TRUE(status.ok()) << status.status();
+  const DeviceAttributes& device = status->device_attributes(0);
+  EXPECT_EQ(device.name(), "/job:ps/replica:0/task:0/device:CPU:0");
+
+  CreateWorkerSessionRequest create;
+  create.set_session_handle("s1");
+  ASSERT_TRUE(worker.Call<CreateWorkerSessionResponse>("CreateWorkerSession", create).ok());
+  GraphText graph;
+  auto transfer = [&](GraphText::Added node, const std::string& tensor) {
+    node.Text("tensor_name", tensor).Text("send_device", device.name()).Text("recv_device", device.name());
+    node.Int("send_device_incarnation", static_cast<int64_t>(device.incarnation()));
+  };
+  transfer(graph.Add("_recv_x_0", "_Recv", {}, device.name()).Type("tensor_type", DT_FLOAT), "x:0");
+  graph.Identity("y", "_recv_x_0", device.name());
+  transfer(graph.Add("_send_y_0", "_Send", {"y"}, device.name()).Type("T", DT_FLOAT), "y:0");
+  RegisterGraphRequest add;
+  add.set_session_handle("s1");
+  *add.mutable_graph_def() = graph.def();
+  auto added = worker.Call<RegisterGraphResponse>("RegisterGraph", add);
+  ASSERT_TRUE(added.ok()) << added.status();
+
+  auto key = [&](const std::string& tensor) {
+    std::string hex(16, '0');
+    snprintf(hex.data(), hex.size() + 1, "%016lx", static_cast<unsigned long>(device.incarnation()));
+    return Cat(device.name(), ";", hex, ";", device.name(), ";", tensor, ";0:0");
+  };
+  RunGraphRequest run;
+  run.set_session_handle("s1");
+  run.set_graph_handle(added->graph_handle());
+  run.set_step_id(77);
+  run.add_send()->set_name(key("x:0"));
+  ASSERT_TRUE(ToProto(Tensor::Scalar(4.0f), run.mutable_send(0)->mutable_tensor()).ok());
+  run.add_recv_key(key("y:0"));
+  auto ran = worker.Call<RunGraphResponse>("RunGraph", run);
+  ASSERT_TRUE(ran.ok()) << ran.status();
+  ASSERT_EQ(ran->recv_size(), 1);
+  EXPECT_EQ(FromProto(ran->recv(0).tensor())->scalar<float>(), 4);
+  CleanupGraphRequest clean;
+  clean.set_step_id(77);
+  EXPECT_TRUE(worker.Call<CleanupGraphResponse>("CleanupGraph", clean).ok());
+
+  run.set_graph_handle("abc");
+  EXPECT_TRUE(absl::IsAborted(worker.Call<RunGraphResponse>("RunGraph", run).status()));
+  run.set_session_handle("nobody");
+  EXPECT_TRUE(absl::IsAborted(worker.Call<RunGraphResponse>("RunGraph", run).status()));
+}
+
+TEST(WorkerService, RefusesWhatIsNotItsOwn) {
+  Cluster cluster;
+  cluster.Start("ps", 0);
+  WorkerCalls worker(cluster.target("ps", 0));
+  auto recv = [&](const std::string& key) {
+    RecvTensorRequest request;
+    request.set_step_id(5);
+    request.set_rendezvous_key(key);
+    return worker.Call<RecvTensorResponse>("RecvTensor", request).status();
+  };
+  EXPECT_TRUE(absl::IsInvalidArgument(recv("x")));
+  EXPECT_TRUE(absl::IsInvalidArgument(recv("/job:ps/replica:0/task:9/device:CPU:0;01;/job:a/device:CPU:0;e;0:0")));
+  EXPECT_TRUE(absl::IsAborted(recv("/job:ps/replica:0/task:0/device:CPU:0;01;/job:a/device:CPU:0;e;0:0")));
+  EXPECT_TRUE(absl::IsUnimplemented(worker.Call<TracingResponse>("Tracing", TracingRequest()).status()));
+  EXPECT_TRUE(worker.Call<LoggingResponse>("Logging", LoggingRequest()).ok());
+}
+
+}  // namespace
+}  // namespace weir

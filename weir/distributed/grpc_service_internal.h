@@ -1,0 +1,42 @@
+// A gRPC service of unary methods under one of TensorFlow's names, in bytes. Only files of this folder include this
+// header: it brings gRPC along.
+#ifndef WEIR_DISTRIBUTED_GRPC_SERVICE_INTERNAL_H_
+#define WEIR_DISTRIBUTED_GRPC_SERVICE_INTERNAL_H_
+
+#include <grpcpp/impl/codegen/service_type.h>
+
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "weir/distributed/incoming_call.h"
+
+namespace weir {
+
+class GrpcService final : public grpc::Service {
+ public:
+  // Begins to serve a call of methods[method]; must return soon and must work until the last call has ended.
+  using Serve = std::function<void(int method, IncomingCall* call)>;
+  // `name` is "MasterService".
+  GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve);
+  // Waits until no call is on its way; false if some still is at the deadline.
+  bool AwaitIdle(absl::Time deadline);
+
+  // For the calls themselves.
+  void BeginCall();
+  void EndCall();
+
+ private:
+  const Serve serve_;
+  std::deque<std::string> paths_;  // gRPC keeps pointers to them
+  absl::Mutex mu_;
+  int num_calls_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_DISTRIBUTED_GRPC_SERVICE_INTERNAL_H_

@@ -1,0 +1,82 @@
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <random>
+
+#include "absl/time/clock.h"
+#include "weir/distributed/peers_internal.h"
+#include "weir/distributed/wire/worker_messages.h"
+#include "weir/proto/worker.pb.h"
+
+namespace weir {
+namespace {
+
+// The name of the tensor in a rendezvous key, for people: "edge_3_w" of "src;1f;dst;edge_3_w;0:0".
+std::string_view EdgeName(std::string_view key) {
+  for (int i = 0; i < 3; ++i) key.remove_prefix(std::min(key.find(';') + 1, key.size()));
+  return key.substr(0, key.find(';'));
+}
+
+}  // namespace
+
+int64_t RandomId() {
+  thread_local std::mt19937_64 generator([] {
+    std::random_device source;
+    return static_cast<uint64_t>(source()) << 32 | source();
+  }());
+  // TensorFlow's step ids have 56 random bits; the top byte says what kind they are.
+  constexpr uint64_t kBits = (uint64_t{1} << 56) - 1;
+  return static_cast<int64_t>((generator() & kBits) | 1);
+}
+
+Peers::Peers(std::string own_task, const ClusterSpec& cluster,
+             const std::shared_ptr<grpc::ChannelCredentials>& credentials)
+    : own_task_(std::move(own_task)),
+      steps_(own_task_, [this](int64_t step_id, std::string_view key, CancellationManager* cancellation,
+                               Rendezvous::RecvDone done) { Fetch(step_id, key, cancellation, std::move(done)); }) {
+  for (const ClusterSpec::Task& task : cluster.tasks()) {
+    if (task.name() == own_task_) continue;
+    others_.push_back(std::make_shared<WorkerClient>(task.name(), task.address, credentials));
+    by_task_.emplace(task.name(), others_.back());
+  }
+}
+
+std::shared_ptr<WorkerClient> Peers::Find(std::string_view task) const {
+  auto found = by_task_.find(task);
+  return found != by_task_.end() ? found->second : nullptr;
+}
+
+void Peers::Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation,
+                  Rendezvous::RecvDone done) const {
+  std::string_view task = TaskOfDevice(key.substr(0, key.find(';')));
+  std::shared_ptr<WorkerClient> client = Find(task);
+  if (client == nullptr) {
+    return done(InvalidArgument("'", EdgeName(key), "' is to come from ", task, ", which is no task of this cluster"),
+                Tensor(), false);
+  }
+  RecvTensorRequest request;
+  request.set_step_id(step_id);
+  request.set_rendezvous_key(std::string(key));
+  request.set_request_id(RandomId());
+  WireBuffer bytes;
+  bytes.Append(request.SerializeAsString());
+  WorkerClient::Options options;
+  options.cancellation = cancellation;
+  client->Call(WorkerMethod::kRecvTensor, std::move(bytes), options,
+               [client, edge = std::string(EdgeName(key)), start = absl::Now(), done = std::move(done)](
+                   const Status& status, grpc::ByteBuffer& response) {
+                 if (absl::IsUnavailable(status)) {
+                   return done(Annotate(status, "",
+                                        Cat("; waited ", absl::FormatDuration(absl::Now() - start), " for the tensor '",
+                                            edge, "'")),
+                               Tensor(), false);
+                 }
+                 if (!status.ok()) return done(status, Tensor(), false);
+                 RecvTensorAnswer answer;
+                 const size_t size = response.Length();
+                 grpc::ProtoBufferReader reader(&response);
+                 Status read = ReadRecvTensorResponse(&reader, size, &answer);
+                 done(read, std::move(answer.tensor), answer.is_dead);
+               });
+}
+
+}  // namespace weir

@@ -1,0 +1,183 @@
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <algorithm>
+
+#include "absl/time/clock.h"
+#include "weir/distributed/async_once.h"
+#include "weir/distributed/device_wire_internal.h"
+#include "weir/distributed/remote_session_internal.h"
+#include "weir/distributed/session_table.h"
+#include "weir/distributed/wire/worker_messages.h"
+#include "weir/graph/import.h"
+#include "weir/proto/worker.pb.h"
+
+namespace weir {
+namespace {
+
+// The step's own deadline fires first and says more; this one is for a task that does not react.
+constexpr absl::Duration kSlack = absl::Seconds(1);
+
+}  // namespace
+
+// One other task, as this session knows it.
+class RemoteSession::Task {
+ public:
+  Task(std::shared_ptr<WorkerClient> client, const CreateWorkerSessionRequest& request)
+      : client_(std::move(client)), request_(request) {}
+  ~Task() {
+    if (!created_.finished()) return;
+    DeleteWorkerSessionRequest request;
+    request.set_session_handle(handle());
+    client_->Tell(WorkerMethod::kDeleteWorkerSession, request);
+  }
+
+  WorkerClient& client() { return *client_; }
+  const std::string& handle() const { return request_.session_handle(); }
+  // Calls `done` when the task knows the session.
+  void Create(const std::shared_ptr<Task>& self, AsyncOnce::Done done) {
+    created_.Await(
+        nullptr,
+        [this, self](AsyncOnce::Done created) {
+          client_->Call(WorkerMethod::kCreateWorkerSession, request_, std::make_shared<CreateWorkerSessionResponse>(),
+                        {}, [self, created = std::move(created)](const Status& status) { created(status); });
+        },
+        std::move(done));
+  }
+
+ private:
+  const std::shared_ptr<WorkerClient> client_;
+  const CreateWorkerSessionRequest request_;
+  AsyncOnce created_;
+};
+
+// Registered with its task before its first step. Held by whoever waits for its task.
+class RemoteSession::Part final : public RemotePart, public std::enable_shared_from_this<Part> {
+ public:
+  Part(std::shared_ptr<Task> task, GraphDef graph) : task_(std::move(task)) {
+    request_.set_session_handle(task_->handle());
+    request_.set_create_worker_session_called(true);
+    *request_.mutable_graph_def() = std::move(graph);
+  }
+  ~Part() override {
+    if (!registered_.finished()) return;
+    DeregisterGraphRequest request;
+    request.set_session_handle(task_->handle());
+    request.set_create_worker_session_called(true);
+    request.set_graph_handle(graph_handle_);
+    task_->client().Tell(WorkerMethod::kDeregisterGraph, request);
+  }
+
+  const std::string& task() const override { return task_->client().task(); }
+
+  void Run(const RemoteStep& step, CancellationManager* cancellation, Done done) override {
+    registered_.Await(
+        cancellation, [this](AsyncOnce::Done registered) { Register(std::move(registered)); },
+        [self = shared_from_this(), step, cancellation, done = std::move(done)](const Status& status) {
+          if (!status.ok()) return done(self->Unanswered(status, cancellation), "");
+          self->RunRegistered(step, cancellation, done);
+        });
+  }
+
+ private:
+  void Register(AsyncOnce::Done done) {
+    auto self = shared_from_this();
+    task_->Create(task_, [self, done = std::move(done)](const Status& created) {
+      if (!created.ok()) return done(created);
+      auto response = std::make_shared<RegisterGraphResponse>();
+      self->task_->client().Call(WorkerMethod::kRegisterGraph, self->request_, response, {},
+                                 [self, response, done](const Status& status) {
+                                   if (status.ok()) {
+                                     self->graph_handle_ = response->graph_handle();
+                                     self->request_.Clear();  // it may be large
+                                   }
+                                   done(status);
+                                 });
+    });
+  }
+
+  void RunRegistered(const RemoteStep& step, CancellationManager* cancellation, const Done& done) {
+    RunGraphCall call;
+    call.session_handle = task_->handle();
+    call.graph_handle = graph_handle_;
+    call.step_id = step.id;
+    call.record_timeline = step.trace;
+    call.store_errors_in_response_body = true;
+    call.request_id = RandomId();
+    WireBuffer bytes;
+    Status written = WriteRunGraph(call, &bytes);
+    if (!written.ok()) return done(written, "");
+    WorkerClient::Options options;
+    options.cancellation = cancellation;
+    options.deadline = step.deadline + kSlack;
+    task_->client().Call(
+        WorkerMethod::kRunGraph, std::move(bytes), options,
+        [self = shared_from_this(), cancellation, done](const Status& status, grpc::ByteBuffer& response) {
+          if (!status.ok()) return done(self->Unanswered(status, cancellation), "");
+          RunGraphAnswer answer;
+          const size_t size = response.Length();
+          grpc::ProtoBufferReader reader(&response);
+          Status outcome = ReadRunGraphResponse(&reader, size, &answer);
+          if (outcome.ok()) outcome = answer.status;
+          done(self->Named(outcome), std::move(answer.step_stats));
+        });
+  }
+
+  // What happened in a task is told with its name, as TensorFlow's masters do.
+  Status Named(const Status& status) const {
+    return status.ok() ? status : Annotate(status, Cat("From ", task(), ":\n"));
+  }
+  // The task gave no answer, perhaps because the step had ended already.
+  Status Unanswered(const Status& status, const CancellationManager* cancellation) const {
+    if (cancellation->cancelled()) return MarkDerived(status);
+    return absl::IsUnavailable(status) ? status : Named(status);  // which says whom it could not reach
+  }
+
+  const std::shared_ptr<Task> task_;
+  RegisterGraphRequest request_;
+  std::string graph_handle_;
+  AsyncOnce registered_;
+};
+
+RemoteSession::RemoteSession(Peers* peers, const std::vector<FoundTask>& tasks, const Options& options)
+    : peers_(peers) {
+  CreateWorkerSessionRequest request;
+  request.set_session_handle(SessionTable::NewHandle());
+  request.set_isolate_session_state(options.isolate_state);
+  request.set_master_task(peers->own_task());
+  request.set_master_incarnation(options.master_incarnation);
+  for (const FoundTask& found : tasks) {
+    std::shared_ptr<WorkerClient> client = peers->Find(found.task);
+    if (client == nullptr) continue;
+    request.clear_cluster_device_attributes();
+    for (const DeviceInfo& info : found.devices) {
+      devices_.push_back(std::make_shared<RemoteDevice>(info));
+      ToProto(info, request.add_cluster_device_attributes());
+    }
+    const StatusOr<DeviceName> name = DeviceName::Parse(found.task);
+    request.mutable_server_def()->set_job_name(name.ok() ? name->job : "");
+    request.mutable_server_def()->set_task_index(name.ok() ? name->task : 0);
+    request.mutable_server_def()->set_protocol("grpc");
+    tasks_.emplace(found.task, std::make_shared<Task>(std::move(client), request));
+  }
+}
+
+StatusOr<std::shared_ptr<RemotePart>> RemoteSession::AddPart(const Device& device, const Graph& graph) {
+  auto found = tasks_.find(TaskOfDevice(device.name()));
+  if (found == tasks_.end()) return Internal("The device ", device.name(), " is of no known task");
+  GraphDef def;
+  WEIR_RETURN_IF_ERROR(ExportGraphDef(graph, &def, /*strip_defaults=*/true));
+  return std::make_shared<Part>(found->second, std::move(def));
+}
+
+void RemoteSession::EndStep(int64_t step_id, std::span<const std::shared_ptr<RemotePart>> parts) {
+  peers_->steps().End(step_id, Cancelled("The step has ended"));
+  CleanupGraphRequest request;
+  request.set_step_id(step_id);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    auto same = [&](const std::shared_ptr<RemotePart>& part) { return part->task() == parts[i]->task(); };
+    if (std::any_of(parts.begin(), parts.begin() + i, same)) continue;
+    if (auto client = peers_->Find(parts[i]->task())) client->Tell(WorkerMethod::kCleanupGraph, request);
+  }
+}
+
+}  // namespace weir

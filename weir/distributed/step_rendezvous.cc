@@ -1,0 +1,70 @@
+#include "weir/distributed/step_rendezvous.h"
+
+#include "weir/runtime/remote.h"
+
+namespace weir {
+namespace {
+
+std::string_view TaskOf(std::string_view prefix) { return prefix.substr(0, prefix.size() - 1); }
+
+}  // namespace
+
+void StepRendezvous::RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) {
+  if (key.starts_with(own_prefix_)) return local_.RecvAsync(key, cancellation, std::move(done));
+  fetch_(step_id_, key, cancellation, std::move(done));
+}
+
+void StepRendezvous::RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvDone done) {
+  auto tell = [&prefix = own_prefix_, done = std::move(done)](const Status& status, Tensor value, bool is_dead) {
+    done(MarkDerived(status, TaskOf(prefix)), std::move(value), is_dead);
+  };
+  local_.RecvAsync(key, cancellation, std::move(tell));
+}
+
+RendezvousTable::Entry& RendezvousTable::Find(int64_t step_id) {
+  Entry& entry = entries_[step_id];
+  if (entry.rendezvous == nullptr) {
+    entry.rendezvous = std::make_shared<StepRendezvous>(step_id, own_prefix_, fetch_);
+  }
+  return entry;
+}
+
+std::shared_ptr<StepRendezvous> RendezvousTable::Begin(int64_t step_id) {
+  absl::MutexLock lock(&mu_);
+  Entry& entry = Find(step_id);
+  entry.begun = true;
+  return entry.rendezvous;
+}
+
+void RendezvousTable::End(int64_t step_id, const Status& status) {
+  std::shared_ptr<StepRendezvous> ended;
+  {
+    absl::MutexLock lock(&mu_);
+    auto found = entries_.find(step_id);
+    if (found == entries_.end()) return;
+    ended = std::move(found->second.rendezvous);
+    entries_.erase(found);
+  }
+  ended->StartAbort(status);
+}
+
+std::shared_ptr<StepRendezvous> RendezvousTable::BeginPeer(int64_t step_id) {
+  absl::MutexLock lock(&mu_);
+  Entry& entry = Find(step_id);
+  ++entry.peers;
+  return entry.rendezvous;
+}
+
+void RendezvousTable::EndPeer(int64_t step_id) {
+  absl::MutexLock lock(&mu_);
+  auto found = entries_.find(step_id);
+  if (found == entries_.end()) return;
+  if (--found->second.peers <= 0 && !found->second.begun) entries_.erase(found);
+}
+
+size_t RendezvousTable::size() const {
+  absl::MutexLock lock(&mu_);
+  return entries_.size();
+}
+
+}  // namespace weir

@@ -1,0 +1,75 @@
+// The rendezvous of the steps that a task takes part in. A value stays where it was sent; whoever receives it in
+// another task comes and gets it.
+#ifndef WEIR_DISTRIBUTED_STEP_RENDEZVOUS_H_
+#define WEIR_DISTRIBUTED_STEP_RENDEZVOUS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "weir/runtime/local_rendezvous.h"
+
+namespace weir {
+
+// Gets from another task what a step sends there under a key.
+using FetchTensor = std::function<void(int64_t step_id, std::string_view key, CancellationManager* cancellation,
+                                       Rendezvous::RecvDone done)>;
+
+class StepRendezvous : public Rendezvous {
+ public:
+  // `own_prefix` is the task's name and a slash; it and `fetch` outlive this object.
+  StepRendezvous(int64_t step_id, const std::string& own_prefix, const FetchTensor& fetch)
+      : step_id_(step_id), own_prefix_(own_prefix), fetch_(fetch) {}
+
+  Status Send(std::string_view key, Tensor value, bool is_dead) override {
+    return local_.Send(key, std::move(value), is_dead);
+  }
+  void RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) override;
+  // Waits for other tasks end by their cancellation.
+  void StartAbort(const Status& status) override { local_.StartAbort(status); }
+
+  // For a peer that asks: an error is that of the step here and not of the peer's own.
+  void RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvDone done);
+
+ private:
+  const int64_t step_id_;
+  const std::string& own_prefix_;
+  const FetchTensor& fetch_;
+  LocalRendezvous local_;
+};
+
+// Thread-safe.
+class RendezvousTable {
+ public:
+  RendezvousTable(std::string_view task, FetchTensor fetch) : own_prefix_(Cat(task, "/")), fetch_(std::move(fetch)) {}
+
+  // A part of the step runs here: kept until End.
+  std::shared_ptr<StepRendezvous> Begin(int64_t step_id);
+  // Forgets the step; what still waits for it hears `status`.
+  void End(int64_t step_id, const Status& status);
+
+  // A peer asks for a value of a step that may not have begun here. If it never does, the step is forgotten when the
+  // last peer gives up.
+  std::shared_ptr<StepRendezvous> BeginPeer(int64_t step_id);
+  void EndPeer(int64_t step_id);
+
+  size_t size() const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<StepRendezvous> rendezvous;
+    bool begun = false;
+    int peers = 0;
+  };
+  Entry& Find(int64_t step_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::string own_prefix_;
+  const FetchTensor fetch_;
+  mutable absl::Mutex mu_;
+  absl::flat_hash_map<int64_t, Entry> entries_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_DISTRIBUTED_STEP_RENDEZVOUS_H_

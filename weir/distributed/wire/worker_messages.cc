@@ -1,0 +1,217 @@
+#include "weir/distributed/wire/worker_messages.h"
+
+#include <google/protobuf/wire_format_lite.h>
+
+#include "weir/distributed/wire/fields_internal.h"
+#include "weir/distributed/wire/tensor_wire.h"
+
+namespace weir {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::ZeroCopyInputStream;
+using namespace wire_internal;
+
+void WriteText(int field, std::string_view text, WireBuffer* out) {
+  if (!text.empty()) out->AppendBytesField(field, text);
+}
+void WriteNumber(int field, uint64_t number, WireBuffer* out) {
+  if (number == 0) return;
+  out->AppendTag(field, 0);
+  out->AppendVarint(number);
+}
+
+bool ReadFlag(CodedInputStream* in, bool* out) {
+  int64_t number = 0;
+  if (!ReadNumber(in, &number)) return false;
+  *out = number != 0;
+  return true;
+}
+
+bool ReadNamedTensor(CodedInputStream* in, std::vector<std::pair<std::string, Tensor>>* tensors, Status* error) {
+  std::string name;
+  StatusOr<Tensor> tensor = InvalidArgument("no tensor");
+  while (uint32_t tag = in->ReadTag()) {
+    bool good = true;
+    if (tag == Tag(1, 2)) {
+      good = ReadText(in, &name);
+    } else if (tag == Tag(2, 2)) {
+      good = ReadNested(in, [&] { return ReadTensorProto(in, &tensor); });
+    } else {
+      good = WireFormatLite::SkipField(in, tag);
+    }
+    if (!good) return false;
+  }
+  if (!in->ConsumedEntireMessage()) return false;
+  if (!tensor.ok() && error->ok()) *error = Annotate(tensor.status(), Cat("Invalid TensorProto for '", name, "': "));
+  tensors->emplace_back(std::move(name), tensor.ok() ? *std::move(tensor) : Tensor());
+  return true;
+}
+
+bool ReadExecutorOpts(CodedInputStream* in, RunGraphCall* call) {
+  while (uint32_t tag = in->ReadTag()) {
+    bool good = tag == Tag(3, 0) ? ReadFlag(in, &call->record_timeline) : WireFormatLite::SkipField(in, tag);
+    if (!good) return false;
+  }
+  return in->ConsumedEntireMessage();
+}
+
+bool ReadRunGraphFields(CodedInputStream* in, RunGraphCall* call) {
+  while (uint32_t tag = in->ReadTag()) {
+    bool good = true;
+    switch (tag) {
+      case Tag(1, 2):
+        good = ReadText(in, &call->graph_handle);
+        break;
+      case Tag(2, 0):
+        good = ReadNumber(in, &call->step_id);
+        break;
+      case Tag(3, 2):
+        good = ReadNested(in, [&] { return ReadNamedTensor(in, &call->sends, &call->send_error); });
+        break;
+      case Tag(4, 2):
+        good = ReadText(in, &call->recv_keys.emplace_back());
+        break;
+      case Tag(5, 2):
+        good = ReadNested(in, [&] { return ReadExecutorOpts(in, call); });
+        break;
+      case Tag(6, 0):
+        good = ReadFlag(in, &call->is_partial);
+        break;
+      case Tag(8, 2):
+        good = ReadText(in, &call->session_handle);
+        break;
+      case Tag(9, 0):
+        good = ReadFlag(in, &call->store_errors_in_response_body);
+        break;
+      case Tag(11, 0):
+        good = ReadNumber(in, &call->request_id);
+        break;
+      default:
+        good = WireFormatLite::SkipField(in, tag);
+    }
+    if (!good) return false;
+  }
+  return in->ConsumedEntireMessage();
+}
+
+bool ReadRunGraphAnswer(CodedInputStream* in, RunGraphAnswer* answer, Status* error) {
+  int64_t code = 0;
+  std::string text;
+  while (uint32_t tag = in->ReadTag()) {
+    bool good = true;
+    switch (tag) {
+      case Tag(1, 2):
+        good = ReadNested(in, [&] { return ReadNamedTensor(in, &answer->received, error); });
+        break;
+      case Tag(2, 2):
+        good = ReadText(in, &answer->step_stats);
+        break;
+      case Tag(5, 0):
+        good = ReadNumber(in, &code);
+        break;
+      case Tag(6, 2):
+        good = ReadText(in, &text);
+        break;
+      default:
+        good = WireFormatLite::SkipField(in, tag);
+    }
+    if (!good) return false;
+  }
+  if (code != 0) answer->status = Status(static_cast<absl::StatusCode>(code), text);
+  return in->ConsumedEntireMessage();
+}
+
+bool ReadRecvTensorAnswer(CodedInputStream* in, RecvTensorAnswer* answer, StatusOr<Tensor>* tensor) {
+  while (uint32_t tag = in->ReadTag()) {
+    bool good = true;
+    switch (tag) {
+      case Tag(1, 2):
+        good = ReadNested(in, [&] { return ReadTensorProto(in, tensor); });
+        break;
+      case Tag(2, 0):
+        good = ReadFlag(in, &answer->is_dead);
+        break;
+      case Tag(3, 0):
+        good = ReadNumber(in, &answer->send_start_micros);
+        break;
+      default:
+        good = WireFormatLite::SkipField(in, tag);
+    }
+    if (!good) return false;
+  }
+  return in->ConsumedEntireMessage();
+}
+
+}  // namespace
+
+Status WriteRunGraph(const RunGraphCall& call, WireBuffer* out) {
+  WireBuffer message;
+  WriteText(8, call.session_handle, &message);
+  message.AppendTag(10, 0);  // create_worker_session_called
+  message.AppendVarint(1);
+  WriteText(1, call.graph_handle, &message);
+  WriteNumber(2, static_cast<uint64_t>(call.step_id), &message);
+  for (const auto& [key, tensor] : call.sends) WEIR_RETURN_IF_ERROR(AppendNamedTensorField(3, key, tensor, &message));
+  for (const std::string& key : call.recv_keys) message.AppendBytesField(4, key);
+  if (call.record_timeline) message.AppendBytesField(5, std::string_view("\x18\x01", 2));
+  WriteNumber(9, call.store_errors_in_response_body ? 1 : 0, &message);
+  WriteNumber(11, static_cast<uint64_t>(call.request_id), &message);
+  *out = std::move(message);
+  return OkStatus();
+}
+
+Status ReadRunGraph(ZeroCopyInputStream* in, size_t size, RunGraphCall* call) {
+  CodedInputStream coded(in);
+  WEIR_RETURN_IF_ERROR(Limit(size, &coded));
+  if (!ReadRunGraphFields(&coded, call)) return InvalidArgument("Malformed RunGraphRequest");
+  return OkStatus();
+}
+
+Status WriteRunGraphResponse(const RunGraphAnswer& answer, WireBuffer* out) {
+  WireBuffer message;
+  for (const auto& [key, tensor] : answer.received) {
+    WEIR_RETURN_IF_ERROR(AppendNamedTensorField(1, key, tensor, &message));
+  }
+  WriteText(2, answer.step_stats, &message);
+  if (!answer.status.ok()) {
+    WriteNumber(5, static_cast<uint64_t>(answer.status.code()), &message);
+    WriteText(6, ToUtf8(FromAbsl(answer.status.message())), &message);
+  }
+  *out = std::move(message);
+  return OkStatus();
+}
+
+Status ReadRunGraphResponse(ZeroCopyInputStream* in, size_t size, RunGraphAnswer* answer) {
+  CodedInputStream coded(in);
+  WEIR_RETURN_IF_ERROR(Limit(size, &coded));
+  Status error;
+  if (!ReadRunGraphAnswer(&coded, answer, &error)) return InvalidArgument("Malformed RunGraphResponse");
+  return error;
+}
+
+Status WriteRecvTensorResponse(const RecvTensorAnswer& answer, WireBuffer* out) {
+  WireBuffer message;
+  if (answer.is_dead) {
+    WriteNumber(2, 1, &message);
+  } else {
+    WEIR_RETURN_IF_ERROR(AppendTensorField(1, answer.tensor, &message));
+  }
+  WriteNumber(3, static_cast<uint64_t>(answer.send_start_micros), &message);
+  *out = std::move(message);
+  return OkStatus();
+}
+
+Status ReadRecvTensorResponse(ZeroCopyInputStream* in, size_t size, RecvTensorAnswer* answer) {
+  CodedInputStream coded(in);
+  WEIR_RETURN_IF_ERROR(Limit(size, &coded));
+  StatusOr<Tensor> tensor = InvalidArgument("The answer has no tensor");
+  if (!ReadRecvTensorAnswer(&coded, answer, &tensor)) return InvalidArgument("Malformed RecvTensorResponse");
+  if (answer->is_dead) return OkStatus();
+  if (!tensor.ok()) return tensor.status();
+  answer->tensor = *std::move(tensor);
+  return OkStatus();
+}
+
+}  // namespace weir

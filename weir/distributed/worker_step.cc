@@ -1,0 +1,143 @@
+// Parts of steps, and the tensors that they send to other tasks.
+#include "absl/strings/numbers.h"
+#include "absl/time/clock.h"
+#include "weir/distributed/wire/worker_messages.h"
+#include "weir/distributed/worker.h"
+#include "weir/proto/config.pb.h"
+#include "weir/proto/worker.pb.h"
+
+namespace weir {
+
+// A RunGraph on its way; kept alive by the step's completion.
+struct Worker::Part {
+  IncomingCall* call = nullptr;
+  RunGraphCall request;
+  RunGraphAnswer answer;
+  std::shared_ptr<ServedSession> session;
+  std::shared_ptr<StepRendezvous> rendezvous;
+  Session::Part part = 0;
+  StepReport report;
+  size_t next_result = 0;
+};
+
+Status Worker::PrepareRun(Part& part) {
+  RunGraphCall& request = part.request;
+  WEIR_RETURN_IF_ERROR(request_ids_.Track(request.request_id, "RunGraph"));
+  WEIR_ASSIGN_OR_RETURN(part.session, BeginCall(request.session_handle));
+  WEIR_RETURN_IF_ERROR(request.send_error);
+  if (request.is_partial) return Unimplemented("Partial runs are kept by the master here, not by the worker");
+  if (!absl::SimpleHexAtoi(request.graph_handle, &part.part)) {
+    return Aborted("Graph handle is not found: ", request.graph_handle);
+  }
+  if (request.step_id == 0) return InvalidArgument("A step needs an id");
+  part.rendezvous = steps_->Begin(request.step_id);
+  for (auto& [key, tensor] : request.sends) {
+    WEIR_RETURN_IF_ERROR(RendezvousKey::Parse(key).status());
+    WEIR_RETURN_IF_ERROR(part.rendezvous->Send(key, std::move(tensor), false));
+  }
+  request.sends.clear();
+  return OkStatus();
+}
+
+void Worker::RunGraph(IncomingCall* call) {
+  auto part = std::make_shared<Part>();
+  part->call = call;
+  Status status = ReadRunGraph(call->request(), call->request_bytes(), &part->request);
+  if (!status.ok()) return call->Finish(status, {});
+  status = PrepareRun(*part);
+  if (!status.ok()) return FinishRun(*part, status);
+  StepOptions options;
+  options.cancellation = &call->cancellation;
+  options.timeout = call->deadline - absl::Now();
+  if (part->request.record_timeline) options.trace = TraceLevel::kFull;
+  part->session->session().RunPart(part->part, part->request.step_id, part->rendezvous, options,
+                                   part->request.record_timeline ? &part->report : nullptr,
+                                   [this, part](const Status& status) {
+                                     if (!status.ok()) return FinishRun(*part, status);
+                                     CollectResults(part);
+                                   });
+}
+
+// What the caller wants to have with the answer; the part has sent it by now, unless it never does.
+void Worker::CollectResults(const std::shared_ptr<Part>& part) {
+  if (part->next_result == part->request.recv_keys.size()) return FinishRun(*part, OkStatus());
+  const std::string& key = part->request.recv_keys[part->next_result++];
+  part->rendezvous->RecvAsync(
+      key, &part->call->cancellation, [this, part, &key](const Status& status, Tensor value, bool is_dead) {
+        if (!status.ok()) return FinishRun(*part, status);
+        if (is_dead) {
+          return FinishRun(*part, InvalidArgument("The tensor returned for ", key, " was not valid."));
+        }
+        part->answer.received.emplace_back(key, std::move(value));
+        CollectResults(part);
+      });
+}
+
+void Worker::FinishRun(Part& part, const Status& status) {
+  if (part.request.record_timeline) {
+    RunMetadata metadata;
+    part.report.ToProto(&metadata);
+    part.answer.step_stats = metadata.step_stats().SerializeAsString();
+  }
+  Status outcome = status;
+  if (!outcome.ok() && part.rendezvous != nullptr) {
+    part.rendezvous->StartAbort(outcome);
+    // A master that is gone will not clean up.
+    if (part.call->cancellation.cancelled()) steps_->End(part.request.step_id, outcome);
+  }
+  WireBuffer message;
+  if (outcome.ok()) outcome = WriteRunGraphResponse(part.answer, &message);
+  if (!outcome.ok() && part.request.store_errors_in_response_body) {
+    part.answer.received.clear();
+    part.answer.status = outcome;
+    WriteRunGraphResponse(part.answer, &message).IgnoreError();  // cannot fail: there is no tensor in it
+    outcome = OkStatus();
+  }
+  // Answering ends the call, and with it what the part points at.
+  std::shared_ptr<ServedSession> session = part.session;
+  part.call->Finish(outcome, std::move(message));
+  if (session != nullptr) session->EndCall();
+}
+
+void Worker::CleanupGraph(IncomingCall* call) {
+  CleanupGraphRequest request;
+  Status status = ParseRequest(call, &request);
+  if (status.ok()) steps_->End(request.step_id(), Cancelled("The step has ended"));
+  Answer(call, status, CleanupGraphResponse());
+}
+
+Status Worker::CheckSource(const RendezvousKey& key) const {
+  const Device* device = environment_->devices.Find(key.src_device);
+  if (device == nullptr) {
+    return InvalidArgument("'", key.edge_name, "' is asked of ", key.src_device, ", which is no device of ",
+                           environment_->task_name);
+  }
+  if (device->info().incarnation == key.src_incarnation) return OkStatus();
+  return Aborted("The task ", environment_->task_name, " has restarted: '", key.edge_name,
+                 "' is asked of an earlier life of ", key.src_device);
+}
+
+void Worker::RecvTensor(IncomingCall* call) {
+  RecvTensorRequest request;
+  Status status = ParseRequest(call, &request);
+  if (status.ok()) {
+    StatusOr<RendezvousKey> key = RendezvousKey::Parse(request.rendezvous_key());
+    status = key.ok() ? CheckSource(*key) : InvalidArgument("Invalid  rendezvous key: ", request.rendezvous_key());
+  }
+  if (!status.ok()) return call->Finish(status, {});
+  const int64_t step_id = request.step_id();
+  std::shared_ptr<StepRendezvous> rendezvous = steps_->BeginPeer(step_id);
+  rendezvous->RecvForPeer(request.rendezvous_key(), &call->cancellation,
+                          [this, call, step_id](Status status, Tensor value, bool is_dead) {
+                            WireBuffer message;
+                            if (status.ok()) {
+                              RecvTensorAnswer answer{std::move(value), is_dead, absl::GetCurrentTimeNanos() / 1000};
+                              status = WriteRecvTensorResponse(answer, &message);
+                            }
+                            // Before the answer: afterwards the service may end.
+                            steps_->EndPeer(step_id);
+                            call->Finish(status, std::move(message));
+                          });
+}
+
+}  // namespace weir
