@@ -163,21 +163,25 @@ class ClusterTest(unittest.TestCase):
         if errors:
             raise errors[0]
 
-    def between_graph(self, model, last_step, optimizer, hooks=lambda optimizer, index: [], minimum=None):
+    def between_graph(self, model, last_step, optimizer, hooks=lambda optimizer, index: []):
         """Every worker has its own graph and session; gives the first and the last loss of each."""
         losses = {0: [], 1: []}
+        initialised = threading.Event()  # who comes too early looks again after 30 s only
 
         def work(index):
             with tf.Graph().as_default():
-                with tf.device(v1.train.replica_device_setter(worker_device=f"/job:worker/task:{index}",
+                with v1.device(v1.train.replica_device_setter(worker_device=f"/job:worker/task:{index}",
                                                               cluster=tf.train.ClusterSpec(self.cluster.spec))):
                     step, loss = model()
                     chosen = optimizer()
                     train = chosen.minimize(loss, global_step=step)
                 stop = v1.train.StopAtStepHook(last_step=last_step)
+                if index != 0:
+                    initialised.wait(60)
                 with v1.train.MonitoredTrainingSession(self.cluster.target(index), is_chief=index == 0,
                                                        config=config(index),
                                                        hooks=[stop, *hooks(chosen, index)]) as session:
+                    initialised.set()
                     while not session.should_stop():
                         _, value = session.run([train, loss])
                         losses[index].append(value)
@@ -226,15 +230,15 @@ class ClusterTest(unittest.TestCase):
 
     def test_in_graph(self):
         with tf.Graph().as_default():
-            with tf.device(v1.train.replica_device_setter(ps_tasks=2, ps_device="/job:ps", worker_device="/job:worker/task:0")):
+            with v1.device(v1.train.replica_device_setter(ps_tasks=2, ps_device="/job:ps", worker_device="/job:worker/task:0")):
                 w = v1.get_variable("w", (10, 1), initializer=v1.zeros_initializer(), use_resource=True)
             gradients, losses = [], []
             for index in range(2):
-                with tf.device(f"/job:worker/task:{index}"):
+                with v1.device(f"/job:worker/task:{index}"):
                     x, y = tf.constant(XS[index::2]), tf.constant(YS[index::2])
                     losses.append(tf.reduce_mean(tf.square(x @ w - y)))
                     gradients.append(tf.gradients(losses[-1], w)[0])
-            with tf.device("/job:ps/task:0"):
+            with v1.device("/job:ps/task:0"):
                 train = v1.train.GradientDescentOptimizer(0.1).apply_gradients([(tf.add_n(gradients) / 2, w)])
             with v1.Session(self.cluster.target(), config=config()) as session:
                 session.run(v1.global_variables_initializer())
@@ -245,7 +249,7 @@ class ClusterTest(unittest.TestCase):
 
     def test_sparse_embeddings_in_parts(self):
         with tf.Graph().as_default():
-            with tf.device(v1.train.replica_device_setter(cluster=tf.train.ClusterSpec(self.cluster.spec))):
+            with v1.device(v1.train.replica_device_setter(cluster=tf.train.ClusterSpec(self.cluster.spec))):
                 table = v1.get_variable("table", (100, 4), initializer=v1.ones_initializer(), use_resource=True,
                                         partitioner=v1.fixed_size_partitioner(2))
                 ids = v1.placeholder(tf.int64, [None])
@@ -262,7 +266,7 @@ class ClusterTest(unittest.TestCase):
         folder = tempfile.mkdtemp()
         seen = []
         with tf.Graph().as_default():
-            with tf.device(v1.train.replica_device_setter(worker_device="/job:worker/task:0",
+            with v1.device(v1.train.replica_device_setter(worker_device="/job:worker/task:0",
                                                           cluster=tf.train.ClusterSpec(self.cluster.spec))):
                 step, loss = linear(True)
                 train = v1.train.GradientDescentOptimizer(0.05).minimize(loss, global_step=step)
@@ -283,7 +287,7 @@ class ClusterTest(unittest.TestCase):
 
     def test_errors_name_the_lost_task(self):
         with tf.Graph().as_default():
-            with tf.device("/job:ps/task:1"):
+            with v1.device("/job:ps/task:1"):
                 v = v1.get_variable("v", (), use_resource=True)
             with v1.Session(self.cluster.target(), config=config()) as session:
                 session.run(v1.global_variables_initializer())

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "absl/strings/str_format.h"
+#include "weir/cli/bench_cluster.h"
 #include "weir/cli/bench_input.h"
 #include "weir/cli/bench_models.h"
 #include "weir/cli/bench_ops.h"
@@ -41,6 +42,7 @@ struct Prepared {
   std::function<Status()> step;
   double setup_seconds = 0;
   std::optional<std::pair<double, double>> check;
+  std::function<StatusOr<std::vector<double>>(double seconds)> measure;  // if not by repeating `step`
 };
 
 StatusOr<Prepared> PrepareModel(const bench::ModelWorkload& workload) {
@@ -68,9 +70,21 @@ StatusOr<Prepared> PrepareInput(const std::string& name) {
   return out;
 }
 
+StatusOr<Prepared> PrepareCluster(const std::string& name) {
+  const auto start = std::chrono::steady_clock::now();
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<ClusterRunner> runner, MakeClusterRunner(name));
+  Prepared out;
+  out.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.step = [runner] { return runner->Run(); };
+  out.measure = [runner](double seconds) { return runner->Measure(seconds); };
+  WEIR_RETURN_IF_ERROR(out.step());
+  return out;
+}
+
 StatusOr<Prepared> PrepareAny(const std::string& name) {
   if (const bench::ModelWorkload* model = bench::FindModelWorkload(name)) return PrepareModel(*model);
   if (IsInputWorkload(name)) return PrepareInput(name);
+  if (IsClusterWorkload(name)) return PrepareCluster(name);
   const auto start = std::chrono::steady_clock::now();
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<EngineRunner> runner, Prepare(name));
   Prepared out;
@@ -114,8 +128,10 @@ class Peer {
   StatusOr<std::string> MeasureRequest(const std::string& id, const std::string& seconds) {
     size_t index = std::strtoul(id.c_str(), nullptr, 10);
     if (index >= workloads_.size()) return NotFound("no workload ", id);
+    const Prepared& workload = workloads_[index];
+    const double length = std::strtod(seconds.c_str(), nullptr);
     WEIR_ASSIGN_OR_RETURN(std::vector<double> ms,
-                          MeasureSteps(workloads_[index].step, std::strtod(seconds.c_str(), nullptr)));
+                          workload.measure ? workload.measure(length) : MeasureSteps(workload.step, length));
     std::string out = "{\"ms\": [";
     for (size_t i = 0; i < ms.size(); ++i) out += absl::StrFormat("%s%.6f", i > 0 ? "," : "", ms[i]);
     return out + "]}";
@@ -158,6 +174,19 @@ Status PrintModels(std::string_view section, double seconds) {
   return OkStatus();
 }
 
+Status PrintCluster(double seconds) {
+  std::printf("%-22s %12s %12s\n", "workload", "best", "median");
+  for (const char* name : {"null_step_scalar_1x1", "null_step_dense_1x1", "null_step_sparse_1x1",
+                           "null_step_scalar_2x2", "null_step_dense_2x2", "null_step_sparse_2x2", "fetch_ps_worker"}) {
+    WEIR_ASSIGN_OR_RETURN(Prepared prepared, PrepareCluster(name));
+    WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, prepared.measure(seconds));
+    std::sort(ms.begin(), ms.end());
+    std::printf("%-22s %9.3f ms %9.3f ms\n", name, ms[0], ms[ms.size() / 2]);
+    std::fflush(stdout);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 void AddBenchCommand(CLI::App& app) {
@@ -170,17 +199,21 @@ void AddBenchCommand(CLI::App& app) {
   auto* serve = new bool(false);
   auto* filter = new std::string;
   auto* graphs = new std::string;
-  command->add_option("section", *section, "What to measure: engine, train, infer or ops")
-      ->check(CLI::IsMember({"engine", "train", "infer", "ops"}));
+  auto* place = new std::string;
+  command->add_option("section", *section, "What to measure: engine, train, infer, ops or cluster")
+      ->check(CLI::IsMember({"engine", "train", "infer", "ops", "cluster"}));
   command->add_option("--seconds", *seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
   command->add_option("--filter", *filter, "Only the ops whose names contain this");
   command->add_option("--graphs", *graphs, "A folder for the ops' graphs");
+  command->add_option("--cluster_worker", *place, "Be a further worker of a cluster's workload")->group("");
   command->add_flag("--serve", *serve, "Answer requests of a benchmark driver on standard input");
   command->callback([=] {
     if (*serve) return Serve();
-    Status status = *section == "engine" ? PrintEngine(*seconds)
-                    : *section == "ops"  ? bench::MeasureOps(*filter, *seconds, *graphs)
-                                         : PrintModels(*section, *seconds);
+    Status status = !place->empty()         ? ServeClusterWorker(*filter, *place)
+                    : *section == "engine"  ? PrintEngine(*seconds)
+                    : *section == "ops"     ? bench::MeasureOps(*filter, *seconds, *graphs)
+                    : *section == "cluster" ? PrintCluster(*seconds)
+                                            : PrintModels(*section, *seconds);
     if (!status.ok()) {
       std::fprintf(stderr, "weir bench: %s\n", status.ToString().c_str());
       std::exit(1);

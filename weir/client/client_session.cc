@@ -38,6 +38,11 @@ StatusOr<std::unique_ptr<ClientSession>> ClientSession::Create(const Scope& scop
   return std::unique_ptr<ClientSession>(new ClientSession(scope, std::move(session)));
 }
 
+StatusOr<std::unique_ptr<ClientSession>> ClientSession::Over(const Scope& scope, std::unique_ptr<Session> session) {
+  if (session->graph_version() != 0) return FailedPrecondition("the session has nodes already");
+  return std::unique_ptr<ClientSession>(new ClientSession(scope, std::move(session)));
+}
+
 Status ClientSession::Update() {
   WEIR_RETURN_IF_ERROR(scope_.status());
   const Graph& graph = scope_.graph();

@@ -26,6 +26,9 @@ class ClientSession {
   static StatusOr<std::unique_ptr<ClientSession>> Create(const Scope& scope);
   static StatusOr<std::unique_ptr<ClientSession>> Create(const Scope& scope, SessionOptions options);
 
+  // Over a session of somebody else's making, such as a server's (weir/distributed/server.h), that has no nodes yet.
+  static StatusOr<std::unique_ptr<ClientSession>> Over(const Scope& scope, std::unique_ptr<Session> session);
+
   // One step. Many threads may run steps at once while nobody builds the graph.
   StatusOr<std::vector<Tensor>> Run(const Feeds& feeds, const std::vector<Output>& fetches,
                                     const std::vector<Operation>& targets = {});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "weir/base/logging.h"
 #include "weir/distributed/device_wire_internal.h"
@@ -70,7 +71,7 @@ StatusOr<std::shared_ptr<ServedSession>> Master::BeginCall(const std::string& ha
 }
 
 // A session that is being made; kept alive while other tasks are asked for their devices.
-struct Master::NewSession {
+struct Master::Creating {
   IncomingCall* call = nullptr;
   CreateSessionRequest request;
   SessionOptions options;
@@ -78,7 +79,7 @@ struct Master::NewSession {
 };
 
 void Master::CreateSession(IncomingCall* call) {
-  auto fresh = std::make_shared<NewSession>();
+  auto fresh = std::make_shared<Creating>();
   fresh->call = call;
   std::vector<std::shared_ptr<WorkerClient>> tasks;
   auto prepare = [&]() -> Status {
@@ -96,15 +97,33 @@ void Master::CreateSession(IncomingCall* call) {
   absl::Time deadline = std::min(call->deadline, absl::Now() + fresh->options.operation_timeout);
   DiscoverDevices(tasks, deadline, &call->cancellation, [this, fresh](StatusOr<std::vector<FoundTask>> found) {
     if (!found.ok()) return FinishCreate(*fresh, found.status());
-    RemoteSession::Options options;
-    options.isolate_state = fresh->options.isolate_state;
-    options.master_incarnation = static_cast<int64_t>(environment_->devices.host()->info().incarnation);
-    fresh->remote = std::make_shared<RemoteSession>(peers_, *found, options);
+    fresh->remote = MakeRemote(*found, fresh->options);
     threads_.Schedule([this, fresh] { FinishCreate(*fresh, OkStatus()); });
   });
 }
 
-void Master::FinishCreate(NewSession& fresh, const Status& status) {
+std::shared_ptr<RemoteTasks> Master::MakeRemote(const std::vector<FoundTask>& found, const SessionOptions& options) {
+  RemoteSession::Options remote;
+  remote.isolate_state = options.isolate_state;
+  remote.master_incarnation = static_cast<int64_t>(environment_->devices.host()->info().incarnation);
+  return std::make_shared<RemoteSession>(peers_, found, remote);
+}
+
+StatusOr<std::unique_ptr<Session>> Master::NewSession(SessionOptions options, absl::Duration timeout) {
+  if (!HasPeers()) return Session::Create(environment_, std::move(options));
+  WEIR_ASSIGN_OR_RETURN(auto tasks, FilterTasks(peers_->others(), options.device_filters));
+  StatusOr<std::vector<FoundTask>> found;
+  absl::Notification done;
+  DiscoverDevices(tasks, absl::Now() + timeout, nullptr, [&](StatusOr<std::vector<FoundTask>> answer) {
+    found = std::move(answer);
+    done.Notify();
+  });
+  done.WaitForNotification();
+  if (!found.ok()) return found.status();
+  return Session::Create(environment_, options, MakeRemote(*found, options));
+}
+
+void Master::FinishCreate(Creating& fresh, const Status& status) {
   CreateSessionResponse response;
   auto create = [&]() -> Status {
     WEIR_RETURN_IF_ERROR(status);

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "weir/base/thread_pool.h"
 #include "weir/distributed/incoming_call.h"
@@ -16,6 +17,7 @@
 namespace weir {
 
 class Peers;
+struct FoundTask;
 
 enum class MasterMethod {
   kCreateSession,
@@ -49,16 +51,20 @@ class Master {
 
   // Begins to serve a call; returns soon, whatever the call does. `call` must live until it is answered.
   void Serve(MasterMethod method, IncomingCall* call);
+  // A session that no client sees. Waits for the other tasks to answer; REQUIRES: ended before the master is.
+  StatusOr<std::unique_ptr<Session>> NewSession(SessionOptions options, absl::Duration timeout);
   // Ends every session: running steps end with CANCELLED.
   void CloseAllSessions();
   size_t num_sessions() const { return sessions_.size(); }
 
  private:
   struct Step;
-  struct NewSession;
+  struct Creating;
   struct Resetting;
   void CreateSession(IncomingCall* call);
-  void FinishCreate(NewSession& fresh, const Status& status);
+  // Of the tasks that were found.
+  std::shared_ptr<RemoteTasks> MakeRemote(const std::vector<FoundTask>& found, const SessionOptions& options);
+  void FinishCreate(Creating& fresh, const Status& status);
   void ExtendSession(IncomingCall* call);
   void PartialRunSetup(IncomingCall* call);
   void RunStep(IncomingCall* call);

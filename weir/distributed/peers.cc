@@ -3,6 +3,8 @@
 #include <random>
 
 #include "absl/time/clock.h"
+#include "weir/base/logging.h"
+#include "weir/distributed/host_memory.h"
 #include "weir/distributed/peers_internal.h"
 #include "weir/distributed/wire/worker_messages.h"
 #include "weir/proto/worker.pb.h"
@@ -45,38 +47,73 @@ std::shared_ptr<WorkerClient> Peers::Find(std::string_view task) const {
   return found != by_task_.end() ? found->second : nullptr;
 }
 
-void Peers::Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation,
-                  Rendezvous::RecvDone done) const {
+// A tensor on its way from another task.
+struct Peers::Fetching {
+  std::shared_ptr<WorkerClient> client;
+  RecvTensorRequest request;
+  CancellationManager* cancellation = nullptr;
+  absl::Time start = absl::Now();
+  Rendezvous::RecvDone done;
+};
+
+void Peers::Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation, Rendezvous::RecvDone done) {
   std::string_view task = TaskOfDevice(key.substr(0, key.find(';')));
-  std::shared_ptr<WorkerClient> client = Find(task);
-  if (client == nullptr) {
+  auto fetching = std::make_shared<Fetching>();
+  fetching->client = Find(task);
+  if (fetching->client == nullptr) {
     return done(InvalidArgument("'", EdgeName(key), "' is to come from ", task, ", which is no task of this cluster"),
                 Tensor(), false);
   }
-  RecvTensorRequest request;
-  request.set_step_id(step_id);
-  request.set_rendezvous_key(std::string(key));
-  request.set_request_id(RandomId());
+  fetching->request.set_step_id(step_id);
+  fetching->request.set_rendezvous_key(std::string(key));
+  fetching->request.set_request_id(RandomId());
+  fetching->cancellation = cancellation;
+  fetching->done = std::move(done);
+  if (share_memory_ && !HostIdentity().empty()) {
+    fetching->request.mutable_transport_options()->set_type_url(std::string(kSameHostUrl));
+    fetching->request.mutable_transport_options()->set_value(HostIdentity());
+  }
+  Ask(fetching);
+}
+
+void Peers::Ask(const std::shared_ptr<Fetching>& fetching) {
   WireBuffer bytes;
-  bytes.Append(request.SerializeAsString());
+  bytes.Append(fetching->request.SerializeAsString());
   WorkerClient::Options options;
-  options.cancellation = cancellation;
-  client->Call(WorkerMethod::kRecvTensor, std::move(bytes), options,
-               [client, edge = std::string(EdgeName(key)), start = absl::Now(), done = std::move(done)](
-                   const Status& status, grpc::ByteBuffer& response) {
-                 if (absl::IsUnavailable(status)) {
-                   return done(Annotate(status, "",
-                                        Cat("; waited ", absl::FormatDuration(absl::Now() - start), " for the tensor '",
-                                            edge, "'")),
-                               Tensor(), false);
-                 }
-                 if (!status.ok()) return done(status, Tensor(), false);
-                 RecvTensorAnswer answer;
-                 const size_t size = response.Length();
-                 grpc::ProtoBufferReader reader(&response);
-                 Status read = ReadRecvTensorResponse(&reader, size, &answer);
-                 done(read, std::move(answer.tensor), answer.is_dead);
-               });
+  options.cancellation = fetching->cancellation;
+  fetching->client->Call(WorkerMethod::kRecvTensor, std::move(bytes), options,
+                         [this, fetching](const Status& status, grpc::ByteBuffer& response) {
+                           if (absl::IsUnavailable(status)) {
+                             Status lost =
+                                 Annotate(status, "",
+                                          Cat("; waited ", absl::FormatDuration(absl::Now() - fetching->start),
+                                              " for the tensor '", EdgeName(fetching->request.rendezvous_key()), "'"));
+                             return fetching->done(lost, Tensor(), false);
+                           }
+                           if (!status.ok()) return fetching->done(status, Tensor(), false);
+                           RecvTensorAnswer answer;
+                           const size_t size = response.Length();
+                           grpc::ProtoBufferReader reader(&response);
+                           Status read = ReadRecvTensorResponse(&reader, size, &answer);
+                           if (read.ok() && answer.memory.has_value()) return CopyFromHost(fetching, *answer.memory);
+                           fetching->done(read, std::move(answer.tensor), answer.is_dead);
+                         });
+}
+
+void Peers::CopyFromHost(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory) {
+  StatusOr<Tensor> tensor = ReadHostMemory(memory);
+  if (absl::IsUnavailable(tensor.status())) {
+    WEIR_LOG(INFO) << "tensors of " << fetching->client->task()
+                   << " come through the network: " << Message(tensor.status());
+    share_memory_ = false;
+    fetching->request.clear_transport_options();
+    return Ask(fetching);
+  }
+  MarkRecvFinishedRequest finished;
+  finished.set_request_id(fetching->request.request_id());
+  fetching->client->Tell(WorkerMethod::kMarkRecvFinished, finished);
+  Status status = tensor.status();
+  fetching->done(status, status.ok() ? *std::move(tensor) : Tensor(), false);
 }
 
 }  // namespace weir

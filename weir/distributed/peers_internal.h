@@ -3,6 +3,7 @@
 #ifndef WEIR_DISTRIBUTED_PEERS_INTERNAL_H_
 #define WEIR_DISTRIBUTED_PEERS_INTERNAL_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,11 +30,15 @@ class Peers {
   RendezvousTable& steps() { return steps_; }
 
  private:
-  void Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation, Rendezvous::RecvDone done) const;
+  struct Fetching;
+  void Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation, Rendezvous::RecvDone done);
+  void Ask(const std::shared_ptr<Fetching>& fetching);
+  void CopyFromHost(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory);
 
   const std::string own_task_;
   std::vector<std::shared_ptr<WorkerClient>> others_;
   StringMap<std::shared_ptr<WorkerClient>> by_task_;
+  std::atomic<bool> share_memory_{true};  // with tasks of this machine; until the system refuses it
   RendezvousTable steps_;
 };
 

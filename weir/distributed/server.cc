@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "weir/base/logging.h"
 #include "weir/distributed/grpc_service_internal.h"
+#include "weir/distributed/host_memory.h"
 #include "weir/distributed/master.h"
 #include "weir/distributed/peers_internal.h"
 #include "weir/distributed/worker.h"
@@ -116,6 +117,7 @@ class Server::Impl {
           worker_.Serve(static_cast<WorkerMethod>(method), call);
         }) {
     TakeAddress(options, &host_, &public_host_, &port_);
+    if (!peers_.others().empty()) AllowPeersToRead();
   }
   ~Impl() { Shutdown(absl::Seconds(5)); }
 
@@ -147,6 +149,7 @@ class Server::Impl {
   const std::string& host() const { return host_; }
   std::string target() const { return Cat("grpc://", Address(public_host_, port_)); }
   size_t num_sessions() const { return master_.num_sessions(); }
+  Master& master() { return master_; }
 
   void Shutdown(absl::Duration grace) {
     {
@@ -204,6 +207,9 @@ Server::~Server() = default;
 int Server::port() const { return impl_->port(); }
 std::string Server::target() const { return impl_->target(); }
 size_t Server::num_sessions() const { return impl_->num_sessions(); }
+StatusOr<std::unique_ptr<Session>> Server::CreateSession(SessionOptions options, absl::Duration timeout) {
+  return impl_->master().NewSession(std::move(options), timeout);
+}
 void Server::Shutdown(absl::Duration grace) { impl_->Shutdown(grace); }
 void Server::Join() { impl_->Join(); }
 

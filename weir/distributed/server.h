@@ -15,6 +15,7 @@
 #include "weir/base/status.h"
 #include "weir/distributed/cluster_spec.h"
 #include "weir/runtime/environment.h"
+#include "weir/runtime/session.h"
 
 namespace weir {
 
@@ -55,6 +56,12 @@ class Server {
   int port() const;
   std::string target() const;  // "grpc://host:port"
   size_t num_sessions() const;
+
+  // A session of this process whose steps use the devices of the whole cluster, as those of the clients do, without a
+  // client in between. Waits for the tasks to answer; DEADLINE_EXCEEDED names those that do not. The server must
+  // outlive it.
+  StatusOr<std::unique_ptr<Session>> CreateSession(SessionOptions options = {},
+                                                   absl::Duration timeout = absl::InfiniteDuration());
 
   // Takes no more calls, cancels running steps, gives calls `grace` to be answered and ends the rest. Later calls do
   // nothing.

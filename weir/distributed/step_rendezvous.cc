@@ -45,6 +45,7 @@ void RendezvousTable::End(int64_t step_id, const Status& status) {
     ended = std::move(found->second.rendezvous);
     entries_.erase(found);
   }
+  held_.ForgetStep(step_id);
   ended->StartAbort(status);
 }
 
@@ -55,11 +56,12 @@ std::shared_ptr<StepRendezvous> RendezvousTable::BeginPeer(int64_t step_id) {
   return entry.rendezvous;
 }
 
-void RendezvousTable::EndPeer(int64_t step_id) {
+bool RendezvousTable::EndPeer(int64_t step_id) {
   absl::MutexLock lock(&mu_);
   auto found = entries_.find(step_id);
-  if (found == entries_.end()) return;
+  if (found == entries_.end()) return false;
   if (--found->second.peers <= 0 && !found->second.begun) entries_.erase(found);
+  return true;
 }
 
 size_t RendezvousTable::size() const {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "weir/distributed/host_memory.h"
 #include "weir/runtime/local_rendezvous.h"
 
 namespace weir {
@@ -52,8 +53,11 @@ class RendezvousTable {
   // A peer asks for a value of a step that may not have begun here. If it never does, the step is forgotten when the
   // last peer gives up.
   std::shared_ptr<StepRendezvous> BeginPeer(int64_t step_id);
-  void EndPeer(int64_t step_id);
+  // False if the step has ended meanwhile.
+  bool EndPeer(int64_t step_id);
 
+  // What peers of this machine are reading.
+  HeldTensors& held() { return held_; }
   size_t size() const;
 
  private:
@@ -66,6 +70,7 @@ class RendezvousTable {
 
   const std::string own_prefix_;
   const FetchTensor fetch_;
+  HeldTensors held_;
   mutable absl::Mutex mu_;
   absl::flat_hash_map<int64_t, Entry> entries_ ABSL_GUARDED_BY(mu_);
 };

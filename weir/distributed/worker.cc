@@ -64,7 +64,7 @@ void Worker::Serve(WorkerMethod method, IncomingCall* call) {
     case WorkerMethod::kRecvTensor:
       return RecvTensor(call);
     case WorkerMethod::kMarkRecvFinished:
-      return Answer(call, OkStatus(), MarkRecvFinishedResponse());
+      return MarkRecvFinished(call);
     case WorkerMethod::kLogging:  // transfers are not logged; a trace of the step shows its Recv nodes
       return Answer(call, OkStatus(), LoggingResponse());
     case WorkerMethod::kTracing:

@@ -45,6 +45,7 @@ class Worker {
   void CleanupGraph(IncomingCall* call);
   void CleanupAll(IncomingCall* call);
   void RecvTensor(IncomingCall* call);
+  void MarkRecvFinished(IncomingCall* call);
 
   // ABORTED if the handle is unknown. EndCall must be called on what is given.
   StatusOr<std::shared_ptr<ServedSession>> BeginCall(const std::string& handle);

@@ -1,6 +1,7 @@
 // Parts of steps, and the tensors that they send to other tasks.
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
+#include "weir/distributed/host_memory.h"
 #include "weir/distributed/wire/worker_messages.h"
 #include "weir/distributed/worker.h"
 #include "weir/proto/config.pb.h"
@@ -117,6 +118,21 @@ Status Worker::CheckSource(const RendezvousKey& key) const {
                  "' is asked of an earlier life of ", key.src_device);
 }
 
+namespace {
+
+bool IsWorthSharing(const Tensor& tensor) {
+  return tensor.has_value() && IsPlain(tensor.dtype()) && tensor.num_bytes() >= kMinSharedBytes;
+}
+
+void AnswerTensor(IncomingCall* call, RecvTensorAnswer answer) {
+  answer.send_start_micros = absl::GetCurrentTimeNanos() / 1000;
+  WireBuffer message;
+  Status status = WriteRecvTensorResponse(answer, &message);
+  call->Finish(status, std::move(message));
+}
+
+}  // namespace
+
 void Worker::RecvTensor(IncomingCall* call) {
   RecvTensorRequest request;
   Status status = ParseRequest(call, &request);
@@ -125,19 +141,34 @@ void Worker::RecvTensor(IncomingCall* call) {
     status = key.ok() ? CheckSource(*key) : InvalidArgument("Invalid  rendezvous key: ", request.rendezvous_key());
   }
   if (!status.ok()) return call->Finish(status, {});
-  const int64_t step_id = request.step_id();
+  const int64_t step_id = request.step_id(), request_id = request.request_id();
+  const bool same_host = request.transport_options().type_url() == kSameHostUrl && !HostIdentity().empty() &&
+                         request.transport_options().value() == HostIdentity();
+  // A peer that could not read the memory it was told of asks again.
+  if (Tensor held = same_host ? Tensor() : steps_->held().Take(request_id); held.has_value()) {
+    return AnswerTensor(call, {std::move(held)});
+  }
   std::shared_ptr<StepRendezvous> rendezvous = steps_->BeginPeer(step_id);
-  rendezvous->RecvForPeer(request.rendezvous_key(), &call->cancellation,
-                          [this, call, step_id](Status status, Tensor value, bool is_dead) {
-                            WireBuffer message;
-                            if (status.ok()) {
-                              RecvTensorAnswer answer{std::move(value), is_dead, absl::GetCurrentTimeNanos() / 1000};
-                              status = WriteRecvTensorResponse(answer, &message);
-                            }
-                            // Before the answer: afterwards the service may end.
-                            steps_->EndPeer(step_id);
-                            call->Finish(status, std::move(message));
-                          });
+  rendezvous->RecvForPeer(
+      request.rendezvous_key(), &call->cancellation,
+      [this, call, step_id, request_id, same_host](const Status& status, Tensor value, bool is_dead) {
+        RecvTensorAnswer answer{std::move(value), std::nullopt, is_dead};
+        if (status.ok() && same_host && IsWorthSharing(answer.tensor)) {
+          answer.memory = DescribeMemory(answer.tensor);
+          steps_->held().Hold(step_id, request_id, std::move(answer.tensor));
+        }
+        // Before the answer: afterwards the service may end.
+        if (!steps_->EndPeer(step_id)) steps_->held().ForgetStep(step_id);
+        if (!status.ok()) return call->Finish(status, {});
+        AnswerTensor(call, std::move(answer));
+      });
+}
+
+void Worker::MarkRecvFinished(IncomingCall* call) {
+  MarkRecvFinishedRequest request;
+  Status status = ParseRequest(call, &request);
+  if (status.ok()) steps_->held().Take(request.request_id());
+  Answer(call, status, MarkRecvFinishedResponse());
 }
 
 }  // namespace weir

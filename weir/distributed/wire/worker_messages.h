@@ -2,8 +2,9 @@
 #ifndef WEIR_DISTRIBUTED_WIRE_WORKER_MESSAGES_H_
 #define WEIR_DISTRIBUTED_WIRE_WORKER_MESSAGES_H_
 
-#include <span>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,8 +42,19 @@ struct RunGraphAnswer {
 Status WriteRunGraphResponse(const RunGraphAnswer& answer, WireBuffer* out);
 Status ReadRunGraphResponse(google::protobuf::io::ZeroCopyInputStream* in, size_t size, RunGraphAnswer* answer);
 
+// Where the bytes of a tensor are in a process of the same machine.
+struct HostMemory {
+  int64_t process = 0;
+  uint64_t address = 0;
+  DType dtype = DType::kInvalid;
+  Shape shape;
+};
+// How a receiver says in a RecvTensorRequest's transport options that it can read such memory.
+inline constexpr std::string_view kSameHostUrl = "weir/same_host";
+
 struct RecvTensorAnswer {
-  Tensor tensor;  // no value if it is dead
+  Tensor tensor;                     // no value if it is dead, or in `memory`
+  std::optional<HostMemory> memory;  // to be read there, and then to be acknowledged
   bool is_dead = false;
   int64_t send_start_micros = 0;
 };

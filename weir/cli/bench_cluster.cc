@@ -1,0 +1,269 @@
+#include "weir/cli/bench_cluster.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "weir/cli/bench_workloads.h"
+#include "weir/client/client_session.h"
+#include "weir/client/environment.h"
+#include "weir/client/ops/array_ops.h"
+#include "weir/client/ops/random_ops.h"
+#include "weir/client/ops/state_ops.h"
+#include "weir/client/variable.h"
+#include "weir/distributed/server.h"
+
+namespace weir {
+namespace {
+
+constexpr int64_t kDenseFloats = 25'000'000;  // 100 MB
+constexpr int64_t kTableRows = 1 << 19;       // of 512 bytes
+constexpr int64_t kTableColumns = 128;
+constexpr int64_t kSparseRows = 32;
+
+struct Workload {
+  std::string kind;  // "scalar", "dense", "sparse", "fetch"
+  int workers = 1;
+  int servers = 1;
+};
+
+StatusOr<Workload> Parse(const std::string& name) {
+  if (name == "fetch_ps_worker") return Workload{"fetch", 1, 1};
+  Workload out;
+  std::vector<std::string> parts = absl::StrSplit(name, '_');
+  if (parts.size() != 4 || parts[0] != "null" || parts[1] != "step" ||
+      std::sscanf(parts[3].c_str(), "%dx%d", &out.workers, &out.servers) != 2 || out.workers < 1 || out.servers < 1 ||
+      out.workers > 64 || out.servers > 64) {
+    return NotFound("no workload named '", name, "'");
+  }
+  out.kind = parts[2];
+  return out;
+}
+
+// A process of this program. Ends with this object, and with this process.
+class Child {
+ public:
+  explicit Child(const std::vector<std::string>& arguments) {
+    int to[2], from[2];
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) return;
+    std::vector<std::string> words = {"/proc/self/exe"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> raw;
+    for (std::string& word : words) raw.push_back(word.data());
+    raw.push_back(nullptr);
+    pid_ = fork();
+    if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      dup2(to[0], STDIN_FILENO);
+      dup2(from[1], STDOUT_FILENO);
+      execv(raw[0], raw.data());
+      _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    in_ = fdopen(to[1], "w");
+    out_ = fdopen(from[0], "r");
+  }
+  ~Child() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+    if (in_ != nullptr) fclose(in_);
+    if (out_ != nullptr) fclose(out_);
+  }
+  void Write(const std::string& line) {
+    fputs(line.c_str(), in_);
+    fputc('\n', in_);
+    fflush(in_);
+  }
+  StatusOr<std::string> Read() {
+    std::string line;
+    for (int c = fgetc(out_); c != '\n'; c = fgetc(out_)) {
+      if (c == EOF) return Unavailable("a process of the cluster has ended");
+      line.push_back(static_cast<char>(c));
+    }
+    if (line.starts_with("error ")) return Internal(line.substr(6));
+    return line;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  FILE* in_ = nullptr;
+  FILE* out_ = nullptr;
+};
+
+std::vector<std::string> FreeAddresses(int count) {
+  std::vector<int> sockets;
+  std::vector<std::string> out;
+  for (int i = 0; i < count; ++i) {
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0) {
+      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+    }
+    sockets.push_back(fd);
+    out.push_back(Cat("127.0.0.1:", ntohs(address.sin_port)));
+  }
+  for (int fd : sockets) close(fd);
+  return out;
+}
+
+Shape ShardShape(const Workload& workload) {
+  if (workload.kind == "scalar") return Shape();
+  if (workload.kind == "sparse") return Shape({kTableRows / workload.servers, kTableColumns});
+  return Shape({kDenseFloats / workload.servers});
+}
+
+// One worker's step: what it gets from every server, and gives back.
+std::vector<Operation> BuildStep(const Scope& root, const Workload& workload, int worker,
+                                 std::vector<Operation>* initializers) {
+  std::vector<Operation> updates;
+  const Scope here = root.WithDevice(Cat("/job:worker/task:", worker));
+  for (int i = 0; i < workload.servers; ++i) {
+    const Scope there = root.WithDevice(Cat("/job:ps/task:", i));
+    const Shape shape = ShardShape(workload);
+    Variable shard(there, Cat("shard_", i), shape, init::Zeros());
+    initializers->push_back(shard.initializer());
+    if (workload.kind == "sparse") {
+      const std::vector<int32_t> count = {static_cast<int32_t>(kSparseRows / workload.servers)};
+      Output ids = ops::RandomUniformInt(here, count, 0, static_cast<int32_t>(shape.dim(0)));
+      Output rows = ops::ResourceGather(there, shard.handle(), ids, DType::kFloat);
+      updates.push_back(ops::ResourceScatterAdd(there, shard.handle(), ids, ops::Identity(here, rows)));
+      continue;
+    }
+    Output update = ops::Identity(here, shard.Read(there));
+    updates.push_back(workload.kind == "fetch" ? update.op() : shard.AssignAdd(there, update));
+  }
+  return updates;
+}
+
+// A worker: its server is in this process.
+class Worker {
+ public:
+  static StatusOr<std::unique_ptr<Worker>> Start(const Workload& workload, int index, const std::string& servers,
+                                                 const std::string& workers) {
+    auto out = std::make_unique<Worker>();
+    ServerOptions options;
+    WEIR_RETURN_IF_ERROR(options.cluster.AddJob("ps", servers));
+    WEIR_RETURN_IF_ERROR(options.cluster.AddJob("worker", workers));
+    options.job = "worker";
+    options.task = index;
+    WEIR_ASSIGN_OR_RETURN(auto environment, MakeEnvironment({.task_name = TaskName("worker", index)}));
+    WEIR_ASSIGN_OR_RETURN(out->server_, Server::Start(options, environment));
+    SessionOptions session_options;
+    session_options.device_filters = {"/job:ps"};
+    WEIR_ASSIGN_OR_RETURN(auto session, out->server_->CreateSession(session_options, absl::Minutes(1)));
+    Scope root = Scope::NewRoot(environment);
+    std::vector<Operation> initializers;
+    std::vector<Operation> updates = BuildStep(root, workload, index, &initializers);
+    WEIR_ASSIGN_OR_RETURN(out->session_, ClientSession::Over(root, std::move(session)));
+    WEIR_RETURN_IF_ERROR(out->session_->RunTargets(initializers));
+    WEIR_ASSIGN_OR_RETURN(out->step_, out->session_->Prepare({}, {}, updates));
+    WEIR_RETURN_IF_ERROR(out->Run());
+    return out;
+  }
+  Status Run() { return session_->RunPrepared(step_, {}, nullptr); }
+
+ private:
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<ClientSession> session_;
+  Session::Callable step_ = 0;
+};
+
+class Runner : public ClusterRunner {
+ public:
+  Status Start(const std::string& name) {
+    WEIR_ASSIGN_OR_RETURN(Workload workload, Parse(name));
+    std::vector<std::string> all = FreeAddresses(workload.servers + workload.workers);
+    const std::string servers = absl::StrJoin(all.begin(), all.begin() + workload.servers, ",");
+    const std::string workers = absl::StrJoin(all.begin() + workload.servers, all.end(), ",");
+    for (int i = 0; i < workload.servers; ++i) {
+      servers_.push_back(std::make_unique<Child>(
+          std::vector<std::string>{"server", "--job", "ps", "--task", Cat(i), "--ps", servers, "--worker", workers}));
+      WEIR_RETURN_IF_ERROR(servers_.back()->Read().status());
+    }
+    for (int i = 1; i < workload.workers; ++i) {
+      others_.push_back(std::make_unique<Child>(
+          std::vector<std::string>{"bench", "--cluster_worker", Cat(i, ";", servers, ";", workers), "--filter", name}));
+    }
+    WEIR_ASSIGN_OR_RETURN(worker_, Worker::Start(workload, 0, servers, workers));
+    for (auto& other : others_) WEIR_RETURN_IF_ERROR(other->Read().status());  // ready
+    return OkStatus();
+  }
+
+  Status Run() override {
+    for (auto& other : others_) other->Write("run");
+    WEIR_RETURN_IF_ERROR(worker_->Run());
+    for (auto& other : others_) WEIR_RETURN_IF_ERROR(other->Read().status());
+    return OkStatus();
+  }
+
+  StatusOr<std::vector<double>> Measure(double seconds) override {
+    for (auto& other : others_) other->Write(Cat("measure ", seconds));
+    WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureSteps([this] { return worker_->Run(); }, seconds));
+    for (auto& other : others_) {
+      WEIR_ASSIGN_OR_RETURN(std::string line, other->Read());
+      std::istringstream numbers(line);
+      for (double value; numbers >> value;) ms.push_back(value);
+    }
+    return ms;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Child>> servers_;
+  std::vector<std::unique_ptr<Child>> others_;
+  std::unique_ptr<Worker> worker_;  // ends first: its session speaks to the servers
+};
+
+}  // namespace
+
+bool IsClusterWorkload(const std::string& name) { return Parse(name).ok(); }
+
+StatusOr<std::unique_ptr<ClusterRunner>> MakeClusterRunner(const std::string& name) {
+  auto runner = std::make_unique<Runner>();
+  WEIR_RETURN_IF_ERROR(runner->Start(name));
+  return runner;
+}
+
+Status ServeClusterWorker(const std::string& name, const std::string& place) {
+  WEIR_ASSIGN_OR_RETURN(Workload workload, Parse(name));
+  std::vector<std::string> parts = absl::StrSplit(place, ';');
+  if (parts.size() != 3) return InvalidArgument("bad place '", place, "'");
+  StatusOr<std::unique_ptr<Worker>> worker = Worker::Start(workload, std::atoi(parts[0].c_str()), parts[1], parts[2]);
+  if (!worker.ok()) {
+    std::cout << "error " << worker.status().message() << std::endl;
+    return worker.status();
+  }
+  std::cout << "ready" << std::endl;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string request;
+    double seconds = 0;
+    words >> request >> seconds;
+    StatusOr<std::vector<double>> ms = std::vector<double>();
+    if (request == "run") {
+      if (Status ran = (*worker)->Run(); !ran.ok()) ms = ran;
+    } else {
+      ms = MeasureSteps([&] { return (*worker)->Run(); }, seconds);
+    }
+    std::cout << (ms.ok() ? absl::StrJoin(*ms, " ") : Cat("error ", Message(ms.status()))) << std::endl;
+  }
+  return OkStatus();
+}
+
+}  // namespace weir

@@ -1,0 +1,31 @@
+// The workloads of clusters: parameter servers and further workers are processes of this program on this machine.
+#ifndef WEIR_CLI_BENCH_CLUSTER_H_
+#define WEIR_CLI_BENCH_CLUSTER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/base/status.h"
+
+namespace weir {
+
+bool IsClusterWorkload(const std::string& name);
+
+class ClusterRunner {
+ public:
+  virtual ~ClusterRunner() = default;
+  virtual Status Run() = 0;
+  // Milliseconds of every repetition, all workers at once.
+  virtual StatusOr<std::vector<double>> Measure(double seconds) = 0;
+};
+// Starts the cluster of a workload; it ends with the runner.
+StatusOr<std::unique_ptr<ClusterRunner>> MakeClusterRunner(const std::string& name);
+
+// What a further worker's process does: answers "run" and "measure SECONDS" on standard input. `place` is what the
+// first worker gave it.
+Status ServeClusterWorker(const std::string& name, const std::string& place);
+
+}  // namespace weir
+
+#endif  // WEIR_CLI_BENCH_CLUSTER_H_
