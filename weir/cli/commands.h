@@ -12,6 +12,7 @@ namespace weir {
 
 void AddBenchCommand(CLI::App& program);
 void AddServerCommand(CLI::App& program);
+void AddLaunchCommand(CLI::App& program);
 void AddOpsCommand(CLI::App& program);
 void AddRunCommand(CLI::App& program);
 void AddShowCommand(CLI::App& program);

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
           "debug, info, warning, error or none")
       ->envname("WEIR_LOG_LEVEL");
   weir::AddServerCommand(program);
+  weir::AddLaunchCommand(program);
   weir::AddBenchCommand(program);
   weir::AddOpsCommand(program);
   weir::AddRunCommand(program);

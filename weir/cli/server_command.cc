@@ -117,6 +117,7 @@ Status Serve(const Flags& flags) {
   std::printf("%s\n", server->target().c_str());
   std::fflush(stdout);
   WEIR_LOG(INFO) << "serving on " << server->target();
+  if (server->metrics_port() >= 0) WEIR_LOG(INFO) << "metrics on port " << server->metrics_port();
 
   int signal_number = 0;
   sigwait(&signals, &signal_number);
@@ -155,6 +156,8 @@ void AddServerCommand(CLI::App& program) {
   command->add_option("--tls_cert", flags->certificate_file, "PEM file: the server's certificate; turns TLS on");
   command->add_option("--tls_key", flags->key_file, "PEM file: its private key");
   command->add_option("--tls_client_ca", flags->client_ca_file, "PEM file: the CA that clients' certificates need");
+  command->add_option("--metrics_port", flags->server.metrics_port,
+                      "port where Prometheus reads counts; 0: a free one");
   command->add_option("--max_message_bytes", flags->server.max_message_bytes, "largest request");
   command->add_option("--max_sessions", flags->server.max_sessions, "sessions at once; 0: any number");
   command->add_option("--max_graph_nodes", flags->server.max_graph_nodes, "nodes in the graph of one session");

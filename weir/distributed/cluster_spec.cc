@@ -47,7 +47,7 @@ Status AddJson(const json& jobs, ClusterSpec* spec) {
   return OkStatus();
 }
 
-StatusOr<json> Parse(std::string_view text) {
+StatusOr<json> ParseObject(std::string_view text) {
   json value = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded() || !value.is_object()) return InvalidArgument("Not a JSON object");
   return value;
@@ -65,7 +65,7 @@ std::string TaskName(std::string_view job, int index) { return Cat("/job:", job,
 std::string_view TaskOfDevice(std::string_view device) { return device.substr(0, device.find("/device:")); }
 
 StatusOr<ClusterSpec> ClusterSpec::FromJson(std::string_view text) {
-  WEIR_ASSIGN_OR_RETURN(json value, Parse(text));
+  WEIR_ASSIGN_OR_RETURN(json value, ParseObject(text));
   ClusterSpec spec;
   auto inner = value.find("cluster");
   // A job may be called "cluster", too; then its value is a list.
@@ -119,7 +119,7 @@ void ClusterSpec::ToProto(ClusterDef* def) const {
 }
 
 StatusOr<ClusterPlace> FromTfConfig(std::string_view text) {
-  StatusOr<json> value = Parse(text);
+  StatusOr<json> value = ParseObject(text);
   if (!value.ok()) return Annotate(value.status(), "TF_CONFIG: ");
   ClusterPlace place;
   if (!value->contains("cluster")) return InvalidArgument("TF_CONFIG has no \"cluster\"");

@@ -80,6 +80,7 @@ class Master {
   StatusOr<std::shared_ptr<ServedSession>> BeginCall(const std::string& handle);
   bool HasPeers() const;
   Status PrepareStep(Step& step);
+  void CountStep(const Status& status);
   void FinishStep(Step& step, const Status& status, std::vector<Tensor> tensors);
 
   const std::shared_ptr<Environment> environment_;

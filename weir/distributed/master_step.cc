@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "weir/distributed/master.h"
+#include "weir/distributed/peers_internal.h"
 #include "weir/distributed/wire/step_messages.h"
 #include "weir/proto/master.pb.h"
 
@@ -104,7 +105,14 @@ void Master::RunStep(IncomingCall* call) {
   }
 }
 
+void Master::CountStep(const Status& status) {
+  if (peers_ == nullptr) return;
+  peers_->steps().metrics().steps.fetch_add(1, std::memory_order_relaxed);
+  if (!status.ok()) peers_->steps().metrics().step_errors.fetch_add(1, std::memory_order_relaxed);
+}
+
 void Master::FinishStep(Step& step, const Status& status, std::vector<Tensor> tensors) {
+  CountStep(status);
   const RunStepCall& request = step.request;
   bool partial = !request.partial_run_handle.empty() && step.session != nullptr;
   bool last = true;
@@ -194,6 +202,7 @@ void Master::RunCallable(IncomingCall* call) {
     return state->request.feed_error;
   };
   auto finish = [this, state, call](const Status& status, std::vector<Tensor> tensors) {
+    CountStep(status);
     WireBuffer message;
     Status outcome = status.ok() ? status : FromWorker(status, environment_->task_name);
     if (outcome.ok()) {

@@ -96,8 +96,19 @@ void Peers::Ask(const std::shared_ptr<Fetching>& fetching) {
                            grpc::ProtoBufferReader reader(&response);
                            Status read = ReadRecvTensorResponse(&reader, size, &answer);
                            if (read.ok() && answer.memory.has_value()) return CopyFromHost(fetching, *answer.memory);
+                           Count(*fetching, answer.tensor);
                            fetching->done(read, std::move(answer.tensor), answer.is_dead);
                          });
+}
+
+void Peers::Count(const Fetching& fetching, const Tensor& tensor) {
+  TaskMetrics& metrics = steps_.metrics();
+  metrics.tensors_fetched.fetch_add(1, std::memory_order_relaxed);
+  if (tensor.has_value()) {
+    metrics.tensor_bytes_fetched.fetch_add(static_cast<int64_t>(tensor.num_bytes()), std::memory_order_relaxed);
+  }
+  metrics.fetch_wait_micros.fetch_add(absl::ToInt64Microseconds(absl::Now() - fetching.start),
+                                      std::memory_order_relaxed);
 }
 
 void Peers::CopyFromHost(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory) {
@@ -113,6 +124,7 @@ void Peers::CopyFromHost(const std::shared_ptr<Fetching>& fetching, const HostMe
   finished.set_request_id(fetching->request.request_id());
   fetching->client->Tell(WorkerMethod::kMarkRecvFinished, finished);
   Status status = tensor.status();
+  if (status.ok()) Count(*fetching, *tensor);
   fetching->done(status, status.ok() ? *std::move(tensor) : Tensor(), false);
 }
 

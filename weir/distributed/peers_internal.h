@@ -33,6 +33,7 @@ class Peers {
   struct Fetching;
   void Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation, Rendezvous::RecvDone done);
   void Ask(const std::shared_ptr<Fetching>& fetching);
+  void Count(const Fetching& fetching, const Tensor& tensor);
   void CopyFromHost(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory);
 
   const std::string own_task_;

@@ -10,6 +10,7 @@
 #include "weir/distributed/grpc_service_internal.h"
 #include "weir/distributed/host_memory.h"
 #include "weir/distributed/master.h"
+#include "weir/distributed/metrics.h"
 #include "weir/distributed/peers_internal.h"
 #include "weir/distributed/worker.h"
 
@@ -142,10 +143,13 @@ class Server::Impl {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr || port_ == 0) return Unavailable("cannot listen on ", address);
+    if (options.metrics_port < 0) return OkStatus();
+    WEIR_ASSIGN_OR_RETURN(metrics_, MetricsServer::Start(host_, options.metrics_port, [this] { return Metrics(); }));
     return OkStatus();
   }
 
   int port() const { return port_; }
+  int metrics_port() const { return metrics_ != nullptr ? metrics_->port() : -1; }
   const std::string& host() const { return host_; }
   std::string target() const { return Cat("grpc://", Address(public_host_, port_)); }
   size_t num_sessions() const { return master_.num_sessions(); }
@@ -175,6 +179,16 @@ class Server::Impl {
   }
 
  private:
+  std::string Metrics() {
+    MetricsText text;
+    AppendMetrics(peers_.steps().metrics(), &text);
+    text.Add("sessions", "gauge", "sessions of clients", static_cast<double>(master_.num_sessions()));
+    text.Add("worker_sessions", "gauge", "sessions of other tasks", static_cast<double>(worker_.num_sessions()));
+    text.Add("steps_open", "gauge", "steps of several tasks that this one takes part in",
+             static_cast<double>(peers_.steps().size()));
+    return text.text();
+  }
+
   std::string host_;         // to listen on
   std::string public_host_;  // what others call it
   int port_ = 0;
@@ -183,6 +197,7 @@ class Server::Impl {
   Worker worker_;
   GrpcService master_service_;
   GrpcService worker_service_;
+  std::unique_ptr<MetricsServer> metrics_;
   std::unique_ptr<grpc::Server> grpc_;  // ends before what it calls
   absl::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
@@ -205,6 +220,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 int Server::port() const { return impl_->port(); }
+int Server::metrics_port() const { return impl_->metrics_port(); }
 std::string Server::target() const { return impl_->target(); }
 size_t Server::num_sessions() const { return impl_->num_sessions(); }
 StatusOr<std::unique_ptr<Session>> Server::CreateSession(SessionOptions options, absl::Duration timeout) {

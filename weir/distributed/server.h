@@ -36,6 +36,8 @@ struct ServerOptions {
   std::string tls_key;
   std::string tls_client_ca;
 
+  int metrics_port = -1;  // where Prometheus reads the task's counts over HTTP; 0: a free port, < 0: none
+
   int64_t max_message_bytes = INT32_MAX;  // of a request
   int max_sessions = 10'000;
   int64_t max_graph_nodes = 50'000'000;           // of one session
@@ -55,6 +57,7 @@ class Server {
 
   int port() const;
   std::string target() const;  // "grpc://host:port"
+  int metrics_port() const;    // -1 if there is none
   size_t num_sessions() const;
 
   // A session of this process whose steps use the devices of the whole cluster, as those of the clients do, without a

@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "weir/distributed/host_memory.h"
+#include "weir/distributed/metrics.h"
 #include "weir/runtime/local_rendezvous.h"
 
 namespace weir {
@@ -58,6 +59,7 @@ class RendezvousTable {
 
   // What peers of this machine are reading.
   HeldTensors& held() { return held_; }
+  TaskMetrics& metrics() { return metrics_; }
   size_t size() const;
 
  private:
@@ -71,6 +73,7 @@ class RendezvousTable {
   const std::string own_prefix_;
   const FetchTensor fetch_;
   HeldTensors held_;
+  TaskMetrics metrics_;
   mutable absl::Mutex mu_;
   absl::flat_hash_map<int64_t, Entry> entries_ ABSL_GUARDED_BY(mu_);
 };

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-constexpr int kThreads = 4;
+constexpr int kWorkerThreads = 4;
 
 Status SessionEnded() { return Cancelled("The session of the step was closed"); }
 
@@ -35,7 +35,7 @@ Worker::Worker(std::shared_ptr<Environment> environment, const WorkerOptions& op
       options_(options),
       steps_(steps),
       sessions_(options.sessions),
-      threads_("weir_worker", kThreads) {}
+      threads_("weir_worker", kWorkerThreads) {}
 
 Worker::~Worker() { CloseAllSessions(); }
 

@@ -55,6 +55,7 @@ class Worker {
   void DropSessionsOfEarlierMaster(const std::string& master, int64_t incarnation);
   Status PrepareRun(Part& part);
   void FinishRun(Part& part, const Status& status);
+  void CountSent(const Tensor& tensor);
   void CollectResults(const std::shared_ptr<Part>& part);
 
   const std::shared_ptr<Environment> environment_;

@@ -74,7 +74,15 @@ void Worker::CollectResults(const std::shared_ptr<Part>& part) {
       });
 }
 
+void Worker::CountSent(const Tensor& tensor) {
+  if (!tensor.has_value()) return;
+  steps_->metrics().tensors_sent.fetch_add(1, std::memory_order_relaxed);
+  steps_->metrics().tensor_bytes_sent.fetch_add(static_cast<int64_t>(tensor.num_bytes()), std::memory_order_relaxed);
+}
+
 void Worker::FinishRun(Part& part, const Status& status) {
+  steps_->metrics().parts.fetch_add(1, std::memory_order_relaxed);
+  if (!status.ok()) steps_->metrics().part_errors.fetch_add(1, std::memory_order_relaxed);
   if (part.request.record_timeline) {
     RunMetadata metadata;
     part.report.ToProto(&metadata);
@@ -152,6 +160,7 @@ void Worker::RecvTensor(IncomingCall* call) {
   rendezvous->RecvForPeer(
       request.rendezvous_key(), &call->cancellation,
       [this, call, step_id, request_id, same_host](const Status& status, Tensor value, bool is_dead) {
+        CountSent(value);
         RecvTensorAnswer answer{std::move(value), std::nullopt, is_dead};
         if (status.ok() && same_host && IsWorthSharing(answer.tensor)) {
           answer.memory = DescribeMemory(answer.tensor);

@@ -55,6 +55,7 @@ class Placer {
     }
     parent_.resize(graph_.num_node_ids());
     std::iota(parent_.begin(), parent_.end(), 0);
+    follows_.resize(graph_.num_node_ids(), false);
     for (const auto& node : graph_.nodes()) {
       if (node) WEIR_RETURN_IF_ERROR(JoinNeighbours(*node));
     }
@@ -95,6 +96,7 @@ class Placer {
       if (!IsRef(type) && type != DType::kResource) continue;
       if (!IsRef(type) && (IsCall(node) || IsCall(producer))) continue;
       Join(node.id, producer.id);
+      follows_[node.id] = true;
     }
     if (node.attrs.Find("_class") == nullptr) return OkStatus();
     auto classes = node.Attr<std::vector<std::string>>("_class");
@@ -151,36 +153,43 @@ class Placer {
   Status CollectGroups() {
     group_of_root_.resize(graph_.num_node_ids(), -1);
     for (const auto& node : graph_.nodes()) {
-      if (!node) continue;
-      int& index = group_of_root_[Root(node->id)];
-      WEIR_ASSIGN_OR_RETURN(DeviceName request, Requested(*node));
-      const std::vector<int>& devices = DevicesFor(*node);
-      if (devices.empty()) return NoKernel(*node);
-      if (index < 0) {
-        index = static_cast<int>(groups_.size());
-        groups_.push_back({std::move(request), devices, 1, false, node->schema->is_stateful});
-        continue;
-      }
-      Group& group = groups_[index];
-      ++group.size;
-      group.has_state |= node->schema->is_stateful;
-      std::erase_if(group.devices, [&](int d) { return std::ranges::find(devices, d) == devices.end(); });
-      const Node& first = *graph_.node(Root(node->id));
-      if (group.devices.empty()) {
-        return InvalidArgument("Cannot colocate nodes {{colocation_node ", node->name, "}} and {{colocation_node ",
-                               first.name,
-                               "}} because no device type supports both of those nodes and the other nodes "
-                               "colocated with them.");
-      }
-      std::optional<DeviceName> merged = Intersect(group.request, request);
-      if (merged) {
-        group.request = *std::move(merged);
-      } else if (!options_.allow_soft_placement) {
-        return InvalidArgument("Cannot colocate nodes {{colocation_node ", node->name, "}} and {{colocation_node ",
-                               first.name, "}}: Cannot merge devices with incompatible ",
-                               WhatDiffers(group.request, request), ": '", group.request.ToString(), "' and '",
-                               request.ToString(), "'");
-      }
+      if (node && !follows_[node->id]) WEIR_RETURN_IF_ERROR(AddToGroup(*node));
+    }
+    for (const auto& node : graph_.nodes()) {
+      if (node && follows_[node->id]) WEIR_RETURN_IF_ERROR(AddToGroup(*node));
+    }
+    return OkStatus();
+  }
+
+  Status AddToGroup(const Node& node) {
+    int& index = group_of_root_[Root(node.id)];
+    WEIR_ASSIGN_OR_RETURN(DeviceName request, Requested(node));
+    const std::vector<int>& devices = DevicesFor(node);
+    if (devices.empty()) return NoKernel(node);
+    if (index < 0) {
+      index = static_cast<int>(groups_.size());
+      groups_.push_back({std::move(request), devices, 1, false, node.schema->is_stateful});
+      return OkStatus();
+    }
+    Group& group = groups_[index];
+    ++group.size;
+    group.has_state |= node.schema->is_stateful;
+    std::erase_if(group.devices, [&](int d) { return std::ranges::find(devices, d) == devices.end(); });
+    const Node& first = *graph_.node(Root(node.id));
+    if (group.devices.empty()) {
+      return InvalidArgument("Cannot colocate nodes {{colocation_node ", node.name, "}} and {{colocation_node ",
+                             first.name,
+                             "}} because no device type supports both of those nodes and the other nodes "
+                             "colocated with them.");
+    }
+    std::optional<DeviceName> merged = Intersect(group.request, request);
+    if (merged) {
+      group.request = *std::move(merged);
+    } else if (!options_.allow_soft_placement && !follows_[node.id]) {
+      return InvalidArgument("Cannot colocate nodes {{colocation_node ", node.name, "}} and {{colocation_node ",
+                             first.name, "}}: Cannot merge devices with incompatible ",
+                             WhatDiffers(group.request, request), ": '", group.request.ToString(), "' and '",
+                             request.ToString(), "'");
     }
     return OkStatus();
   }
@@ -299,6 +308,7 @@ class Placer {
   const PlacementOptions& options_;
   std::vector<DeviceName> device_names_;
   std::vector<NodeId> parent_;
+  std::vector<bool> follows_;  // takes a handle or reference: it goes where that is, whatever it asks for
   std::vector<int> group_of_root_;
   std::vector<Group> groups_;
   StringMap<NodeId> first_of_class_;

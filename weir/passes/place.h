@@ -1,9 +1,10 @@
 // Placement: gives every node of a graph a device.
 //
 // Nodes that must share memory share a device: the two ends of a reference or resource edge, and those whose `_class`
-// attribute names one another ("loc:@node"). Such a group needs a device that all its members' kernels run on and that
-// all requests allow; of several the one of the best type that comes first in the list is taken. Constants and other
-// sources without inputs go where their only consumers are; Shape, Size and Rank stay with what they measure.
+// attribute names one another ("loc:@node"). Who takes a reference or a handle goes
+// where it is, whatever device it asks for itself. Such a group needs a device that all its members' kernels run on and
+// that all requests allow; of several the one of the best type that comes first in the list is taken. Constants and
+// other sources without inputs go where their only consumers are; Shape, Size and Rank stay with what they measure.
 #ifndef WEIR_PASSES_PLACE_H_
 #define WEIR_PASSES_PLACE_H_
 

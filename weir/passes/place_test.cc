@@ -46,6 +46,34 @@ TEST(PlaceGraph, KeepsReferencesAndClassesTogether) {
   EXPECT_EQ(graph.Find("c")->assigned_device, kCpu);
 }
 
+TEST(PlaceGraph, WhoTakesAReferenceGoesWhereItIs) {
+  PlacementOptions options = TwoDevices();
+  constexpr char kPs[] = "/job:ps/replica:0/task:0/device:CPU:0";
+  options.devices.push_back({kPs, "CPU"});
+  Graph graph = MakeGraph(
+      "node { name: 'v' device: '/job:ps' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: "
+      "'shape' value { shape {} } } }" +
+      FloatPlaceholder("a") + On("/job:localhost", Float("x", "Assign", "input: 'v' input: 'a'")));
+  ASSERT_TRUE(PlaceGraph(&graph, options).ok());
+  EXPECT_EQ(graph.Find("x")->assigned_device, kPs);
+}
+
+TEST(PlaceGraph, SpreadsWhatAsksForNothing) {
+  PlacementOptions options = TwoDevices();
+  constexpr char kPs[] = "/job:ps/replica:0/task:0/device:CPU:0";
+  options.devices = {{kCpu, "CPU"}, {kPs, "CPU"}};
+  options.spread = true;
+  std::string text = FloatPlaceholder("a");
+  for (int i = 0; i < 20; ++i) text += Float(Cat("n", i), "Neg", "input: 'a'");
+  Graph graph = MakeGraph(text + On("/job:localhost", Float("here", "Neg", "input: 'a'")));
+  ASSERT_TRUE(PlaceGraph(&graph, options).ok());
+  int away = 0;
+  for (int i = 0; i < 20; ++i) away += graph.Find(Cat("n", i))->assigned_device == kPs;
+  EXPECT_GT(away, 0);
+  EXPECT_LT(away, 20);
+  EXPECT_EQ(graph.Find("here")->assigned_device, kCpu);
+}
+
 TEST(PlaceGraph, SoftPlacementFindsAnother) {
   std::string text = FloatPlaceholder("a") + On("/gpu:0", Float("p", "Print", "input: 'a'"));
   Graph strict = MakeGraph(text);

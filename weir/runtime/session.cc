@@ -188,7 +188,7 @@ void Session::RunPart(Part part, int64_t step_id, std::shared_ptr<Rendezvous> re
   config.context.step_id = step_id;
   config.rendezvous = std::move(rendezvous);
   impl_->StartStep(
-      *compiled, std::move(config), /*detach=*/true,
+      *compiled, (*compiled)->Acquire(), std::move(config), /*detach=*/true,
       [impl = impl_, done = std::move(done)](Status status, const std::vector<Tensor>&) { done(std::move(status)); });
 }
 

@@ -1,0 +1,133 @@
+// weir launch: a cluster of local processes around a command.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_join.h"
+#include "weir/cli/child_process.h"
+#include "weir/cli/commands.h"
+
+namespace weir {
+namespace {
+
+constexpr char kExamples[] = R"(Examples:
+  weir launch --ps 2 --workers 4 -- python train.py
+      two parameter servers and four workers on this machine; the command runs once for every worker, with
+      WEIR_TARGET=grpc://... (its worker) and TF_CONFIG (the cluster, and its place there) in its environment
+  weir launch --ps 1 --workers 2 --in_process -- ./trainer
+      the command is the worker itself: it starts the server of its task
+
+Ends with the last command; the exit code is the first that is not 0. A parameter server or worker that dies is started
+again.
+)";
+
+struct Flags {
+  int ps = 1;
+  int workers = 1;
+  bool in_process = false;
+  std::vector<std::string> command;
+};
+
+class Launcher {
+ public:
+  explicit Launcher(const Flags& flags) : flags_(flags) {
+    std::vector<std::string> all = FreeAddresses(flags.ps + flags.workers);
+    cluster_["ps"] = std::vector<std::string>(all.begin(), all.begin() + flags.ps);
+    cluster_["worker"] = std::vector<std::string>(all.begin() + flags.ps, all.end());
+    if (flags.ps == 0) cluster_.erase("ps");
+  }
+
+  StatusOr<int> Run() {
+    for (int i = 0; i < flags_.ps; ++i) WEIR_RETURN_IF_ERROR(StartServer("ps", i));
+    for (int i = 0; i < flags_.workers && !flags_.in_process; ++i) WEIR_RETURN_IF_ERROR(StartServer("worker", i));
+    for (int i = 0; i < flags_.workers; ++i) {
+      ChildProcess::Options options;
+      options.pipes = false;
+      options.variables = {{"TF_CONFIG", Config("worker", i)},
+                           {"WEIR_TARGET", Cat("grpc://", cluster_["worker"][i].get<std::string>())}};
+      commands_.push_back(std::make_unique<ChildProcess>(flags_.command, options));
+    }
+    int code = 0;
+    for (int left = flags_.workers; left > 0;) {
+      int status = 0;
+      const pid_t ended = waitpid(-1, &status, 0);
+      if (ended < 0) return Internal("the processes of the cluster are lost");
+      const int outcome = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      bool is_command = false;
+      for (auto& command : commands_) {
+        if (command->pid() != ended) continue;
+        command->MarkEnded();
+        is_command = true;
+      }
+      if (is_command) {
+        --left;
+        if (code == 0) code = outcome;
+        continue;
+      }
+      WEIR_RETURN_IF_ERROR(Restart(ended, outcome));
+    }
+    return code;
+  }
+
+ private:
+  struct Server {
+    std::string job;
+    int index;
+    std::unique_ptr<ChildProcess> process;
+  };
+
+  std::string Config(const std::string& job, int index) const {
+    return nlohmann::json({{"cluster", cluster_}, {"task", {{"type", job}, {"index", index}}}}).dump();
+  }
+
+  std::unique_ptr<ChildProcess> MakeServer(const std::string& job, int index) const {
+    ChildProcess::Options options;
+    options.variables = {{"TF_CONFIG", Config(job, index)}};
+    return std::make_unique<ChildProcess>(std::vector<std::string>{"/proc/self/exe", "server"}, options);
+  }
+
+  Status StartServer(const std::string& job, int index) {
+    servers_.push_back({job, index, MakeServer(job, index)});
+    return servers_.back().process->ReadLine().status();  // it listens
+  }
+
+  Status Restart(pid_t ended, int outcome) {
+    for (Server& server : servers_) {
+      if (server.process->pid() != ended) continue;
+      std::fprintf(stderr, "weir launch: task %d of job %s ended with %d; started again\n", server.index,
+                   server.job.c_str(), outcome);
+      server.process->MarkEnded();
+      server.process = MakeServer(server.job, server.index);
+      return server.process->ReadLine().status();
+    }
+    return OkStatus();
+  }
+
+  const Flags& flags_;
+  nlohmann::json cluster_;
+  std::vector<Server> servers_;
+  std::vector<std::unique_ptr<ChildProcess>> commands_;
+};
+
+}  // namespace
+
+void AddLaunchCommand(CLI::App& program) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = program.add_subcommand("launch", "run a command on a cluster of local processes");
+  command->footer(kExamples);
+  command->add_option("--ps", flags->ps, "parameter servers")->check(CLI::Range(0, 1024));
+  command->add_option("--workers", flags->workers, "workers")->check(CLI::Range(1, 1024));
+  command->add_flag("--in_process", flags->in_process, "the command starts the worker's server itself");
+  command->add_option("command", flags->command, "what to run for every worker")->required();
+  command->callback([flags] {
+    StatusOr<int> code = Launcher(*flags).Run();
+    ExitOnError(code.status());
+    if (*code != 0) std::exit(*code);
+  });
+}
+
+}  // namespace weir

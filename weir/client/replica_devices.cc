@@ -1,0 +1,110 @@
+#include "weir/client/replica_devices.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "weir/framework/device.h"
+
+namespace weir {
+namespace {
+
+bool IsVariable(const Node& node) {
+  return node.op() == "VarHandleOp" || node.op() == "VariableV2" || node.op() == "Variable";
+}
+
+bool TakesHandle(const Node& node, size_t input) {
+  DType type = node.input_type(static_cast<int>(input));
+  return IsRef(type) || type == DType::kResource;
+}
+
+// As far as the node says it; an unknown size counts as one element.
+int64_t Bytes(const Node& node) {
+  auto dtype = node.Attr<DType>("dtype");
+  auto shape = node.Attr<PartialShape>("shape");
+  int64_t elements = 1;
+  if (shape.ok() && shape->has_rank()) {
+    for (int64_t dim : shape->dims()) elements *= std::max<int64_t>(dim, 1);
+  }
+  return elements * static_cast<int64_t>(dtype.ok() && IsPlain(*dtype) ? SizeOf(*dtype) : 1);
+}
+
+class Setter {
+ public:
+  Setter(Graph& graph, const ReplicaDevices& options)
+      : graph_(graph), options_(options), parent_(graph.num_node_ids()), load_(options.ps_tasks, 0) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+  }
+
+  void Run() {
+    JoinUsers();
+    std::vector<int64_t> bytes(graph_.num_node_ids(), 0);
+    for (const auto& node : graph_.nodes()) {
+      if (node != nullptr && IsVariable(*node)) bytes[Root(node->id)] += Bytes(*node);
+    }
+    std::vector<int> server(graph_.num_node_ids(), -1);
+    for (const auto& node : graph_.nodes()) {
+      if (node == nullptr || !node->requested_device.empty()) continue;
+      if (IsVariable(*node)) {
+        int& chosen = server[Root(node->id)];
+        if (chosen < 0) chosen = Choose(bytes[Root(node->id)]);
+        node->requested_device = Cat(options_.ps_device, "/task:", chosen);
+      } else if (!UsesHandles(*node)) {
+        node->requested_device = options_.worker_device;
+      }
+    }
+  }
+
+ private:
+  NodeId Root(NodeId id) {
+    while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
+    return id;
+  }
+
+  void JoinUsers() {
+    for (const auto& node : graph_.nodes()) {
+      if (node == nullptr) continue;
+      for (size_t i = 0; i < node->inputs.size(); ++i) {
+        if (!TakesHandle(*node, i)) continue;
+        const NodeId a = Root(node->id), b = Root(node->inputs[i].node);
+        parent_[std::max(a, b)] = std::min(a, b);
+      }
+    }
+  }
+
+  static bool UsesHandles(const Node& node) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (TakesHandle(node, i)) return true;
+    }
+    return false;
+  }
+
+  int Choose(int64_t bytes) {
+    int chosen = next_++ % options_.ps_tasks;
+    if (options_.placement == VariablePlacement::kByBytes) {
+      chosen = static_cast<int>(std::min_element(load_.begin(), load_.end()) - load_.begin());
+    }
+    load_[chosen] += bytes;
+    return chosen;
+  }
+
+  Graph& graph_;
+  const ReplicaDevices& options_;
+  std::vector<NodeId> parent_;
+  std::vector<int64_t> load_;  // bytes of each server
+  int next_ = 0;
+};
+
+}  // namespace
+
+Status SetReplicaDevices(const Scope& scope, const ReplicaDevices& options) {
+  WEIR_RETURN_IF_ERROR(scope.status());
+  if (options.ps_tasks < 1) return InvalidArgument("there are ", options.ps_tasks, " parameter servers");
+  for (const std::string& device : {options.ps_device, options.worker_device}) {
+    WEIR_RETURN_IF_ERROR(DeviceName::Parse(device).status());
+  }
+  Setter(scope.graph(), options).Run();
+  return OkStatus();
+}
+
+}  // namespace weir
