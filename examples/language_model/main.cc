@@ -1,5 +1,6 @@
 // An LSTM that learns to write small sentences, letter by letter, from a few hundred of them: Adagrad, with gradients
-// clipped by their common norm.
+// clipped by their common norm. `language_model EPOCHS sampled` trains with a softmax over a few letters drawn at a
+// time, as one would with a vocabulary too large for a full one.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -76,10 +77,49 @@ Status Run(int64_t epochs) {
   return OkStatus();
 }
 
+// The same network trained with a sampled softmax: layers are called without a Model around them.
+Status RunSampled(int64_t epochs) {
+  const ExampleSet data = Pieces(Text(400));
+  const int64_t letters = static_cast<int64_t>(kLetters.size()), units = 64;
+  Scope root = Scope::NewRoot();
+  SetRandomSeed(root, 1);
+  Output tokens = ops::Placeholder(root.WithName("tokens"), DType::kInt32, {.shape = {-1, kLength}});
+  Output next = ops::Placeholder(root.WithName("next"), DType::kInt64, {.shape = {-1, kLength}});
+  nn::Context context(std::make_shared<nn::NetworkState>(nn::NetworkState{.root = root}), root, /*training=*/true);
+  nn::LayerPtr network = nn::Sequential({nn::Embedding(letters, 16), nn::LSTM(units, {.return_sequences = true})});
+  Output hidden = ops::Reshape(root, context(network, tokens), {int64_t{-1}, units});
+  Output labels = ops::Reshape(root, next, {-1});
+  Variable weights(root, "softmax/weights", Shape({letters, units}), init::GlorotUniform());
+  Variable biases(root, "softmax/biases", Shape({letters}), init::Zeros());
+  Output loss = Mean(root, loss::SampledSoftmax(root, weights, biases, labels, hidden, 8));
+  Training training = optimizer::Adagrad({.learning_rate = 0.3}).Minimize(root, loss, {.limits = {.global_norm = 5}});
+  // What it is worth against all letters.
+  Output logits = ops::MatMul(root, hidden, weights.value(), {.transpose_b = true}) + biases.value();
+  Output right = Mean(root, ops::Cast(root, ops::Equal(root, ops::ArgMax(root, logits, 1), labels), DType::kFloat));
+
+  WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Create(root));
+  WEIR_RETURN_IF_ERROR(session->RunTargets({InitializeVariables(root)}));
+  data::Dataset batches = data::FromTensors({data.inputs, data.labels}).Shuffle(4000, {.seed = 1}).Batch(64, true);
+  for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
+    double total = 0, accuracy = 0, count = 0;
+    data::Elements elements(batches);
+    for (const std::vector<Tensor>& element : elements) {
+      WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> out,
+                            session->Run({{tokens, element[0]}, {next, element[1]}}, {loss, right}, {training.op}));
+      total += out[0].scalar<float>(), accuracy += out[1].scalar<float>(), count += 1;
+    }
+    WEIR_RETURN_IF_ERROR(elements.status());
+    std::printf("epoch %lld: sampled loss %.3f, %.1f%% of the letters right\n", static_cast<long long>(epoch),
+                total / count, 100 * accuracy / count);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Status status = Run(argc > 1 ? std::atoll(argv[1]) : 25);
+  const int64_t epochs = argc > 1 ? std::atoll(argv[1]) : 25;
+  const Status status = argc > 2 && std::string(argv[2]) == "sampled" ? RunSampled(epochs) : Run(epochs);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -89,6 +89,23 @@ Value Densify(const GradientValue& gradient) {
   return e.Op("UnsortedSegmentSum", {gradient.values, gradient.indices, rows});
 }
 
+GradientValue AddUp(const std::vector<GradientValue>& terms) {
+  if (terms.size() == 1) return terms[0];
+  if (std::ranges::all_of(terms, [](const GradientValue& term) { return term.is_sparse(); })) {
+    std::vector<Value> values, indices;
+    bool wide = false;
+    for (const GradientValue& term : terms) wide |= term.indices.dtype() == DType::kInt64;
+    for (const GradientValue& term : terms) {
+      values.push_back(term.values);
+      indices.push_back(wide ? Cast(term.indices, DType::kInt64) : term.indices);
+    }
+    return GradientValue::Sparse(Concat(values, 0), Concat(indices, 0), terms[0].dense_shape);
+  }
+  std::vector<Value> dense;
+  for (const GradientValue& term : terms) dense.push_back(Densify(term));
+  return AddN(dense);
+}
+
 Value Unary(const char* op, Value x) { return x ? x.emitter().Op(op, {x}) : Value(); }
 Value Binary(const char* op, Value x, Value y) { return x && y ? x.emitter().Op(op, {x, y}) : Value(); }
 

@@ -26,6 +26,8 @@ Value OnesLike(Value x);
 
 // A sparse gradient as a dense tensor.
 Value Densify(const GradientValue& gradient);
+// The sum of what flows into one tensor: sparse if all of it is. REQUIRES: not empty, none is none.
+GradientValue AddUp(const std::vector<GradientValue>& terms);
 
 // Arithmetic. Scalars take the type of the other operand.
 Value operator+(Value x, Value y);

@@ -112,23 +112,16 @@ GradientValue Sweep::Total(Endpoint tensor) {
 }
 
 GradientValue Sweep::Add(const std::vector<GradientValue>& terms) {
-  if (std::ranges::all_of(terms, [](const GradientValue& term) { return term.is_sparse(); })) {
-    std::vector<Value> values, indices;
-    bool wide = false;
-    for (const GradientValue& term : terms) wide |= term.indices.dtype() == DType::kInt64;
-    for (const GradientValue& term : terms) {
-      values.push_back(term.values);
-      indices.push_back(wide ? emit::Cast(term.indices, DType::kInt64) : term.indices);
-    }
-    return GradientValue::Sparse(emit::Concat(values, 0), emit::Concat(indices, 0), terms[0].dense_shape);
+  if (settings_.aggregation == GradientOptions::Aggregation::kAddN ||
+      std::ranges::all_of(terms, [](const GradientValue& term) { return term.is_sparse(); })) {
+    return emit::AddUp(terms);
   }
   std::vector<Value> dense;
   for (const GradientValue& term : terms) dense.push_back(emit::Densify(term));
-  return AddDense(std::move(dense));
+  return AddInPairs(std::move(dense));
 }
 
-Value Sweep::AddDense(std::vector<Value> terms) {
-  if (settings_.aggregation == GradientOptions::Aggregation::kAddN) return emit::AddN(terms);
+Value Sweep::AddInPairs(std::vector<Value> terms) {
   while (terms.size() > 1) {
     std::vector<Value> sums;
     for (size_t i = 0; i + 1 < terms.size(); i += 2) sums.push_back(emit::AddN({terms[i], terms[i + 1]}));

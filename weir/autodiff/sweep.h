@@ -42,7 +42,7 @@ class Sweep {
   bool IsReached(Endpoint tensor) const;
   void Flow(Endpoint tensor, GradientValue gradient);
   GradientValue Add(const std::vector<GradientValue>& terms);
-  Value AddDense(std::vector<Value> terms);
+  Value AddInPairs(std::vector<Value> terms);
 
   Status DifferentiateNode(const Node& node);
   Status CallGradientFunction(const Node& node, std::vector<GradientValue> grads);

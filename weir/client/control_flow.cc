@@ -5,122 +5,11 @@
 #include "weir/client/op_call.h"
 #include "weir/client/operators.h"
 #include "weir/client/ops/array_ops.h"
-#include "weir/client/scope_internal.h"
 #include "weir/client/tensor_math.h"
-#include "weir/graph/function_export.h"
+#include "weir/client/tracer_internal.h"
 
 namespace weir {
 namespace {
-
-// Tensors of the outer graph that bodies use, in order; bodies that are called with the same inputs share the list.
-using Captures = std::vector<Output>;
-
-// A function under construction.
-class Tracer {
- public:
-  Tracer(const Scope& outer, std::shared_ptr<Captures> captures)
-      : outer_(outer), captures_(std::move(captures)), inner_(Scope::NewRoot(outer.environment())) {
-    ScopeState* state = inner_.state();
-    state->graph.set_functions(outer.graph().functions());
-    state->outer = std::make_shared<Scope>(outer.WithoutName());
-    state->depth = outer.state()->depth + 1;
-    state->capture = [this](const Output& output) { return Capture(output); };
-  }
-  ~Tracer() { inner_.state()->capture = nullptr; }
-
-  const Scope& scope() const { return inner_; }
-  int num_results() const { return static_cast<int>(results_.size()); }
-  const std::vector<Output>& results() const { return results_; }
-
-  Output AddArgument(DType dtype, const PartialShape& shape) {
-    Output argument = AddArg(dtype, shape);
-    arguments_.push_back(argument.endpoint().node);
-    return argument;
-  }
-  // What the body gave; tensors of the outer graph among it become inputs too.
-  void SetResults(const std::vector<Output>& results) {
-    for (const Output& result : results) {
-      if (!result.has_value()) return inner_.Fail(InvalidArgument("a body gives an Output without a value"));
-      results_.push_back(result.scope().state() == inner_.state() ? result : Capture(result));
-    }
-  }
-  // The inputs that were captured, in the order of the shared list; those of other bodies too.
-  std::vector<Output> CapturedArguments() {
-    std::vector<Output> out;
-    for (const Output& output : *captures_) out.push_back(Capture(output));
-    return out;
-  }
-
-  bool is_stateful() const {
-    const auto nodes = inner_.graph().nodes();
-    return std::any_of(nodes.begin(), nodes.end(),
-                       [](const auto& node) { return node && node->schema->is_stateful && node->op() != "_Arg"; });
-  }
-
-  // Makes it a function of the outer graph's library. Once, and last.
-  StatusOr<FunctionAttr> Finish(const std::string& name) {
-    for (const Output& argument : CapturedArguments()) arguments_.push_back(argument.endpoint().node);
-    std::vector<NodeId> rets, effects;
-    for (const auto& node : inner_.graph().nodes()) {
-      if (node && node->schema->is_stateful && node->op() != "_Arg") effects.push_back(node->id);
-    }
-    for (size_t i = 0; i < results_.size(); ++i) {
-      AttrMap attrs;
-      attrs.Set("T", results_[i].dtype());
-      attrs.Set("index", static_cast<int64_t>(i));
-      rets.push_back(inner_.AddNode({.op = "_Retval", .attrs = std::move(attrs), .inputs = {results_[i].endpoint()}}));
-    }
-    WEIR_RETURN_IF_ERROR(inner_.status());
-    FunctionBody body(std::move(inner_.graph()));
-    body.args = arguments_;
-    body.rets = rets;
-    body.control_rets = effects;
-    body.is_stateful = !effects.empty();
-    for (NodeId id : arguments_) body.types.inputs.push_back(body.graph.node(id)->output_type(0));
-    for (const NodeId id : rets) body.types.outputs.push_back(BaseType(body.graph.node(id)->input_type(0)));
-    FunctionAttr function;
-    WEIR_ASSIGN_OR_RETURN(function.name, AddFunction(body, name, *outer_.graph().functions()));
-    return function;
-  }
-
- private:
-  Output AddArg(DType dtype, const PartialShape& shape) {
-    AttrMap attrs;
-    attrs.Set("T", BaseType(dtype));
-    attrs.Set("index", static_cast<int64_t>(next_index_++));
-    AttrList shapes;
-    shapes.shape.push_back(shape);
-    attrs.Set("_output_shapes", Attribute(std::move(shapes)));
-    const NodeId id = inner_.AddNode({.op = "_Arg", .attrs = std::move(attrs)});
-    if (id != kNoNode) inner_.state()->inferred[id][0].shape = shape;
-    return Output(inner_, {id, 0});
-  }
-
-  Output Capture(const Output& output) {
-    for (const auto& [from, argument] : captured_) {
-      if (from.endpoint() == output.endpoint()) return argument;
-    }
-    Output argument = AddArg(output.dtype(), output.shape());
-    if (argument.has_value()) {
-      // What a handle refers to is known outside.
-      inner_.state()->inferred[argument.endpoint().node][0].handle_data =
-          outer_.state()->inferred[output.endpoint().node][output.endpoint().index].handle_data;
-    }
-    captured_.emplace_back(output, argument);
-    const bool known = std::any_of(captures_->begin(), captures_->end(),
-                                   [&](const Output& o) { return o.endpoint() == output.endpoint(); });
-    if (!known) captures_->push_back(output);
-    return argument;
-  }
-
-  Scope outer_;
-  std::shared_ptr<Captures> captures_;
-  Scope inner_;
-  int next_index_ = 0;
-  std::vector<NodeId> arguments_;
-  std::vector<Output> results_;
-  std::vector<std::pair<Output, Output>> captured_;
-};
 
 std::vector<DType> Types(const std::vector<Output>& outputs) {
   std::vector<DType> types;
@@ -163,7 +52,7 @@ StatusOr<Branches> TraceBranches(const Scope& scope, const std::vector<Branch>& 
   Branches out;
   for (const Branch& branch : branches) {
     tracers.push_back(std::make_unique<Tracer>(scope, captures));
-    tracers.back()->SetResults(branch(tracers.back()->scope()));
+    tracers.back()->Build([&](const Scope& inside) { return branch(inside); });
     WEIR_RETURN_IF_ERROR(tracers.back()->scope().status());
     out.is_stateful |= tracers.back()->is_stateful();
     if (Types(tracers.back()->results()) != Types(tracers[0]->results())) {
@@ -230,10 +119,11 @@ StatusOr<Loop> TraceLoop(const Scope& scope, const std::vector<Output>& values, 
     test_values.push_back(test.AddArgument(value.dtype(), value.shape()));
     step_values.push_back(step.AddArgument(value.dtype(), value.shape()));
   }
-  test.SetResults({condition(test.scope(), test_values)});
+  test.Build([&](const Scope& inside) { return std::vector<Output>{condition(inside, test_values)}; });
   WEIR_RETURN_IF_ERROR(test.scope().status());
-  std::vector<Output> next = body(step.scope(), step_values);
+  step.Build([&](const Scope& inside) { return body(inside, step_values); });
   WEIR_RETURN_IF_ERROR(step.scope().status());
+  const std::vector<Output> next = step.results();
   if (Types(next) != Types(values)) {
     return InvalidArgument("a loop's body gives other values than it takes, in number or type");
   }
@@ -243,9 +133,8 @@ StatusOr<Loop> TraceLoop(const Scope& scope, const std::vector<Output>& values, 
                              next[i].shape().ToString());
     }
   }
-  step.SetResults(next);
   // What is captured goes round unchanged.
-  step.SetResults(step.CapturedArguments());
+  step.AddResults(step.CapturedArguments());
   loop.is_stateful = test.is_stateful() || step.is_stateful();
   WEIR_ASSIGN_OR_RETURN(loop.condition, test.Finish("while_condition"));
   WEIR_ASSIGN_OR_RETURN(loop.body, step.Finish("while_body"));
@@ -279,7 +168,7 @@ std::vector<Output> Call(const Scope& scope, const std::string& name, const std:
   Tracer tracer(scope, captures);
   std::vector<Output> inside;
   for (const Output& argument : arguments) inside.push_back(tracer.AddArgument(argument.dtype(), argument.shape()));
-  tracer.SetResults(body(tracer.scope(), inside));
+  tracer.Build([&](const Scope& scope_inside) { return body(scope_inside, inside); });
   const bool is_stateful = tracer.is_stateful();
   const std::vector<DType> types = Types(tracer.results());
   StatusOr<FunctionAttr> function =
@@ -313,10 +202,10 @@ Output OverRows(const Scope& scope, const Output& rows, const Output& initial,
     }
     Output row = look.AddArgument(rows.dtype(), inner_shape);
     Output state = initial.has_value() ? look.AddArgument(initial.dtype(), initial.shape()) : Output();
-    Output result = function(look.scope(), state, row).first;
+    look.Build([&](const Scope& inside) { return std::vector<Output>{function(inside, state, row).first}; });
     if (!look.scope().ok()) return scope.Fail(look.scope().status()), Output(scope, {});
-    dtype = result.dtype();
-    element = result.shape();
+    dtype = look.results()[0].dtype();
+    element = look.results()[0].shape();
   }
   Output list = OpCall(scope, "TensorListReserve").Add(any).Add(count).Set("element_dtype", dtype).Single();
   std::vector<Output> values = {Constant(scope, 0, DType::kInt32), list};

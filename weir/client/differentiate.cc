@@ -16,13 +16,14 @@ std::vector<Endpoint> Endpoints(std::span<const Output> outputs) {
 }
 
 StatusOr<std::vector<GraphGradient>> Build(const Scope& scope, std::span<const Output> ys, std::span<const Endpoint> xs,
-                                           std::span<const Output> grad_ys) {
+                                           std::span<const Output> grad_ys, bool zeros_if_unconnected = false) {
   WEIR_RETURN_IF_ERROR(scope.status());
   for (const Output& y : ys) {
     if (!y.has_value()) return InvalidArgument("a gradient is asked for of an Output without a value");
   }
   GradientOptions options;
   options.scope = scope.UniqueName("gradients");
+  if (zeros_if_unconnected) options.unconnected = GradientOptions::Unconnected::kZero;
   const std::vector<Endpoint> y_ends = Endpoints(ys), grad_ends = Endpoints(grad_ys);
   WEIR_ASSIGN_OR_RETURN(auto gradients,
                         AddGradients(scope.graph(), BuiltinGradients(), y_ends, xs, grad_ends, options));
@@ -68,6 +69,11 @@ std::vector<GradientOutput> GradientsOf(const Scope& scope, std::span<const Outp
   std::vector<Endpoint> handles;
   for (const Variable& variable : variables) handles.push_back(variable.handle().endpoint());
   return Wrap(scope, Build(scope, ys, handles, {}), variables.size());
+}
+
+std::vector<GradientOutput> GradientsBy(const Scope& scope, std::span<const Output> ys, std::span<const Output> xs,
+                                        std::span<const Output> grad_ys, bool zeros_if_unconnected) {
+  return Wrap(scope, Build(scope, ys, Endpoints(xs), grad_ys, zeros_if_unconnected), xs.size());
 }
 
 namespace ops {

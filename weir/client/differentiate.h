@@ -26,6 +26,10 @@ struct GradientOutput {
 std::vector<GradientOutput> GradientsOf(const Scope& scope, std::span<const Output> ys,
                                         std::span<const Variable> variables);
 
+// The derivative by each x, which may be the handle of a variable. `grad_ys`, if given, are the weights of the ys.
+std::vector<GradientOutput> GradientsBy(const Scope& scope, std::span<const Output> ys, std::span<const Output> xs,
+                                        std::span<const Output> grad_ys, bool zeros_if_unconnected);
+
 namespace ops {
 
 // The derivative of the sum of `ys` by each x, as more nodes of the graph; an Output without a value where no y depends

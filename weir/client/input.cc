@@ -41,6 +41,15 @@ Input::Input(std::initializer_list<const char*> texts) {
   value_ = Tensor::Vector<std::string>(std::span<const std::string>(strings));
 }
 
+Input::Input(const EagerTensor& tensor) : eager_(tensor) {
+  if (!tensor.has_value()) return;
+  if (tensor.is_traced()) {
+    output_ = tensor.traced();
+  } else {
+    value_ = tensor.tensor();
+  }
+}
+
 DType Input::natural_dtype() const {
   if (!is_literal()) return BaseType(output_.dtype());
   return is_weak_ && value_.dtype() == DType::kDouble ? DType::kFloat : value_.dtype();

@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "weir/client/eager/tensor.h"
 #include "weir/client/scope.h"
 #include "weir/tensor/tensor.h"
 
@@ -24,6 +25,8 @@ class Input {
  public:
   Input(const Output& output) : output_(output) {}
   Input(Tensor value) : value_(std::move(value)) {}
+  // In a graph that is not traced it is a constant.
+  Input(const EagerTensor& tensor);
   Input(const char* text) : value_(Tensor::Scalar(std::string(text))) {}
   Input(const std::string& text) : value_(Tensor::Scalar(text)) {}
   template <typename T>
@@ -49,6 +52,7 @@ class Input {
   bool is_weak() const { return is_weak_; }
   const Output& output() const { return output_; }
   const Tensor& value() const { return value_; }
+  const EagerTensor& eager() const { return eager_; }  // empty unless it was made from one
   // The type it has if nothing else says: double literals are floats.
   DType natural_dtype() const;
   // The literal as a tensor of this type. INVALID_ARGUMENT if a number does not fit it. REQUIRES: is_literal().
@@ -68,6 +72,7 @@ class Input {
 
   Output output_;
   Tensor value_;
+  EagerTensor eager_;
   bool is_weak_ = false;
 };
 
@@ -78,6 +83,7 @@ class InputList {
   InputList(std::vector<Input> inputs) : inputs_(std::move(inputs)) {}
   InputList(const std::vector<Output>& outputs) : inputs_(outputs.begin(), outputs.end()) {}
   InputList(std::span<const Output> outputs) : inputs_(outputs.begin(), outputs.end()) {}
+  InputList(const std::vector<EagerTensor>& tensors) : inputs_(tensors.begin(), tensors.end()) {}
   std::span<const Input> inputs() const { return inputs_; }
 
  private:

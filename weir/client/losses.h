@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "weir/client/scope.h"
+#include "weir/client/variable.h"
 
 namespace weir {
 
@@ -27,6 +27,12 @@ Loss LogCosh();
 Loss Hinge();
 Loss KLDivergence();
 Loss Poisson();
+
+// The crossentropy of a softmax over very many classes, estimated while training from `num_sampled` classes drawn by
+// their rank (class 0 is the most frequent) instead of all: a step reads and changes only those rows of `weights`
+// [classes, size] and `biases` [classes]. `labels` is int64 [batch], `inputs` [batch, size]; one loss an example.
+Output SampledSoftmax(const Scope& scope, const Variable& weights, const Variable& biases, const Output& labels,
+                      const Output& inputs, int64_t num_sampled);
 
 }  // namespace loss
 

@@ -1,5 +1,6 @@
 #include "weir/client/op_call.h"
 
+#include "weir/client/eager/execute_internal.h"
 #include "weir/client/scope_internal.h"
 
 namespace weir {
@@ -13,22 +14,33 @@ OpCall::OpCall(const Scope& scope, const char* op) : scope_(scope), op_(op) {
   }
 }
 
-// In a function's body tensors of the graph around become inputs of the function.
+// In a function's body tensors of the graph around become inputs of the function, and so do tensors that exist.
 Input OpCall::Own(const Input& input) const {
-  if (input.is_literal() || !input.output().has_value() || input.output().scope().state() == scope_.state())
-    return input;
+  if (scope_.place()->frame != nullptr) return input;
+  if (input.is_literal()) {
+    if (!input.eager().has_value()) return input;
+    Output captured = scope_.state()->Import(input.eager());
+    return captured.has_value() ? Input(captured) : input;
+  }
+  if (!input.output().has_value() || input.output().scope().state() == scope_.state()) return input;
   Output imported = scope_.state()->Import(input.output());
   return imported.has_value() ? Input(imported) : input;
 }
 
+// An input that holds an error passes it on.
+Input OpCall::Checked(const Input& input) {
+  if (!input.eager().ok()) scope_.Fail(input.eager().status());
+  return Own(input);
+}
+
 OpCall& OpCall::Add(const Input& input) {
-  arguments_.push_back({{Own(input)}, false});
+  arguments_.push_back({{Checked(input)}, false});
   return *this;
 }
 
 OpCall& OpCall::Add(const InputList& list) {
   arguments_.push_back({{}, true});
-  for (const Input& input : list.inputs()) arguments_.back().inputs.push_back(Own(input));
+  for (const Input& input : list.inputs()) arguments_.back().inputs.push_back(Checked(input));
   return *this;
 }
 
@@ -132,48 +144,79 @@ StatusOr<std::vector<Endpoint>> OpCall::Resolve(const std::string& node_name) {
   return out;
 }
 
-Operation OpCall::Finish() {
-  if (!finished_ && scope_.ok() && schema_ != nullptr) {
-    Status status = InferAttrs();
-    if (!status.ok()) {
-      scope_.Fail(status);
-    } else {
-      const Scope unnamed = scope_.WithoutName();
-      const ScopePlace* place = scope_.place();
-      std::string name = unnamed.UniqueName(place->name.empty() ? op_ : place->name);
-      StatusOr<std::vector<Endpoint>> inputs = Resolve(name);
-      if (!inputs.ok()) {
-        scope_.Fail(inputs.status());
-      } else {
-        node_ = scope_.AddNode(
-            {.name = std::move(name), .op = op_, .attrs = std::move(attrs_), .inputs = *std::move(inputs)});
+Status OpCall::AddToGraph() {
+  WEIR_RETURN_IF_ERROR(InferAttrs());
+  const Scope unnamed = scope_.WithoutName();
+  const ScopePlace* place = scope_.place();
+  std::string name = unnamed.UniqueName(place->name.empty() ? op_ : place->name);
+  WEIR_ASSIGN_OR_RETURN(std::vector<Endpoint> inputs, Resolve(name));
+  Graph::NodeSpec spec{.name = std::move(name), .op = op_, .attrs = std::move(attrs_), .inputs = std::move(inputs)};
+  ScopeState* state = scope_.state();
+  const bool is_ordered = state->orders_effects && schema_->is_stateful;
+  if (is_ordered && state->last_effect != kNoNode) spec.control_inputs.push_back(state->last_effect);
+  node_ = scope_.AddNode(std::move(spec));
+  if (is_ordered && node_ != kNoNode) state->last_effect = node_;
+  return OkStatus();
+}
+
+Status OpCall::RunNow() {
+  WEIR_RETURN_IF_ERROR(InferAttrs());
+  std::vector<EagerTensor> inputs;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    for (const Input& input : arguments_[i].inputs) {
+      if (!input.is_literal()) return InvalidArgument("a traced tensor is used outside the function that is traced");
+      if (input.eager().has_value()) {
+        inputs.push_back(input.eager());
+        continue;
       }
+      WEIR_ASSIGN_OR_RETURN(DType dtype, TypeOf(schema_->inputs[i], input));
+      StatusOr<Tensor> value = input.ValueAs(dtype);
+      if (!value.ok()) {
+        return Annotate(value.status(), Cat(op_, ", argument '", schema_->inputs[i].name, "': "));
+      }
+      inputs.push_back(*std::move(value));
     }
   }
+  EagerFrame* frame = scope_.place()->frame;
+  WEIR_ASSIGN_OR_RETURN(EagerRun run, ExecuteEagerly(*schema_, std::move(inputs), std::move(attrs_)));
+  frame->outputs = std::move(run.outputs);
+  frame->attrs = std::move(run.attrs);
+  return OkStatus();
+}
+
+Operation OpCall::Finish() {
+  const bool now = scope_.place()->frame != nullptr;
+  if (!finished_ && scope_.ok() && schema_ != nullptr) {
+    Status status = now ? RunNow() : AddToGraph();
+    if (!status.ok()) scope_.Fail(status);
+  }
   finished_ = true;
-  return Operation(scope_, node_);
+  return now ? Operation() : Operation(scope_, node_);
 }
 
 Output OpCall::Single() {
   Finish();
+  if (scope_.place()->frame != nullptr) return Output(nullptr, {0, 0});
   return Output(scope_, {node_, 0});
 }
 
 Output OpCall::One(int index) {
-  Finish();
-  if (node_ == kNoNode) return Output(scope_, {});
-  StatusOr<ArgRange> range = ResolveArgRange(schema_->outputs, scope_.graph().node(node_)->attrs, index);
-  if (!range.ok()) return scope_.Fail(range.status()), Output(scope_, {});
-  return Output(scope_, {node_, range->begin});
+  std::vector<Output> tensors = List(index);
+  if (!tensors.empty()) return tensors[0];
+  return scope_.place()->frame != nullptr ? Output(nullptr, {}) : Output(scope_, {});
 }
 
 std::vector<Output> OpCall::List(int index) {
   Finish();
   std::vector<Output> out;
-  if (node_ == kNoNode) return out;
-  StatusOr<ArgRange> range = ResolveArgRange(schema_->outputs, scope_.graph().node(node_)->attrs, index);
+  const EagerFrame* frame = scope_.place()->frame;
+  if (frame != nullptr ? !frame->status.ok() : node_ == kNoNode) return out;
+  const AttrMap& attrs = frame != nullptr ? *frame->attrs : scope_.graph().node(node_)->attrs;
+  StatusOr<ArgRange> range = ResolveArgRange(schema_->outputs, attrs, index);
   if (!range.ok()) return scope_.Fail(range.status()), out;
-  for (int i = range->begin; i < range->end; ++i) out.push_back(Output(scope_, {node_, i}));
+  for (int i = range->begin; i < range->end; ++i) {
+    out.push_back(frame != nullptr ? Output(nullptr, {0, i}) : Output(scope_, {node_, i}));
+  }
   return out;
 }
 

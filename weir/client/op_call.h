@@ -41,6 +41,7 @@ class OpCall {
   OpCall& Set(std::string_view name, const std::vector<PartialShape>& values);
   OpCall& Set(std::string_view name, const std::vector<Tensor>& values);
   OpCall& Set(std::string_view name, const std::vector<FunctionAttr>& values);
+  OpCall& SetAttribute(std::string_view name, Attribute value) { return SetAny(name, std::move(value)); }
   // Nothing: the schema's default.
   template <typename T>
   OpCall& Set(std::string_view name, const std::optional<T>& value) {
@@ -60,6 +61,9 @@ class OpCall {
   Status InferAttrs();
   void InferType(const ArgSchema& arg, std::span<const Input> inputs);
   StatusOr<std::vector<Endpoint>> Resolve(const std::string& node_name);
+  Status AddToGraph();
+  Status RunNow();
+  Input Checked(const Input& input);
   StatusOr<DType> TypeOf(const ArgSchema& arg, const Input& literal) const;
 
   struct Argument {

@@ -1,6 +1,5 @@
 #include "weir/client/saved_model.h"
 
-#include "weir/client/environment.h"
 #include "weir/io/saved_model.h"
 #include "weir/proto/saved_model.pb.h"
 #include "weir/tensor/tensor_proto.h"
@@ -61,7 +60,7 @@ StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& fold
     if (name == kInitSignature) continue;
     WEIR_ASSIGN_OR_RETURN(model->signatures_[name], ReadSignature(def));
   }
-  if (environment == nullptr) environment = DefaultEnvironment();
+  if (environment == nullptr) return InvalidArgument("a model is loaded into an environment; none is given");
   WEIR_ASSIGN_OR_RETURN(model->session_, Session::Create(std::move(environment), std::move(options)));
   WEIR_RETURN_IF_ERROR(model->session_->Extend(meta->graph_def()));
 

@@ -27,10 +27,12 @@ class LoadedModel {
  public:
   // Reads the MetaGraph with exactly these tags, restores its variables, and runs its initialiser with the assets'
   // paths.
-  static StatusOr<std::unique_ptr<LoadedModel>> Load(const std::string& folder,
-                                                     const std::set<std::string>& tags = {"serve"},
-                                                     std::shared_ptr<Environment> environment = nullptr,
+  static StatusOr<std::unique_ptr<LoadedModel>> Load(const std::string& folder, const std::set<std::string>& tags,
+                                                     std::shared_ptr<Environment> environment,
                                                      SessionOptions options = {});
+  // In the DefaultEnvironment().
+  static StatusOr<std::unique_ptr<LoadedModel>> Load(const std::string& folder,
+                                                     const std::set<std::string>& tags = {"serve"});
 
   const std::map<std::string, Signature>& signatures() const { return signatures_; }
   // NOT_FOUND that lists what there is.

@@ -60,7 +60,8 @@ void Saver::MakeRestoreNodes() {
   }
 }
 
-StatusOr<std::string> Saver::Save(ClientSession& session, const std::string& prefix, std::optional<int64_t> step) {
+StatusOr<std::string> Saver::Save(ClientSession& session, const std::string& prefix, std::optional<int64_t> step,
+                                  const std::map<std::string, Tensor>& more) {
   const std::string path = step ? Cat(prefix, "-", *step) : prefix;
   std::vector<Output> reads;
   for (const Variable& variable : variables_) reads.push_back(variable.value());
@@ -68,11 +69,13 @@ StatusOr<std::string> Saver::Save(ClientSession& session, const std::string& pre
   WEIR_RETURN_IF_ERROR(MakeFolders(SplitPath(path).first));
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(path));
   // The format wants names in order.
-  std::vector<size_t> order(variables_.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return variables_[a].name() < variables_[b].name(); });
-  for (size_t i : order) WEIR_RETURN_IF_ERROR(writer->Add(variables_[i].name(), values[i]));
+  std::map<std::string, Tensor> all = more;
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    if (!all.emplace(variables_[i].name(), values[i]).second) {
+      return InvalidArgument("two tensors of a checkpoint are called '", variables_[i].name(), "'");
+    }
+  }
+  for (const auto& [name, value] : all) WEIR_RETURN_IF_ERROR(writer->Add(name, value));
   WEIR_RETURN_IF_ERROR(writer->Finish());
 
   std::erase(checkpoints_, path);

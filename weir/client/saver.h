@@ -32,7 +32,9 @@ class Saver {
 
   // Writes `<prefix>-<step>` (`<prefix>` without a step), then the folder's `checkpoint` file. Readers see the old
   // state or the new one, never half of it. Returns the checkpoint's full prefix.
-  StatusOr<std::string> Save(ClientSession& session, const std::string& prefix, std::optional<int64_t> step = {});
+  // `more` are tensors beside the variables.
+  StatusOr<std::string> Save(ClientSession& session, const std::string& prefix, std::optional<int64_t> step = {},
+                             const std::map<std::string, Tensor>& more = {});
   // NOT_FOUND for a variable that is not there, INVALID_ARGUMENT for one of another type or shape.
   Status Restore(ClientSession& session, const std::string& prefix, const RestoreOptions& options = {});
 

@@ -79,6 +79,13 @@ Output ScopeState::Import(const Output& output) {
   return around.has_value() ? capture(around) : Output();
 }
 
+Output ScopeState::Import(const EagerTensor& tensor) {
+  if (capture_eager) return capture_eager(tensor);
+  if (!capture || outer == nullptr) return Output();
+  Output around = outer->state()->Import(tensor);
+  return around.has_value() ? capture(around) : Output();
+}
+
 Scope Scope::NewRoot(std::shared_ptr<Environment> environment) {
   if (environment == nullptr) environment = DefaultEnvironment();
   auto place = std::make_shared<ScopePlace>();
@@ -92,10 +99,11 @@ ScopeState* Scope::state() const { return place_->state.get(); }
 Graph& Scope::graph() const { return state()->graph; }
 const std::shared_ptr<Environment>& Scope::environment() const { return state()->environment; }
 const std::string& Scope::prefix() const { return place_->prefix; }
-Status Scope::status() const { return state()->status; }
+Status Scope::status() const { return place_->frame != nullptr ? place_->frame->status : state()->status; }
 
 void Scope::Fail(Status error) const {
-  if (state()->status.ok()) state()->status = std::move(error);
+  Status& status = place_->frame != nullptr ? place_->frame->status : state()->status;
+  if (status.ok()) status = std::move(error);
 }
 
 std::string Scope::UniqueName(std::string_view name) const {
@@ -156,6 +164,7 @@ Scope Scope::WithoutControlDependencies() const {
 }
 
 NodeId Scope::AddNode(Graph::NodeSpec spec) const {
+  if (place_->frame != nullptr) Fail(Internal("a node is added where operations run at once"));
   if (!ok()) return kNoNode;
   if (spec.name.empty()) spec.name = UniqueName(place_->name.empty() ? spec.op : place_->name);
   if (spec.device.empty()) spec.device = place_->device;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/client/eager/tensor.h"
 #include "weir/client/scope.h"
 #include "weir/framework/shape_context.h"
 #include "weir/runtime/environment.h"
@@ -29,14 +30,29 @@ struct ScopeState {
   std::shared_ptr<Scope> outer;
   int depth = 0;
   std::function<Output(const Output&)> capture;
+  // Of a function that eager functions build: what makes a tensor that exists one of here. Without a value if it is
+  // better a constant.
+  std::function<Output(const EagerTensor&)> capture_eager;
+  // Operations with effects run in the order in which they were added.
+  bool orders_effects = false;
+  NodeId last_effect = kNoNode;
 
   // `output` as a tensor of this graph: itself, or captured from a graph around it. Without a value if it is neither.
   Output Import(const Output& output);
+  // The same for a tensor that exists. Without a value: it is to be a constant.
+  Output Import(const EagerTensor& tensor);
   // The shapes of all nodes from `inferred.size()` on.
   Status InferNew();
   // ... and of those that gradients have given more outputs: conditions and calls.
   Status InferChanged();
   Status InferNode(NodeId id);
+};
+
+// One operation that is run at once instead of being added to a graph.
+struct EagerFrame {
+  Status status;
+  std::shared_ptr<const AttrMap> attrs;  // complete
+  std::vector<EagerTensor> outputs;
 };
 
 struct ScopePlace {
@@ -46,6 +62,7 @@ struct ScopePlace {
   std::string device;
   std::string colocation;  // a node's name
   std::vector<NodeId> control;
+  EagerFrame* frame = nullptr;  // set: nothing is added, the operation runs now
 };
 
 }  // namespace weir

@@ -1,8 +1,11 @@
-// op_generator FOLDER TABLE...: writes FOLDER/<family>_ops.h and .cc for every op table, and FOLDER/all_ops.h.
+// op_generator FOLDER TABLE...: for every op table writes FOLDER/ops/<family>_ops.h and .cc for graphs and the same
+// below FOLDER/eager/ops, and an all_ops.h in both.
 //
 // A function an op, in namespace weir::ops: the scope, the inputs, attributes that have no default, and a struct of
 // those that have one, to be filled with designated initialisers. What follows from the inputs (types, counts) is not
 // asked for. Definitions only hand their arguments to OpCall, so they compile fast and all thinking is in one place.
+// The function of the same name in weir::eager takes the same without the scope and runs the op at once: it is one call
+// of the first with a scope that says so.
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -131,27 +134,53 @@ Parts Split(const OpSchema& schema) {
   return parts;
 }
 
-std::string ReturnType(const OpSchema& schema) {
-  if (schema.outputs.empty()) return "Operation";
-  if (schema.outputs.size() > 1) return schema.name + "Outputs";
-  return IsList(schema.outputs[0]) ? "std::vector<Output>" : "Output";
+// What differs between the two kinds of functions.
+struct Flavor {
+  const char* tensor;     // what an output is
+  const char* operation;  // what an op without outputs gives
+  const char* attrs;      // before the name of a struct of attributes
+};
+constexpr Flavor kGraph = {"Output", "Operation", ""};
+constexpr Flavor kEager = {"EagerTensor", "Status", "ops::"};
+
+std::string OutputType(const Flavor& flavor, const ArgSchema& output) {
+  return IsList(output) ? std::string("std::vector<") + flavor.tensor + ">" : flavor.tensor;
 }
 
-std::string Parameters(const OpSchema& schema, const Parts& parts, bool declaration) {
-  std::string out = "const Scope& scope";
+std::string ReturnType(const Flavor& flavor, const OpSchema& schema) {
+  if (schema.outputs.empty()) return flavor.operation;
+  if (schema.outputs.size() > 1) return schema.name + "Outputs";
+  return OutputType(flavor, schema.outputs[0]);
+}
+
+std::string Parameters(const Flavor& flavor, const OpSchema& schema, const Parts& parts, bool declaration) {
+  std::string out = &flavor == &kGraph ? "const Scope& scope" : "";
+  auto next = [&out] { return out.empty() ? "" : ", "; };
   for (const ArgSchema& input : schema.inputs) {
-    out += std::string(", const ") + (IsList(input) ? "InputList" : "Input") + "& " + Safe(input.name);
+    out += Cat(next(), "const ", IsList(input) ? "InputList" : "Input", "& ", Safe(input.name));
   }
   for (const AttrSchema* attr : parts.required) {
     std::string type = CppType(attr->type);
     bool by_value = attr->type == "int" || attr->type == "float" || attr->type == "bool" || attr->type == "type" ||
                     attr->type == "string";
-    out += ", " + (by_value ? type : "const " + type + "&") + " " + Safe(attr->name);
+    out += Cat(next(), by_value ? type : "const " + type + "&", " ", Safe(attr->name));
   }
   if (!parts.optional.empty()) {
-    out += ", const " + schema.name + "Attrs& attrs" + (declaration ? " = {}" : "");
+    out += Cat(next(), "const ", flavor.attrs, schema.name, "Attrs& attrs", declaration ? " = {}" : "");
   }
   return out;
+}
+
+void DeclareFunction(const Flavor& flavor, const OpSchema& schema, const Parts& parts, std::ostream& out) {
+  if (schema.outputs.size() > 1) {
+    out << "struct " << schema.name << "Outputs {\n";
+    for (const ArgSchema& output : schema.outputs) {
+      out << "  " << OutputType(flavor, output) << " " << Safe(output.name) << ";\n";
+    }
+    out << "};\n";
+  }
+  if (!schema.doc.empty() && &flavor == &kGraph) out << "// " << schema.doc << "\n";
+  out << ReturnType(flavor, schema) << " " << schema.name << "(" << Parameters(flavor, schema, parts, true) << ");\n\n";
 }
 
 void Declare(const OpSchema& schema, std::ostream& out) {
@@ -166,20 +195,12 @@ void Declare(const OpSchema& schema, std::ostream& out) {
     }
     out << "};\n";
   }
-  if (schema.outputs.size() > 1) {
-    out << "struct " << schema.name << "Outputs {\n";
-    for (const ArgSchema& output : schema.outputs) {
-      out << "  " << (IsList(output) ? "std::vector<Output>" : "Output") << " " << Safe(output.name) << ";\n";
-    }
-    out << "};\n";
-  }
-  if (!schema.doc.empty()) out << "// " << schema.doc << "\n";
-  out << ReturnType(schema) << " " << schema.name << "(" << Parameters(schema, parts, true) << ");\n\n";
+  DeclareFunction(kGraph, schema, parts, out);
 }
 
 void Define(const OpSchema& schema, std::ostream& out) {
   const Parts parts = Split(schema);
-  out << ReturnType(schema) << " " << schema.name << "(" << Parameters(schema, parts, false) << ") {\n";
+  out << ReturnType(kGraph, schema) << " " << schema.name << "(" << Parameters(kGraph, schema, parts, false) << ") {\n";
   out << "  OpCall op_(scope, \"" << schema.name << "\");\n";
   for (const ArgSchema& input : schema.inputs) out << "  op_.Add(" << Safe(input.name) << ");\n";
   for (const AttrSchema* attr : parts.required) {
@@ -202,6 +223,41 @@ void Define(const OpSchema& schema, std::ostream& out) {
   out << "}\n\n";
 }
 
+// Old variables are references, which only graphs have.
+bool RunsEagerly(const OpSchema& schema) {
+  for (const ArgSchema& arg : schema.inputs) {
+    if (arg.is_ref) return false;
+  }
+  for (const ArgSchema& arg : schema.outputs) {
+    if (arg.is_ref) return false;
+  }
+  return true;
+}
+
+void DefineEager(const OpSchema& schema, std::ostream& out) {
+  const Parts parts = Split(schema);
+  out << ReturnType(kEager, schema) << " " << schema.name << "(" << Parameters(kEager, schema, parts, false) << ") {\n"
+      << "  EagerCall op_;\n";
+  std::string call = "ops::" + schema.name + "(op_.scope()";
+  for (const ArgSchema& input : schema.inputs) call += ", " + Safe(input.name);
+  for (const AttrSchema* attr : parts.required) call += ", " + Safe(attr->name);
+  if (!parts.optional.empty()) call += ", attrs";
+  call += ")";
+  if (schema.outputs.empty()) {
+    out << "  return op_.Done(" << call << ");\n";
+  } else if (schema.outputs.size() == 1) {
+    out << "  return op_." << (IsList(schema.outputs[0]) ? "List(" : "One(") << call << ");\n";
+  } else {
+    out << "  const auto out_ = " << call << ";\n  return {";
+    for (size_t i = 0; i < schema.outputs.size(); ++i) {
+      out << (i == 0 ? "" : ", ") << (IsList(schema.outputs[i]) ? "op_.List(out_." : "op_.One(out_.")
+          << Safe(schema.outputs[i].name) << ")";
+    }
+    out << "};\n";
+  }
+  out << "}\n\n";
+}
+
 // Leaves a file alone that holds the text already, so that nothing is compiled anew.
 bool Write(const std::string& path, const std::string& text) {
   std::ifstream old(path, std::ios::binary);
@@ -213,7 +269,31 @@ bool Write(const std::string& path, const std::string& text) {
   return file.good();
 }
 
-bool Generate(const std::string& folder, const std::string& table, std::string* all) {
+struct All {
+  std::string graph = "// Every generated function.\n#pragma once\n\n";
+  std::string eager = "// Every generated function that runs at once.\n#pragma once\n\n";
+};
+
+bool WriteEager(const std::string& folder, const std::string& family, const std::vector<OpSchema>& schemas, All* all) {
+  const std::string include = "weir/client/eager/ops/" + family + "_ops.h";
+  std::ostringstream header, source;
+  header << "// Made by op_generator from " << family << ".ops: a function an op, run at once.\n"
+         << "#pragma once\n\n#include <vector>\n\n#include \"weir/client/eager/tensor.h\"\n"
+         << "#include \"weir/client/ops/" << family << "_ops.h\"\n\nnamespace weir::eager {\n\n";
+  source << "#include \"" << include << "\"\n\n#include \"weir/client/eager/execute.h\"\n\nnamespace weir::eager {\n\n";
+  for (const OpSchema& schema : schemas) {
+    if (schema.name.starts_with("_") || !RunsEagerly(schema)) continue;
+    DeclareFunction(kEager, schema, Split(schema), header);
+    DefineEager(schema, source);
+  }
+  header << "}  // namespace weir::eager\n";
+  source << "}  // namespace weir::eager\n";
+  all->eager += "#include \"" + include + "\"\n";
+  const std::string stem = folder + "/eager/ops/" + family + "_ops";
+  return Write(stem + ".h", header.str()) && Write(stem + ".cc", source.str());
+}
+
+bool Generate(const std::string& folder, const std::string& table, All* all) {
   std::string family = table.substr(table.rfind('/') + 1);
   family = family.substr(0, family.find('.'));
   std::ifstream file(table, std::ios::binary);
@@ -238,9 +318,10 @@ bool Generate(const std::string& folder, const std::string& table, std::string* 
   }
   header << "}  // namespace weir::ops\n";
   source << "}  // namespace weir::ops\n";
-  *all += "#include \"" + include + "\"\n";
-  const std::string stem = folder + "/" + family + "_ops";
-  return Write(stem + ".h", header.str()) && Write(stem + ".cc", source.str());
+  all->graph += "#include \"" + include + "\"\n";
+  const std::string stem = folder + "/ops/" + family + "_ops";
+  return Write(stem + ".h", header.str()) && Write(stem + ".cc", source.str()) &&
+         WriteEager(folder, family, *schemas, all);
 }
 
 }  // namespace
@@ -251,9 +332,12 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: op_generator FOLDER TABLE...\n");
     return 2;
   }
-  std::string all = "// Every generated function.\n#pragma once\n\n";
+  const std::string folder = argv[1];
+  weir::All all;
   for (int i = 2; i < argc; ++i) {
-    if (!weir::Generate(argv[1], argv[i], &all)) return 1;
+    if (!weir::Generate(folder, argv[i], &all)) return 1;
   }
-  return weir::Write(std::string(argv[1]) + "/all_ops.h", all) ? 0 : 1;
+  return weir::Write(folder + "/ops/all_ops.h", all.graph) && weir::Write(folder + "/eager/ops/all_ops.h", all.eager)
+             ? 0
+             : 1;
 }

@@ -25,6 +25,12 @@ class Batches {
   virtual StatusOr<bool> Next(Batch* batch) = 0;
   // Of an epoch; -1 if it is not known before.
   virtual int64_t count() const { return -1; }
+  // Where in the epoch it is, to be saved with the model; without a value for one that always begins with an epoch.
+  virtual StatusOr<Tensor> SavePosition() { return Tensor(); }
+  // The next Start goes on there.
+  virtual Status RestorePosition(const Tensor& position) {
+    return Unimplemented("these batches cannot go on in the middle of an epoch");
+  }
 };
 
 struct TensorBatchesOptions {

@@ -50,7 +50,9 @@ class FitLoop {
   StatusOr<History> Run() {
     model_.stop_ = false;
     for (const CallbackPtr& callback : options_.callbacks) WEIR_RETURN_IF_ERROR(callback->OnTrainBegin(model_));
-    for (int64_t epoch = options_.first_epoch; epoch < options_.epochs && !model_.stop_; ++epoch) {
+    const Whereabouts here(model_, batches_);
+    WEIR_ASSIGN_OR_RETURN(const int64_t first_epoch, FirstEpoch());
+    for (int64_t epoch = first_epoch; epoch < options_.epochs && !model_.stop_; ++epoch) {
       for (const CallbackPtr& callback : options_.callbacks) {
         WEIR_RETURN_IF_ERROR(callback->OnEpochBegin(model_, epoch));
       }
@@ -67,6 +69,8 @@ class FitLoop {
  private:
   StatusOr<Logs> Epoch(int64_t epoch) {
     WEIR_RETURN_IF_ERROR(batches_.Start(epoch));
+    model_.epoch_ = epoch;
+    model_.epoch_is_done_ = false;
     const std::string title = Cat("epoch ", epoch + 1, "/", options_.epochs);
     const bool terminal = IsTerminal(options_);
     ProgressBar bar(options_.out, title, batches_.count(), terminal);
@@ -76,7 +80,10 @@ class FitLoop {
     int64_t index = 0;
     for (; !model_.stop_; ++index) {
       WEIR_ASSIGN_OR_RETURN(bool more, batches_.Next(&batch));
-      if (!more) break;
+      if (!more) {
+        model_.epoch_is_done_ = true;
+        break;
+      }
       WEIR_RETURN_IF_ERROR(model_.RunPhase(*model_.train_, batch, &outputs));
       WEIR_RETURN_IF_ERROR(totals.Add(outputs, batch.inputs[0].dim(0)));
       if (!terminal && !wants_batches_) continue;
@@ -94,6 +101,24 @@ class FitLoop {
     if (options_.verbosity != Verbosity::kSilent) bar.Finish(index, logs);
     return logs;
   }
+
+  // Where a loaded checkpoint was, or where the caller says.
+  StatusOr<int64_t> FirstEpoch() {
+    if (!model_.position_) return options_.first_epoch;
+    const Model::Position position = *std::exchange(model_.position_, std::nullopt);
+    WEIR_RETURN_IF_ERROR(batches_.RestorePosition(position.batches));
+    if (!position.is_done) return position.epoch;
+    // The next epoch begins as if that one had just ended.
+    WEIR_RETURN_IF_ERROR(batches_.Start(position.epoch));
+    return position.epoch + 1;
+  }
+
+  // Lets Model::Save know where training is.
+  struct Whereabouts {
+    Whereabouts(Model& m, Batches& batches) : model(m) { model.batches_ = &batches; }
+    ~Whereabouts() { model.batches_ = nullptr; }
+    Model& model;
+  };
 
   Model& model_;
   Batches& batches_;

@@ -14,6 +14,10 @@
 namespace weir::nn {
 namespace {
 
+// Where in its data training was, beside the variables.
+constexpr char kEpochName[] = "input_pipeline/epoch";
+constexpr char kPositionName[] = "input_pipeline/position";
+
 PartialShape WithBatch(const std::vector<int64_t>& sizes) {
   PartialShape shape({-1});
   for (int64_t size : sizes) shape.add_dim(size);
@@ -186,7 +190,32 @@ StatusOr<std::string> Model::Save(const std::string& prefix) {
   if (saver_ == nullptr) saver_ = std::make_unique<Saver>(root_);
   if (train_ == nullptr) return saver_->Save(*session_, prefix);
   WEIR_ASSIGN_OR_RETURN(int64_t done, step());
-  return saver_->Save(*session_, prefix, done);
+  WEIR_ASSIGN_OR_RETURN(auto position, PositionTensors());
+  return saver_->Save(*session_, prefix, done, position);
+}
+
+StatusOr<std::map<std::string, Tensor>> Model::PositionTensors() {
+  std::map<std::string, Tensor> out;
+  if (batches_ == nullptr) return out;
+  WEIR_ASSIGN_OR_RETURN(Tensor batches, batches_->SavePosition());
+  if (!batches.has_value()) return out;
+  out[kEpochName] = Tensor::Vector<int64_t>({epoch_, epoch_is_done_});
+  out[kPositionName] = std::move(batches);
+  return out;
+}
+
+Status Model::LoadPosition(const std::string& checkpoint) {
+  position_.reset();
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<CheckpointReader> reader, CheckpointReader::Open(checkpoint));
+  if (!reader->tensors().contains(kPositionName) || !reader->tensors().contains(kEpochName)) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(Tensor epoch, reader->Read(kEpochName));
+  if (epoch.dtype() != DType::kInt64 || epoch.num_elements() != 2) {
+    return DataLoss("'", kEpochName, "' of ", checkpoint, " is no epoch");
+  }
+  Position position{.epoch = epoch.data<int64_t>()[0], .is_done = epoch.data<int64_t>()[1] != 0};
+  WEIR_ASSIGN_OR_RETURN(position.batches, reader->Read(kPositionName));
+  position_ = std::move(position);
+  return OkStatus();
 }
 
 Status Model::Load(const std::string& prefix, const RestoreOptions& options) {
@@ -196,7 +225,8 @@ Status Model::Load(const std::string& prefix, const RestoreOptions& options) {
     WEIR_ASSIGN_OR_RETURN(checkpoint, LatestCheckpoint(prefix));
   }
   if (saver_ == nullptr) saver_ = std::make_unique<Saver>(root_);
-  return saver_->Restore(*session_, checkpoint, options);
+  WEIR_RETURN_IF_ERROR(saver_->Restore(*session_, checkpoint, options));
+  return LoadPosition(checkpoint);
 }
 
 Status Model::Export(const std::string& folder) {

@@ -13,7 +13,9 @@
 #define WEIR_CLIENT_NN_MODEL_H_
 
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -93,9 +95,11 @@ class Model {
   // One step on one batch; the loss and the metrics of it.
   StatusOr<Logs> TrainOnBatch(const Batch& batch);
 
-  // All variables, the optimizer's too, as a checkpoint `<prefix>-<step>`; returns its name.
+  // All variables, the optimizer's too, as a checkpoint `<prefix>-<step>`; returns its name. During Fit also where in
+  // the data training is, if its batches can say.
   StatusOr<std::string> Save(const std::string& prefix);
-  // INVALID_ARGUMENT or NOT_FOUND if the checkpoint does not fit. A folder stands for its latest checkpoint.
+  // INVALID_ARGUMENT or NOT_FOUND if the checkpoint does not fit. A folder stands for its latest checkpoint. If the
+  // checkpoint was written in the middle of Fit, the next Fit goes on with the same epoch and example.
   Status Load(const std::string& prefix, const RestoreOptions& options = {});
 
   // A SavedModel whose signature `serving_default` takes `input` (`input_1`, ...) and gives `output`.
@@ -124,6 +128,8 @@ class Model {
   friend class FitLoop;
   Status Build();
   Status CheckReady() const;
+  StatusOr<std::map<std::string, Tensor>> PositionTensors();
+  Status LoadPosition(const std::string& checkpoint);
   Status RunPhase(Phase& phase, const Batch& batch, std::vector<Tensor>* outputs);
 
   Scope root_;
@@ -143,6 +149,16 @@ class Model {
   std::unique_ptr<Saver> saver_;
   Status status_;
   bool stop_ = false;
+  // Where Fit is now, and where the next one is to go on.
+  Batches* batches_ = nullptr;
+  int64_t epoch_ = 0;
+  bool epoch_is_done_ = false;
+  struct Position {
+    int64_t epoch = 0;
+    bool is_done = false;  // all batches of the epoch were used
+    Tensor batches;
+  };
+  std::optional<Position> position_;
 };
 
 }  // namespace weir::nn

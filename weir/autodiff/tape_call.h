@@ -1,0 +1,42 @@
+// Functions on a tape: a call is replaced by one that also returns what its backward function needs, so that nothing is
+// computed twice and random numbers are the same in both.
+#ifndef WEIR_AUTODIFF_TAPE_CALL_H_
+#define WEIR_AUTODIFF_TAPE_CALL_H_
+
+#include <memory>
+#include <vector>
+
+#include "weir/autodiff/gradient_registry.h"
+#include "weir/graph/function_library.h"
+
+namespace weir {
+
+struct TapeCall {
+  FunctionAttr forward;
+  bool forward_is_stateful = false;
+  std::vector<DType> forward_types;  // the function's own results first
+  FunctionAttr backward;             // takes what flows into `flows`, then `saved`; gives gradients of `returned`
+  bool backward_is_stateful = false;
+  std::vector<DType> backward_types;
+  std::vector<int> flows;  // results
+  struct Saved {
+    int argument = -1;
+    int result = -1;
+  };
+  std::vector<Saved> saved;
+  std::vector<int> returned;  // arguments
+
+  const char* forward_op() const { return forward_is_stateful ? "StatefulPartitionedCall" : "PartitionedCall"; }
+  AttrMap forward_attrs() const;
+};
+
+// Adds both functions to the library.
+StatusOr<TapeCall> DifferentiateForTape(const FunctionAttr& function, const std::shared_ptr<FunctionLibrary>& library,
+                                        const GradientRegistry& registry);
+
+// The gradient of a call of `call.forward`.
+Gradients CallGradient(const TapeCall& call, GradientContext& g);
+
+}  // namespace weir
+
+#endif  // WEIR_AUTODIFF_TAPE_CALL_H_

@@ -1,0 +1,50 @@
+// TapeEmitter: runs what gradient functions emit at once, on tensors that exist.
+#ifndef WEIR_AUTODIFF_TAPE_EMITTER_H_
+#define WEIR_AUTODIFF_TAPE_EMITTER_H_
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "weir/autodiff/emitter.h"
+#include "weir/framework/op_registry.h"
+
+namespace weir {
+
+// A tensor as tapes know it: results of operations have ids of their own, whatever memory they share.
+struct TapeTensor {
+  Tensor tensor;
+  int64_t id = 0;
+};
+
+class TapeEmitter : public Emitter {
+ public:
+  // Runs one op. `attrs` are complete but for defaults.
+  using Run =
+      std::function<StatusOr<std::vector<TapeTensor>>(const OpSchema&, std::vector<TapeTensor> inputs, AttrMap attrs)>;
+
+  // REQUIRES: `ops` outlives the emitter.
+  TapeEmitter(const OpRegistry& ops, Run run) : ops_(ops), run_(std::move(run)) {}
+
+  Value Add(TapeTensor tensor);
+  // Empty for an empty value.
+  TapeTensor Get(Value value) const;
+
+ protected:
+  StatusOr<const OpSchema*> FindSchema(std::string_view op) const override;
+  StatusOr<std::vector<Value>> AddOp(const OpSchema& schema, std::vector<Value> inputs, AttrMap attrs) override;
+  DType OwnDType(Value value) const override { return tensors_[value.node()].tensor.dtype(); }
+  PartialShape OwnShape(Value value) const override { return PartialShape(tensors_[value.node()].tensor.shape()); }
+  Tensor OwnConstant(Value value) const override { return tensors_[value.node()].tensor; }
+  std::vector<ResourceHandle::DTypeAndShape> OwnHandleData(Value value) const override;
+  StatusOr<Value> Import(Value foreign) override;
+
+ private:
+  const OpRegistry& ops_;
+  const Run run_;
+  std::vector<TapeTensor> tensors_;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_AUTODIFF_TAPE_EMITTER_H_

@@ -1,0 +1,69 @@
+// eager::Variable: a tensor that can be changed, and that gradients can be taken by.
+#ifndef WEIR_CLIENT_EAGER_VARIABLE_H_
+#define WEIR_CLIENT_EAGER_VARIABLE_H_
+
+#include <memory>
+#include <string>
+
+#include "weir/client/eager/execute.h"
+
+namespace weir::eager {
+
+struct VariableOptions {
+  std::string name;
+  bool trainable = true;  // tapes watch what reads it
+};
+
+// A cheap handle: copies are the same variable, which lives as long as one of them, or a function that was traced with
+// it. Where a tensor or an Input is wanted it stands for its value.
+class Variable {
+ public:
+  Variable() = default;
+  // Not while a function is traced: it would be a new one at every call.
+  explicit Variable(const Input& initial_value, const VariableOptions& options = {});
+
+  bool has_value() const { return data_ != nullptr && data_->status.ok(); }
+  // Why it could not be made.
+  Status status() const { return data_ != nullptr ? data_->status : FailedPrecondition("the variable was never set"); }
+  const std::string& name() const { return data_->options.name; }
+  bool trainable() const { return data_->options.trainable; }
+  DType dtype() const { return data_->dtype; }
+  const Shape& shape() const { return data_->shape; }
+  // For operations that change it: eager::ResourceApplyAdam(v.handle(), ...).
+  EagerTensor handle() const;
+
+  EagerTensor Read() const;
+  operator EagerTensor() const { return Read(); }
+  operator Input() const { return Input(Read()); }
+
+  Status Assign(const Input& value) const { return Change("AssignVariableOp", value); }
+  Status AssignAdd(const Input& value) const { return Change("AssignAddVariableOp", value); }
+  Status AssignSub(const Input& value) const { return Change("AssignSubVariableOp", value); }
+
+ private:
+  Status Change(const char* op, const Input& value) const;
+  struct Data {
+    VariableOptions options;
+    Status status;
+    DType dtype = DType::kInvalid;
+    Shape shape;
+    EagerTensor handle;
+  };
+  std::shared_ptr<const Data> data_;
+};
+
+#define WEIR_DEFINE_OPERATOR(symbol)                                                                            \
+  inline EagerTensor operator symbol(const Variable& a, const Variable& b) { return a.Read() symbol b.Read(); } \
+  inline EagerTensor operator symbol(const Variable& a, const EagerTensor& b) { return a.Read() symbol b; }     \
+  inline EagerTensor operator symbol(const EagerTensor& a, const Variable& b) { return a symbol b.Read(); }     \
+  inline EagerTensor operator symbol(const Variable& a, const Input& b) { return a.Read() symbol b; }           \
+  inline EagerTensor operator symbol(const Input& a, const Variable& b) { return a symbol b.Read(); }
+WEIR_DEFINE_OPERATOR(+)
+WEIR_DEFINE_OPERATOR(-)
+WEIR_DEFINE_OPERATOR(*)
+WEIR_DEFINE_OPERATOR(/)
+#undef WEIR_DEFINE_OPERATOR
+
+}  // namespace weir::eager
+
+#endif  // WEIR_CLIENT_EAGER_VARIABLE_H_

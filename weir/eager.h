@@ -1,0 +1,11 @@
+// Operations that run at once, tapes and compiled functions, in one include.
+#ifndef WEIR_EAGER_H_
+#define WEIR_EAGER_H_
+
+#include "weir/client/eager/compile.h"
+#include "weir/client/eager/execute.h"
+#include "weir/client/eager/gradient_tape.h"
+#include "weir/client/eager/ops/all_ops.h"
+#include "weir/client/eager/variable.h"
+
+#endif  // WEIR_EAGER_H_

@@ -1,0 +1,246 @@
+#include "weir/runtime/eager_runtime.h"
+
+#include <atomic>
+
+#include "absl/synchronization/notification.h"
+#include "weir/base/timer.h"
+#include "weir/runtime/execution_plan.h"
+#include "weir/runtime/kernel_cache.h"
+#include "weir/runtime/memory_types.h"
+#include "weir/runtime/session_impl.h"
+
+namespace weir {
+namespace {
+
+// Programs use a few hundred kernels; one that makes ever new attributes must not fill the memory.
+constexpr int kMostKernels = 4096;
+
+bool IsPassedOn(const OpSchema& schema) {
+  return schema.name == "Identity" || schema.name == "StopGradient" || schema.name == "PreventGradient" ||
+         schema.name == "PlaceholderWithDefault";
+}
+
+Status CheckTypes(const OpSchema& schema, const ArgTypes& types, const std::vector<Tensor>& inputs) {
+  if (inputs.size() != types.inputs.size()) {
+    return InvalidArgument("Expects ", types.inputs.size(), " inputs, but ", inputs.size(), " were given");
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (IsRef(types.inputs[i])) {
+      return Unimplemented("Input ", i, " of ", schema.name,
+                           " is a reference to an old variable: only graphs have them");
+    }
+    if (!inputs[i].has_value()) return InvalidArgument("Input ", i, " has no value");
+    if (inputs[i].dtype() != types.inputs[i]) {
+      return InvalidArgument("cannot compute ", schema.name, " as input #", i, "(zero-based) was expected to be a ",
+                             Name(types.inputs[i]), " tensor but is a ", Name(inputs[i].dtype()), " tensor");
+    }
+  }
+  return OkStatus();
+}
+
+// One copy, waited for.
+StatusOr<Tensor> Copy(Device& device, const Tensor& tensor, bool to_host) {
+  absl::Notification done;
+  StatusOr<Tensor> out = Internal("A copy was dropped");
+  auto finish = [&](StatusOr<Tensor> copy) {
+    out = std::move(copy);
+    done.Notify();
+  };
+  to_host ? device.CopyToHost(tensor, finish) : device.CopyFromHost(tensor, finish);
+  done.WaitForNotification();
+  return out;
+}
+
+}  // namespace
+
+struct EagerRuntime::Entry {
+  Device* device;
+  AttrMap given;  // as the caller wrote them
+  std::shared_ptr<const AttrMap> attrs;
+  KernelNode node;
+  std::shared_ptr<Kernel> kernel;  // null: the op passes its input on, or is a constant
+  std::vector<bool> inputs_move;   // to the device's memory; empty if it is the host's
+  std::vector<bool> outputs_move;
+};
+
+EagerRuntime::EagerRuntime(std::shared_ptr<Environment> environment)
+    : environment_(std::move(environment)),
+      host_(environment_->devices.host()),
+      inter_op_(environment_->InterOpPool(0)),
+      intra_op_(environment_->IntraOpPool(0)),
+      library_(std::make_shared<FunctionLibrary>(environment_->ops)) {
+  library_->set_differentiator(environment_->differentiator);
+  functions_ =
+      std::make_unique<LocalFunctionRuntime>(library_, environment_->kernels, host_, intra_op_,
+                                             [device = host_, pool = intra_op_](Graph* body, KernelCache& kernels) {
+                                               return RewriteGraph({}, kernels, device, pool, /*only_cpus=*/true, body);
+                                             });
+}
+EagerRuntime::~EagerRuntime() = default;
+
+int EagerRuntime::num_kernels() const {
+  absl::MutexLock lock(&mu_);
+  return num_entries_;
+}
+
+StatusOr<Device*> EagerRuntime::FindDevice(std::string_view name) const {
+  WEIR_ASSIGN_OR_RETURN(DeviceName pattern, DeviceName::Parse(name));
+  for (const auto& device : environment_->devices.devices()) {
+    StatusOr<DeviceName> own = DeviceName::Parse(device->name());
+    if (own.ok() && own->Matches(pattern)) return device.get();
+  }
+  return NotFound("There is no device ", name);
+}
+
+StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::MakeEntry(const OpSchema& schema, const AttrMap& attrs,
+                                                                       Device* device) {
+  auto entry = std::make_shared<Entry>();
+  entry->device = device;
+  entry->given = attrs;
+  AttrMap complete = attrs;
+  WEIR_RETURN_IF_ERROR(CheckAttrs(schema, complete));
+  WEIR_ASSIGN_OR_RETURN(ArgTypes types, ResolveArgTypes(schema, complete));
+  for (DType dtype : types.outputs) {
+    if (IsRef(dtype)) return Unimplemented(schema.name, " gives a reference: only graphs have them");
+  }
+  Node node;
+  node.name = schema.name;
+  node.schema = &schema;
+  node.attrs = complete;
+  node.types = std::make_shared<const ArgTypes>(std::move(types));
+  node.assigned_device = device->name();
+  entry->node = {node.name, &schema, node.types};
+  if (IsPassedOn(schema) || schema.name == "NoOp" || schema.name == "Const") {
+    entry->attrs = std::make_shared<const AttrMap>(std::move(complete));
+    return entry;
+  }
+  if (IsExecutorNative(schema)) return Unimplemented(schema.name, " is a part of graphs and cannot be run by itself");
+  KernelCache maker(environment_->kernels, functions_.get());
+  WEIR_ASSIGN_OR_RETURN(entry->kernel, maker.Get(node, device));
+  if (!device->is_host()) {
+    const MemoryTypes memory(environment_->kernels, environment_->devices);
+    for (size_t i = 0; i < node.types->inputs.size(); ++i) {
+      entry->inputs_move.push_back(memory.Input(node, static_cast<int>(i)) == MemoryType::kDevice);
+    }
+    for (int i = 0; i < node.num_outputs(); ++i) {
+      entry->outputs_move.push_back(memory.Output(node, i) == MemoryType::kDevice);
+    }
+  }
+  entry->attrs = std::make_shared<const AttrMap>(std::move(complete));
+  return entry;
+}
+
+StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::FindEntry(const OpSchema& schema, const AttrMap& attrs,
+                                                                       Device* device) {
+  if (schema.name == "Const") return MakeEntry(schema, attrs, device);
+  const Key key{&schema, device, Hash(attrs)};
+  {
+    absl::MutexLock lock(&mu_);
+    if (auto found = entries_.find(key); found != entries_.end()) {
+      for (const auto& entry : found->second) {
+        if (entry->given == attrs) return entry;
+      }
+    }
+  }
+  // Without the lock: a factory may instantiate functions, which look up kernels in turn.
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Entry> made, MakeEntry(schema, attrs, device));
+  absl::MutexLock lock(&mu_);
+  if (num_entries_ >= kMostKernels) {
+    // Those with state must stay; the others are made again where they are needed.
+    absl::erase_if(entries_, [](const auto& item) { return !item.first.schema->is_stateful; });
+    num_entries_ = 0;
+    for (const auto& [kept, entries] : entries_) num_entries_ += static_cast<int>(entries.size());
+    if (num_entries_ >= kMostKernels) return made;
+  }
+  std::vector<std::shared_ptr<Entry>>& entries = entries_[key];
+  for (const auto& entry : entries) {
+    if (entry->given == attrs) return entry;  // another thread was first
+  }
+  entries.push_back(made);
+  ++num_entries_;
+  return made;
+}
+
+StatusOr<EagerResult> EagerRuntime::RunEntry(Entry& entry, std::vector<Tensor> inputs, const EagerOptions& options) {
+  EagerResult result;
+  result.attrs = entry.attrs;
+  if (entry.kernel == nullptr) {
+    if (entry.node.schema->name == "Const") {
+      WEIR_ASSIGN_OR_RETURN(Tensor value, GetAttr<Tensor>(*entry.attrs, "value"));
+      result.outputs.push_back(std::move(value));
+    } else {
+      result.outputs = std::move(inputs);
+    }
+    return result;
+  }
+  Device* const device = entry.device;
+  std::vector<Slot> in(inputs.size()), out(entry.node.types->outputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!entry.inputs_move.empty() && entry.inputs_move[i]) {
+      WEIR_ASSIGN_OR_RETURN(in[i].tensor, Copy(*device, inputs[i], /*to_host=*/false));
+    } else {
+      in[i].tensor = std::move(inputs[i]);
+    }
+  }
+  static std::atomic<int64_t> next_step{1};
+  CancellationManager cancellation(options.cancellation);
+  StepContext step;
+  step.step_id = next_step.fetch_add(1, std::memory_order_relaxed);
+  step.device = device;
+  step.intra_op = intra_op_;
+  step.cancellation = &cancellation;
+  step.functions = functions_.get();
+  step.step_resources = &step_resources_;
+  step.deadline = options.deadline;
+  Status status;
+  KernelContext context(step, entry.node, in, out);
+  if (!entry.kernel->is_async()) {
+    status = entry.kernel->Compute(context);
+  } else {
+    step.runner = [this](std::function<void()> closure) { inter_op_->Schedule(std::move(closure)); };
+    Timer::Id timer = 0;
+    if (options.deadline < absl::InfiniteFuture()) {
+      timer = Timer::Global().CallAt(options.deadline, [&cancellation, &entry] {
+        cancellation.StartCancel(DeadlineExceeded("Timed out while ", entry.node.name, " was waiting"));
+      });
+    }
+    absl::Notification done;
+    entry.kernel->ComputeAsync(context, Completion([&](Status end) {
+                                 status = std::move(end);
+                                 done.Notify();
+                               }));
+    done.WaitForNotification();
+    if (timer != 0) Timer::Global().Cancel(timer);
+    if (!status.ok() && cancellation.cancelled() && absl::IsCancelled(status)) status = cancellation.reason();
+  }
+  if (!device->is_host()) {
+    Status late = device->Synchronize();
+    if (status.ok()) status = std::move(late);
+  }
+  WEIR_RETURN_IF_ERROR(status);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i].tensor.has_value()) return Internal("Output ", i, " was not set");
+    if (!entry.outputs_move.empty() && entry.outputs_move[i]) {
+      WEIR_ASSIGN_OR_RETURN(Tensor copy, Copy(*device, out[i].tensor, /*to_host=*/true));
+      result.outputs.push_back(std::move(copy));
+    } else {
+      result.outputs.push_back(std::move(out[i].tensor));
+    }
+  }
+  return result;
+}
+
+StatusOr<EagerResult> EagerRuntime::Run(const OpSchema& schema, std::vector<Tensor> inputs, const AttrMap& attrs,
+                                        const EagerOptions& options) {
+  auto run = [&]() -> StatusOr<EagerResult> {
+    Device* device = options.device != nullptr ? options.device : host_;
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Entry> entry, FindEntry(schema, attrs, device));
+    WEIR_RETURN_IF_ERROR(CheckTypes(schema, *entry->node.types, inputs));
+    return RunEntry(*entry, std::move(inputs), options);
+  };
+  StatusOr<EagerResult> result = run();
+  if (result.ok()) return result;
+  return Annotate(result.status(), "", Cat(" [Op:", schema.name, "]"));
+}
+
+}  // namespace weir
