@@ -21,5 +21,3 @@ endforeach()
 add_custom_command(OUTPUT ${generated_op_headers} ${generated_op_sources}
                    COMMAND weir_op_generator ${generated_folder} ${op_tables}
                    DEPENDS weir_op_generator ${op_tables} COMMENT "Generating functions for every op" VERBATIM)
-# Thin code that runs while a graph is built: its size counts, not its speed.
-set_source_files_properties(${generated_op_sources} PROPERTIES COMPILE_OPTIONS -O1)

@@ -198,6 +198,37 @@ class Tools(unittest.TestCase):
 
     # run
 
+    def test_traces(self):
+        """A RunMetadata put together by hand: two operations of two threads."""
+        def field(number, data):
+            return bytes([number << 3 | 2, len(data)]) + data
+
+        def varint(number, value):
+            out = bytes([number << 3])
+            while value >= 0x80:
+                out, value = out + bytes([value & 0x7f | 0x80]), value >> 7
+            return out + bytes([value])
+
+        def node(name, op, start, length, thread):
+            return field(2, field(1, name) + varint(2, start) + varint(4, length) + varint(5, length) + field(8, name + b" = " + op + b"(x)") + varint(10, thread))
+
+        device = field(1, b"/device:CPU:0") + node(b"a<b", b"MatMul", 1000, 50, 1) + node(b"c", b"Relu", 1060, 40, 2)
+        path = self.folder / "metadata.pb"
+        for data in (field(1, field(1, device)), field(1, device)):
+            path.write_bytes(data)
+            drawing, trace = self.folder / "step.svg", self.folder / "step.json"
+            text = self.good("trace", path, "--svg", drawing, "--json", trace)
+            self.assertIn("/device:CPU:0: 2 operations, 90.0 us", text)
+            self.assertIn("MatMul", text)
+            titles = [t.firstChild.data for t in xml.dom.minidom.parse(str(drawing)).getElementsByTagName("title")]
+            self.assertEqual(titles, ["a<b (MatMul): 50 us", "c (Relu): 40 us"])
+            events = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+            self.assertEqual([(e["name"], e["ts"], e["dur"]) for e in events], [("MatMul", 0, 50), ("Relu", 60, 40)])
+        self.bad("trace", self.graph)
+        self.bad("trace", self.folder / "nothing")
+        self.bad("trace", FIXTURES / "events/events.out.tfevents.1700000000.old", "--tag", "nobody")
+        self.bad("trace", path, "--svg", self.folder / "no/such/folder.svg")
+
     def test_runs_a_graph(self):
         self.assertEqual(self.good("run", self.graph, "--feed", "x:0=1.5", "--fetch", "scope/y:0"),
                          "scope/y:0 = float []: 3\n")

@@ -5,9 +5,11 @@
 #include "weir/client/averages.h"
 #include "weir/client/client_session.h"
 #include "weir/client/control_flow.h"
+#include "weir/client/coordinator.h"
 #include "weir/client/data/dataset.h"
 #include "weir/client/data/elements.h"
 #include "weir/client/differentiate.h"
+#include "weir/client/eager/eager.h"
 #include "weir/client/environment.h"
 #include "weir/client/examples.h"
 #include "weir/client/export.h"
@@ -29,8 +31,8 @@
 #include "weir/client/tensor_math.h"
 #include "weir/client/training_loop.h"
 #include "weir/client/variable.h"
-#include "weir/eager.h"
 #include "weir/io/event_writer.h"
+#include "weir/io/hparams.h"
 #include "weir/runtime/session.h"
 
 #endif  // WEIR_WEIR_H_

@@ -7,7 +7,7 @@
 #include <deque>
 #include <random>
 
-#include "weir/eager.h"
+#include "weir/weir.h"
 
 namespace {
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "weir/cli/bench_cluster.h"
+#include "weir/cli/bench_fit.h"
 #include "weir/cli/bench_input.h"
 #include "weir/cli/bench_models.h"
 #include "weir/cli/bench_ops.h"
@@ -200,8 +201,8 @@ void AddBenchCommand(CLI::App& app) {
   auto* filter = new std::string;
   auto* graphs = new std::string;
   auto* place = new std::string;
-  command->add_option("section", *section, "What to measure: engine, train, infer, ops or cluster")
-      ->check(CLI::IsMember({"engine", "train", "infer", "ops", "cluster"}));
+  command->add_option("section", *section, "What to measure: engine, train, infer, ops, fit or cluster")
+      ->check(CLI::IsMember({"engine", "train", "infer", "ops", "fit", "cluster"}));
   command->add_option("--seconds", *seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
   command->add_option("--filter", *filter, "Only the ops whose names contain this");
   command->add_option("--graphs", *graphs, "A folder for the ops' graphs");
@@ -211,6 +212,7 @@ void AddBenchCommand(CLI::App& app) {
     if (*serve) return Serve();
     Status status = !place->empty()         ? ServeClusterWorker(*filter, *place)
                     : *section == "engine"  ? PrintEngine(*seconds)
+                    : *section == "fit"     ? BenchFit(std::max(1, static_cast<int>(*seconds * 5)))
                     : *section == "ops"     ? bench::MeasureOps(*filter, *seconds, *graphs)
                     : *section == "cluster" ? PrintCluster(*seconds)
                                             : PrintModels(*section, *seconds);

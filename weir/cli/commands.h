@@ -17,6 +17,7 @@ void AddOpsCommand(CLI::App& program);
 void AddRunCommand(CLI::App& program);
 void AddShowCommand(CLI::App& program);
 void AddTensorBoardCommand(CLI::App& program);
+void AddTraceCommand(CLI::App& program);
 
 // For a command's callback: prints an error as "weir: <message>" and ends the program with exit code 1.
 void ExitOnError(const Status& status);

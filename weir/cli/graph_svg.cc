@@ -12,29 +12,6 @@ namespace {
 
 constexpr size_t kMaxLabel = 30;
 
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return out;
-}
-
 // The end of a long name tells the most.
 std::string Label(const std::string& name) {
   if (name.size() <= kMaxLabel) return name;
@@ -86,6 +63,29 @@ path{fill:none;stroke:#555;marker-end:url(#arrow)} .control{stroke-dasharray:4 3
 
 }  // namespace
 
+std::string EscapedForSvg(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+  }
+  return out;
+}
+
 StatusOr<std::string> GraphToSvg(const GraphDef& graph) {
   if (graph.node_size() > kMaxDrawnNodes) {
     return InvalidArgument("the graph has ", graph.node_size(), " nodes; a drawing takes at most ", kMaxDrawnNodes,
@@ -123,19 +123,19 @@ StatusOr<std::string> GraphToSvg(const GraphDef& graph) {
     std::string kind = drawn[e].control ? "control" : "";
     if (edge.back) kind += kind.empty() ? "back" : " back";
     out += Cat("<path", kind.empty() ? "" : Cat(" class=\"", kind, "\""), " d=\"", EdgePath(edge, width), "\"><title>",
-               Escaped(drawn[e].from), " → ", Escaped(graph.node(edge.to).name()), "</title></path>\n");
+               EscapedForSvg(drawn[e].from), " → ", EscapedForSvg(graph.node(edge.to).name()), "</title></path>\n");
   }
   for (int i = 0; i < graph.node_size(); ++i) {
     const NodeDef& node = graph.node(i);
     auto [x, y] = layout.centres[i];
-    out += absl::StrFormat("<g><title>%s = %s%s</title>", Escaped(node.name()), Escaped(node.op()),
-                           node.device().empty() ? "" : " on " + Escaped(node.device()));
+    out += absl::StrFormat("<g><title>%s = %s%s</title>", EscapedForSvg(node.name()), EscapedForSvg(node.op()),
+                           node.device().empty() ? "" : " on " + EscapedForSvg(node.device()));
     out += absl::StrFormat("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>",
                            x - layout.widths[i] / 2, y - GraphLayout::kBoxHeight / 2, layout.widths[i],
                            GraphLayout::kBoxHeight, ToAbsl(Colour(node.op())));
     out +=
         absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\">%s</text><text class=\"op\" x=\"%.1f\" y=\"%.1f\">%s</text></g>\n",
-                        x, y - 2, Escaped(Label(node.name())), x, y + 11, Escaped(node.op()));
+                        x, y - 2, EscapedForSvg(Label(node.name())), x, y + 11, EscapedForSvg(node.op()));
   }
   return out + "</svg>\n";
 }

@@ -3,6 +3,7 @@
 #define WEIR_CLI_GRAPH_SVG_H_
 
 #include <string>
+#include <string_view>
 
 #include "weir/base/status.h"
 
@@ -11,6 +12,9 @@ namespace weir {
 class GraphDef;  // wire format
 
 inline constexpr int kMaxDrawnNodes = 3000;
+
+// Text for inside of SVG.
+std::string EscapedForSvg(std::string_view text);
 
 // INVALID_ARGUMENT for a graph of more than kMaxDrawnNodes. Edges that go back (loops) are drawn up the right side.
 StatusOr<std::string> GraphToSvg(const GraphDef& graph);

@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   weir::AddRunCommand(program);
   weir::AddShowCommand(program);
   weir::AddTensorBoardCommand(program);
+  weir::AddTraceCommand(program);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

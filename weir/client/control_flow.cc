@@ -99,20 +99,20 @@ std::vector<Output> Case(const Scope& scope, const Output& index, const std::vec
 
 namespace {
 
-struct Loop {
+struct TracedLoop {
   FunctionAttr condition;
   FunctionAttr body;
   std::vector<Output> inputs;
   std::vector<PartialShape> shapes;
   bool is_stateful = false;
 };
-StatusOr<Loop> TraceLoop(const Scope& scope, const std::vector<Output>& values, const Condition& condition,
-                         const Body& body) {
+StatusOr<TracedLoop> TraceLoop(const Scope& scope, const std::vector<Output>& values, const Condition& condition,
+                               const Body& body) {
   WEIR_RETURN_IF_ERROR(scope.status());
   auto captures = std::make_shared<Captures>();
   Tracer test(scope, captures), step(scope, captures);
   std::vector<Output> test_values, step_values;
-  Loop loop;
+  TracedLoop loop;
   for (const Output& value : values) {
     if (!value.has_value()) return InvalidArgument("a loop begins with an Output without a value");
     loop.shapes.push_back(value.shape());
@@ -148,7 +148,7 @@ StatusOr<Loop> TraceLoop(const Scope& scope, const std::vector<Output>& values, 
 
 std::vector<Output> While(const Scope& scope, const std::vector<Output>& values, const Condition& condition,
                           const Body& body, const WhileOptions& options) {
-  StatusOr<Loop> loop = TraceLoop(scope, values, condition, body);
+  StatusOr<TracedLoop> loop = TraceLoop(scope, values, condition, body);
   if (!loop.ok()) return scope.Fail(loop.status()), std::vector<Output>(values.size(), Output(scope, {}));
   std::vector<Output> out = OpCall(scope.WithName("while"), loop->is_stateful ? "While" : "StatelessWhile")
                                 .Add(InputList(loop->inputs))

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "weir/client/data/elements.h"
+#include "weir/client/eager/eager.h"
 #include "weir/client/nn/callbacks.h"
-#include "weir/eager.h"
 #include "weir/testing/tensor_matchers.h"
 
 namespace weir::data {

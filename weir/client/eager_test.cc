@@ -1,5 +1,5 @@
 // The numbers are TensorFlow's (tests/fixtures/client/make_eager_goldens.py).
-#include "weir/eager.h"
+#include "weir/client/eager/eager.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 
+#include "weir/client/differentiate.h"
 #include "weir/client/export.h"
 #include "weir/client/nn/callbacks.h"
 #include "weir/client/operators.h"
@@ -326,6 +327,46 @@ TEST(Layers, EmbeddingsTrainSparsely) {
   EXPECT_LT((*model.TrainOnBatch(batch))[0].second, (*first)[0].second);
   Tensor after = model.session().Evaluate(table).value();
   ExpectTensorEqual(after.Slice(6, 10), before.Slice(6, 10));
+}
+
+// Sequences of unknown length go through a loop: the same numbers and gradients as step by step.
+TEST(Recurrent, LoopsGiveWhatStepsGive) {
+  using Make = std::function<LayerPtr(const RecurrentOptions&)>;
+  const std::vector<Make> layers = {[](const RecurrentOptions& o) { return LSTM(3, o); },
+                                    [](const RecurrentOptions& o) { return GRU(3, o); },
+                                    [](const RecurrentOptions& o) { return SimpleRNN(3, o); }};
+  for (size_t i = 0; i < layers.size(); ++i) {
+    for (bool sequences : {false, true}) {
+      for (bool backwards : {false, true}) {
+        std::vector<Tensor> results;
+        for (int64_t unroll : {64, 0}) {
+          Scope root = Scope::NewRoot();
+          SetRandomSeed(root, 5);
+          Output x = ops::Placeholder(root, DType::kFloat, {.shape = {-1, unroll == 0 ? -1 : 4, 2}});
+          Context context(std::make_shared<NetworkState>(NetworkState{.root = root}), root, true);
+          Output y =
+              context(layers[i]({.return_sequences = sequences, .go_backwards = backwards, .unroll_up_to = unroll}), x);
+          std::vector<Output> fetches = {y};
+          for (const GradientOutput& g :
+               GradientsOf(root, std::vector<Output>{ops::Square(root, y)}, TrainableVariables(root))) {
+            fetches.push_back(g.ToDense(root));
+          }
+          auto session = ClientSession::Create(root).value();
+          ASSERT_TRUE(session->RunTargets({InitializeVariables(root)}).ok()) << root.status();
+          Tensor input = Tensor::Zeros(DType::kFloat, Shape({2, 4, 2})).value();
+          for (int64_t k = 0; k < 16; ++k) input.data<float>()[k] = std::sin(0.7f * static_cast<float>(k));
+          StatusOr<std::vector<Tensor>> out = session->Run({{x, input}}, fetches);
+          ASSERT_TRUE(out.ok()) << out.status();
+          if (results.empty()) {
+            results = *std::move(out);
+            continue;
+          }
+          ASSERT_EQ(out->size(), results.size());
+          for (size_t k = 0; k < results.size(); ++k) ExpectTensorNear((*out)[k], results[k], 1e-4, 1e-5);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "weir/io/bundle_writer.h"
 #include "weir/io/checkpoint_reader.h"
 #include "weir/io/file_system.h"
+#include "weir/io/object_graph.h"
 
 namespace weir {
 namespace {
@@ -60,22 +61,27 @@ void Saver::MakeRestoreNodes() {
   }
 }
 
-StatusOr<std::string> Saver::Save(ClientSession& session, const std::string& prefix, std::optional<int64_t> step,
-                                  const std::map<std::string, Tensor>& more) {
-  const std::string path = step ? Cat(prefix, "-", *step) : prefix;
+Saver::~Saver() { Wait().IgnoreError(); }
+
+StatusOr<std::map<std::string, Tensor>> Saver::Read(ClientSession& session,
+                                                    const std::map<std::string, Tensor>& more) const {
   std::vector<Output> reads;
   for (const Variable& variable : variables_) reads.push_back(variable.value());
   WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> values, session.Run(reads));
-  WEIR_RETURN_IF_ERROR(MakeFolders(SplitPath(path).first));
-  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(path));
-  // The format wants names in order.
   std::map<std::string, Tensor> all = more;
   for (size_t i = 0; i < variables_.size(); ++i) {
     if (!all.emplace(variables_[i].name(), values[i]).second) {
       return InvalidArgument("two tensors of a checkpoint are called '", variables_[i].name(), "'");
     }
   }
-  for (const auto& [name, value] : all) WEIR_RETURN_IF_ERROR(writer->Add(name, value));
+  return all;
+}
+
+Status Saver::Write(const std::string& path, const std::map<std::string, Tensor>& tensors) {
+  WEIR_RETURN_IF_ERROR(MakeFolders(SplitPath(path).first));
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(path));
+  // The format wants names in order, which a map has.
+  for (const auto& [name, value] : tensors) WEIR_RETURN_IF_ERROR(writer->Add(name, value));
   WEIR_RETURN_IF_ERROR(writer->Finish());
 
   std::erase(checkpoints_, path);
@@ -88,18 +94,47 @@ StatusOr<std::string> Saver::Save(ClientSession& session, const std::string& pre
   // Nothing is deleted that the state file still names.
   WEIR_RETURN_IF_ERROR(WriteCheckpointState(SplitPath(path).first, path, checkpoints_));
   for (const std::string& checkpoint : old) DeleteCheckpoint(checkpoint);
+  return OkStatus();
+}
+
+StatusOr<std::string> Saver::Save(ClientSession& session, const std::string& prefix, std::optional<int64_t> step,
+                                  const std::map<std::string, Tensor>& more) {
+  WEIR_RETURN_IF_ERROR(Wait());
+  const std::string path = step ? Cat(prefix, "-", *step) : prefix;
+  WEIR_ASSIGN_OR_RETURN(auto tensors, Read(session, more));
+  WEIR_RETURN_IF_ERROR(Write(path, tensors));
   return path;
 }
 
+Status Saver::SaveAsync(ClientSession& session, const std::string& prefix, std::optional<int64_t> step,
+                        const std::map<std::string, Tensor>& more) {
+  WEIR_RETURN_IF_ERROR(Wait());
+  WEIR_ASSIGN_OR_RETURN(auto tensors, Read(session, more));
+  // A step that changes a variable whose value is held here writes into memory of its own.
+  writer_ = std::thread([this, path = step ? Cat(prefix, "-", *step) : prefix, tensors = std::move(tensors)] {
+    written_ = Write(path, tensors);
+  });
+  return OkStatus();
+}
+
+Status Saver::Wait() {
+  if (writer_.joinable()) writer_.join();
+  return std::exchange(written_, OkStatus());
+}
+
 Status Saver::Restore(ClientSession& session, const std::string& prefix, const RestoreOptions& options) {
+  WEIR_RETURN_IF_ERROR(Wait());
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<CheckpointReader> reader, CheckpointReader::Open(prefix));
   MakeRestoreNodes();
+  // Where a checkpoint of objects keeps a variable of this name.
+  WEIR_ASSIGN_OR_RETURN(auto keys, ObjectGraphKeys(*reader));
   ClientSession::Feeds feeds;
   std::vector<Operation> targets;
   for (size_t i = 0; i < variables_.size(); ++i) {
     const Variable& variable = variables_[i];
     auto renamed = options.names.find(variable.name());
-    const std::string& name = renamed == options.names.end() ? variable.name() : renamed->second;
+    std::string name = renamed == options.names.end() ? variable.name() : renamed->second;
+    if (auto key = keys.find(name); key != keys.end() && !reader->tensors().contains(name)) name = key->second;
     if (options.partial && !reader->tensors().contains(name)) continue;
     WEIR_ASSIGN_OR_RETURN(Tensor value, reader->Read(name));
     if (value.dtype() != variable.dtype() || value.shape() != variable.shape()) {

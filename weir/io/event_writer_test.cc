@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "weir/io/hparams.h"
 #include "weir/io/record_reader.h"
 #include "weir/io/record_writer.h"
 #include "weir/proto/event.pb.h"
@@ -48,6 +49,31 @@ TEST(EventWriter, WritesWhatTensorBoardShows) {
   EXPECT_EQ(buckets.data<double>()[3 + 2], 2);  // [1, 2)
   EXPECT_EQ(buckets.data<double>()[29 * 3 + 2], 1);
   EXPECT_EQ(events[4].graph_def(), "graph");
+}
+
+TEST(EventWriter, ParametersOfARun) {
+  auto writer = EventWriter::Create(testing::TempDir() + "/event_writer/parameters");
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  ASSERT_TRUE(WriteHParams(**writer, {{"lr", 0.5}, {"on", true}, {"opt", std::string("adam")}}, "one").ok());
+  ASSERT_TRUE(WriteHParamsEnd(**writer).ok());
+  std::vector<Event> events = ReadEvents((*writer)->path());
+  ASSERT_EQ(events.size(), 3u);
+  const Summary::Value& start = events[1].summary().value(0);
+  EXPECT_EQ(start.tag(), "_hparams_/session_start_info");
+  EXPECT_EQ(start.metadata().plugin_data().plugin_name(), "hparams");
+  // As TensorBoard's own message: session_start_info {hparams {key, value} ... group_name} before the time.
+  const std::string expected = std::string("\x0a\x0f\x0a\x02lr\x12\x09\x11\x00\x00\x00\x00\x00\x00\xe0\x3f", 17) +
+                               std::string("\x0a\x08\x0a\x02on\x12\x02\x20\x01", 10) +
+                               std::string(
+                                   "\x0a\x0d\x0a\x03opt\x12\x06\x1a\x04"
+                                   "adam",
+                                   15) +
+                               "\x22\x03one";
+  const std::string& content = start.metadata().plugin_data().content();
+  ASSERT_EQ(content.size(), 2 + expected.size() + 9);
+  EXPECT_EQ(content[0], '\x1a');
+  EXPECT_EQ(content.substr(2, expected.size()), expected);
+  EXPECT_EQ(events[2].summary().value(0).tag(), "_hparams_/session_end_info");
 }
 
 TEST(EventWriter, HistogramOfNothingAndOfOneValue) {

@@ -69,6 +69,36 @@ void StepReport::ToProto(RunMetadata* metadata) const {
   if (!cost_graph.empty()) metadata->mutable_cost_graph()->ParseFromString(cost_graph);
 }
 
+StepReport StepReport::FromProto(const RunMetadata& metadata) {
+  StepReport report;
+  for (const DeviceStepStats& device : metadata.step_stats().dev_stats()) {
+    DeviceStats& out = report.devices.emplace_back();
+    out.device = device.device();
+    for (const auto& [id, name] : device.thread_names()) out.thread_names[id] = name;
+    for (const NodeExecStats& node : device.node_stats()) {
+      auto nanos = [](int64_t ns, int64_t us) { return ns != 0 ? ns : us > INT64_MAX / 1000 ? INT64_MAX : us * 1000; };
+      NodeStats& stats = out.nodes.emplace_back();
+      stats.node = node.node_name();
+      stats.label = node.timeline_label();
+      stats.scheduled_ns = nanos(node.scheduled_nanos(), node.scheduled_micros());
+      stats.start_ns = nanos(node.all_start_nanos(), node.all_start_micros());
+      stats.op_start_rel_ns = nanos(node.op_start_rel_nanos(), node.op_start_rel_micros());
+      stats.op_end_rel_ns = nanos(node.op_end_rel_nanos(), node.op_end_rel_micros());
+      stats.all_end_rel_ns = nanos(node.all_end_rel_nanos(), node.all_end_rel_micros());
+      stats.thread_id = node.thread_id();
+    }
+  }
+  return report;
+}
+
+int64_t StepReport::Origin() const {
+  int64_t origin = INT64_MAX;
+  for (const DeviceStats& device : devices) {
+    for (const NodeStats& node : device.nodes) origin = std::min(origin, node.start_ns);
+  }
+  return origin == INT64_MAX ? 0 : origin;
+}
+
 std::string StepReport::ToChromeTrace() const {
   std::string out = "{\"traceEvents\":[\n";
   bool first = true;
@@ -76,10 +106,7 @@ std::string StepReport::ToChromeTrace() const {
     out += Cat(first ? "" : ",\n", event);
     first = false;
   };
-  int64_t origin = INT64_MAX;
-  for (const DeviceStats& device : devices) {
-    for (const NodeStats& node : device.nodes) origin = std::min(origin, node.start_ns);
-  }
+  const int64_t origin = Origin();
   for (size_t pid = 0; pid < devices.size(); ++pid) {
     add(Cat("{\"ph\":\"M\",\"pid\":", pid,
             ",\"name\":\"process_name\",\"args\":{\"name\":", Quoted(devices[pid].device), "}}"));
@@ -88,7 +115,9 @@ std::string StepReport::ToChromeTrace() const {
               ",\"name\":\"thread_name\",\"args\":{\"name\":", Quoted(name), "}}"));
     }
     for (const NodeStats& node : devices[pid].nodes) {
-      std::string op = node.label.substr(std::min(node.label.size(), node.label.find(" = ") + 3));
+      const size_t equals = node.label.find(" = ");
+      std::string op = equals == node.label.npos ? node.label : node.label.substr(equals + 3);
+      if (op.empty()) op = node.node;
       add(absl::StrFormat(
           "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":%s,\"args\":{\"node\":%s}}", pid,
           node.thread_id, (node.start_ns - origin) / 1e3, node.op_end_rel_ns / 1e3, Quoted(op.substr(0, op.find('('))),

@@ -48,8 +48,12 @@ struct StepReport {
   std::string cost_graph;                     // serialized CostGraphDef; filled if SessionOptions asks for it
 
   void ToProto(RunMetadata* metadata) const;
+  // The devices of one that anybody wrote; where it has no nanoseconds, microseconds are taken.
+  static StepReport FromProto(const RunMetadata& metadata);
   // The "Chrome trace" JSON that browsers and Perfetto show.
   std::string ToChromeTrace() const;
+  // The start of the first operation; 0 without any.
+  int64_t Origin() const;
 };
 
 }  // namespace weir

@@ -92,7 +92,7 @@ class CppMapDataset : public weir::Dataset {
   const TensorFunction function_;
 };
 
-Dataset Wrap(DatasetPtr dataset, const ElementSpec& spec) {
+Dataset WrapDataset(DatasetPtr dataset, const ElementSpec& spec) {
   return Dataset(EagerTensor(DatasetTensor(std::move(dataset))), spec);
 }
 
@@ -108,7 +108,7 @@ Status CheckSpec(const ElementSpec& spec) {
 
 Dataset FromGenerator(const ElementSpec& spec, std::function<NextElement()> make) {
   if (Status status = CheckSpec(spec); !status.ok()) return Dataset(EagerTensor::Error(status), spec);
-  return Wrap(std::make_shared<GeneratorDataset>(spec, std::move(make)), spec);
+  return WrapDataset(std::make_shared<GeneratorDataset>(spec, std::move(make)), spec);
 }
 
 Dataset Dataset::MapTensors(const ElementSpec& spec, TensorFunction function) const {
@@ -119,7 +119,7 @@ Dataset Dataset::MapTensors(const ElementSpec& spec, TensorFunction function) co
   if (!error.ok()) return Dataset(EagerTensor::Error(error), spec);
   StatusOr<DatasetPtr> input = DatasetFromTensor(handle_.tensor());
   if (!input.ok()) return Failed(input.status());
-  return Wrap(std::make_shared<CppMapDataset>(spec, *std::move(input), std::move(function)), spec);
+  return WrapDataset(std::make_shared<CppMapDataset>(spec, *std::move(input), std::move(function)), spec);
 }
 
 }  // namespace weir::data

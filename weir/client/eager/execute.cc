@@ -66,14 +66,14 @@ size_t CountWatching(const std::vector<TapeTensor>& inputs) {
   return std::ranges::count_if(ThisEagerThread().tapes, [&](const Tape* tape) { return tape->Watches(inputs); });
 }
 
-std::vector<EagerTensor> Wrap(std::vector<Tensor> tensors) {
+std::vector<EagerTensor> WrapAll(std::vector<Tensor> tensors) {
   std::vector<EagerTensor> out;
   out.reserve(tensors.size());
   for (Tensor& tensor : tensors) out.emplace_back(std::move(tensor));
   return out;
 }
 
-std::vector<Tensor> Unwrap(const std::vector<EagerTensor>& tensors) {
+std::vector<Tensor> UnwrapAll(const std::vector<EagerTensor>& tensors) {
   std::vector<Tensor> out;
   out.reserve(tensors.size());
   for (const EagerTensor& tensor : tensors) out.push_back(tensor.tensor());
@@ -93,8 +93,8 @@ StatusOr<EagerRun> CallOnTape(const OpSchema& schema, const std::vector<EagerTen
   EagerRun run;
   if (!calls.ok()) {
     // It runs; only its gradient does not.
-    WEIR_ASSIGN_OR_RETURN(EagerResult result, runtime.Run(schema, Unwrap(inputs), attrs, options));
-    run.outputs = Wrap(std::move(result.outputs));
+    WEIR_ASSIGN_OR_RETURN(EagerResult result, runtime.Run(schema, UnwrapAll(inputs), attrs, options));
+    run.outputs = WrapAll(std::move(result.outputs));
     run.attrs = std::move(result.attrs);
     record->outputs = ToTape(run.outputs);
     record->gradient = [error = calls.status()](GradientContext& g) { return g.Fail(error), Gradients(); };
@@ -102,9 +102,9 @@ StatusOr<EagerRun> CallOnTape(const OpSchema& schema, const std::vector<EagerTen
     const OpSchema* forward = runtime.environment()->ops.Find(calls->back().forward_op());
     AttrMap forward_attrs = calls->back().forward_attrs();
     if (const Attribute* types = attrs.Find("Tin")) forward_attrs.Set("Tin", *types);
-    WEIR_ASSIGN_OR_RETURN(EagerResult result, runtime.Run(*forward, Unwrap(inputs), forward_attrs, options));
+    WEIR_ASSIGN_OR_RETURN(EagerResult result, runtime.Run(*forward, UnwrapAll(inputs), forward_attrs, options));
     WEIR_ASSIGN_OR_RETURN(std::vector<DType> types, GetAttr<std::vector<DType>>(attrs, "Tout"));
-    run.outputs = Wrap(std::move(result.outputs));
+    run.outputs = WrapAll(std::move(result.outputs));
     record->outputs = ToTape(run.outputs);
     record->gradient = [calls = *std::move(calls), count = types.size()](GradientContext& g) {
       return GradientOfCall(calls, count, g);
@@ -117,19 +117,19 @@ StatusOr<EagerRun> CallOnTape(const OpSchema& schema, const std::vector<EagerTen
   return run;
 }
 
-EagerTensor Binary(const char* op, const Input& a, const Input& b) {
+EagerTensor RunBinary(const char* op, const Input& a, const Input& b) {
   EagerCall call;
   return call.One(OpCall(call.scope(), op).Add(a).Add(b).Single());
 }
 
-EagerTensor Unary(const char* op, const EagerTensor& a) {
+EagerTensor RunUnary(const char* op, const EagerTensor& a) {
   EagerCall call;
   return call.One(OpCall(call.scope(), op).Add(a).Single());
 }
 
-EagerTensor Divide(const Input& a, const Input& b) {
+EagerTensor DivideNow(const Input& a, const Input& b) {
   const DType dtype = (a.is_weak() ? b : a).natural_dtype();
-  return Binary(IsInteger(dtype) ? "Div" : "RealDiv", a, b);
+  return RunBinary(IsInteger(dtype) ? "Div" : "RealDiv", a, b);
 }
 
 // The graph that eager functions name their operations in; nothing is ever added to it.
@@ -167,8 +167,8 @@ StatusOr<EagerRun> ExecuteEagerly(const OpSchema& schema, std::vector<EagerTenso
   if (watching > 0 && (schema.name == "PartitionedCall" || schema.name == "StatefulPartitionedCall")) {
     return CallOnTape(schema, inputs, attrs, watching);
   }
-  WEIR_ASSIGN_OR_RETURN(EagerResult result, eager::Runtime().Run(schema, Unwrap(inputs), attrs, thread.options));
-  EagerRun run{Wrap(std::move(result.outputs)), std::move(result.attrs)};
+  WEIR_ASSIGN_OR_RETURN(EagerResult result, eager::Runtime().Run(schema, UnwrapAll(inputs), attrs, thread.options));
+  EagerRun run{WrapAll(std::move(result.outputs)), std::move(result.attrs)};
   if (watching > 0) {
     auto record = std::make_shared<Tape::Record>();
     record->op = schema.name;
@@ -272,21 +272,21 @@ WithinTime::~WithinTime() {
 
 }  // namespace eager
 
-EagerTensor operator-(const EagerTensor& a) { return Unary("Neg", a); }
-EagerTensor operator!(const EagerTensor& a) { return Unary("LogicalNot", a); }
+EagerTensor operator-(const EagerTensor& a) { return RunUnary("Neg", a); }
+EagerTensor operator!(const EagerTensor& a) { return RunUnary("LogicalNot", a); }
 
 #define WEIR_DEFINE_OPERATOR(symbol, expression)                                                 \
   EagerTensor operator symbol(const EagerTensor& a, const EagerTensor& b) { return expression; } \
   EagerTensor operator symbol(const EagerTensor& a, const Input& b) { return expression; }       \
   EagerTensor operator symbol(const Input& a, const EagerTensor& b) { return expression; }
-WEIR_DEFINE_OPERATOR(+, Binary("AddV2", a, b))
-WEIR_DEFINE_OPERATOR(-, Binary("Sub", a, b))
-WEIR_DEFINE_OPERATOR(*, Binary("Mul", a, b))
-WEIR_DEFINE_OPERATOR(/, Divide(a, b))
-WEIR_DEFINE_OPERATOR(<, Binary("Less", a, b))
-WEIR_DEFINE_OPERATOR(<=, Binary("LessEqual", a, b))
-WEIR_DEFINE_OPERATOR(>, Binary("Greater", a, b))
-WEIR_DEFINE_OPERATOR(>=, Binary("GreaterEqual", a, b))
+WEIR_DEFINE_OPERATOR(+, RunBinary("AddV2", a, b))
+WEIR_DEFINE_OPERATOR(-, RunBinary("Sub", a, b))
+WEIR_DEFINE_OPERATOR(*, RunBinary("Mul", a, b))
+WEIR_DEFINE_OPERATOR(/, DivideNow(a, b))
+WEIR_DEFINE_OPERATOR(<, RunBinary("Less", a, b))
+WEIR_DEFINE_OPERATOR(<=, RunBinary("LessEqual", a, b))
+WEIR_DEFINE_OPERATOR(>, RunBinary("Greater", a, b))
+WEIR_DEFINE_OPERATOR(>=, RunBinary("GreaterEqual", a, b))
 #undef WEIR_DEFINE_OPERATOR
 
 }  // namespace weir

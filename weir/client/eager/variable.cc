@@ -10,7 +10,7 @@ namespace {
 // The name by which a variable is asked for that only its handle can reach.
 constexpr char kAnonymousName[] = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
 
-StatusOr<EagerTensor> MakeHandle(DType dtype, const Shape& shape) {
+StatusOr<EagerTensor> MakeHandle(DType dtype, const weir::Shape& shape) {
   const OpSchema* schema = Runtime().environment()->ops.Find("VarHandleOp");
   if (schema == nullptr) return Internal("VarHandleOp is not known");
   AttrMap attrs;

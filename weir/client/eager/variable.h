@@ -28,7 +28,7 @@ class Variable {
   const std::string& name() const { return data_->options.name; }
   bool trainable() const { return data_->options.trainable; }
   DType dtype() const { return data_->dtype; }
-  const Shape& shape() const { return data_->shape; }
+  const weir::Shape& shape() const { return data_->shape; }
   // For operations that change it: eager::ResourceApplyAdam(v.handle(), ...).
   EagerTensor handle() const;
 
@@ -46,7 +46,7 @@ class Variable {
     VariableOptions options;
     Status status;
     DType dtype = DType::kInvalid;
-    Shape shape;
+    weir::Shape shape;
     EagerTensor handle;
   };
   std::shared_ptr<const Data> data_;

@@ -73,6 +73,7 @@ class TensorBoardCallback : public Callback {
 
   Status OnTrainBegin(Model& model) override {
     WEIR_ASSIGN_OR_RETURN(train_, EventWriter::Create(folder_ + "/train"));
+    if (!options_.parameters.empty()) WEIR_RETURN_IF_ERROR(WriteHParams(*train_, options_.parameters));
     if (!options_.graph) return OkStatus();
     WEIR_ASSIGN_OR_RETURN(std::string graph, ExportGraphDefBytes(model.scope().graph()));
     return train_->GraphBytes(graph);
@@ -109,6 +110,7 @@ class TensorBoardCallback : public Callback {
   Status OnTrainEnd(Model&) override {
     if (validation_ != nullptr) WEIR_RETURN_IF_ERROR(validation_->Close());
     validation_ = nullptr;
+    if (!options_.parameters.empty()) WEIR_RETURN_IF_ERROR(WriteHParamsEnd(*train_));
     return train_->Close();
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "weir/client/nn/model.h"
+#include "weir/io/hparams.h"
 
 namespace weir::nn {
 
@@ -39,6 +40,7 @@ struct TensorBoardOptions {
   int64_t every_steps = 0;  // also the batches' values; 0: epochs only
   int64_t histograms = 0;   // of all variables, every so many epochs
   bool graph = true;
+  HParams parameters;  // of the run, for the page HPARAMS
 };
 // Writes event files: training into `<folder>/train`, validation into `<folder>/validation`.
 CallbackPtr TensorBoard(const std::string& folder, const TensorBoardOptions& options = {});

@@ -104,8 +104,9 @@ struct RecurrentOptions {
   Initializer kernel_initializer = init::GlorotUniform();
   Initializer recurrent_initializer = init::Orthogonal();
   std::string name;
+  // Steps of sequences up to this length are laid out one by one; longer ones, and those of unknown length, are a loop.
+  int64_t unroll_up_to = 64;
 };
-// Sequences must have a known length: the steps are laid out one by one.
 LayerPtr LSTM(int64_t units, const RecurrentOptions& options = {});
 LayerPtr GRU(int64_t units, const RecurrentOptions& options = {});
 LayerPtr SimpleRNN(int64_t units, const RecurrentOptions& options = {});

@@ -1,6 +1,6 @@
 // Operations that run at once, tapes and compiled functions, in one include.
-#ifndef WEIR_EAGER_H_
-#define WEIR_EAGER_H_
+#ifndef WEIR_CLIENT_EAGER_EAGER_H_
+#define WEIR_CLIENT_EAGER_EAGER_H_
 
 #include "weir/client/eager/compile.h"
 #include "weir/client/eager/execute.h"
@@ -8,4 +8,4 @@
 #include "weir/client/eager/ops/all_ops.h"
 #include "weir/client/eager/variable.h"
 
-#endif  // WEIR_EAGER_H_
+#endif  // WEIR_CLIENT_EAGER_EAGER_H_

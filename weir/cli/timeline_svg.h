@@ -1,0 +1,16 @@
+// Draws when the operations of a step ran: a lane a thread, devices below each other.
+#ifndef WEIR_CLI_TIMELINE_SVG_H_
+#define WEIR_CLI_TIMELINE_SVG_H_
+
+#include <string>
+
+#include "weir/runtime/step_report.h"
+
+namespace weir {
+
+// Operations that would be too thin to see are joined with their neighbours, so a drawing stays small.
+std::string TimelineToSvg(const StepReport& report);
+
+}  // namespace weir
+
+#endif  // WEIR_CLI_TIMELINE_SVG_H_
