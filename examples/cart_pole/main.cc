@@ -55,15 +55,19 @@ struct Network {
       variables.emplace_back(eager::Fill({sizes[i + 1]}, 0.0f));
     }
   }
-  EagerTensor operator()(EagerTensor x) const {
+  EagerTensor operator()(const EagerTensor& state) const {
+    EagerTensor x = state * eager::Constant({0.4f, 0.3f, 5.0f, 0.3f});  // each about as large as the others
     for (int i = 0; i < 3; ++i) {
       x = eager::MatMul(x, variables[2 * i]) + variables[2 * i + 1];
       if (i < 2) x = eager::Relu(x);
     }
     return x;
   }
-  void CopyFrom(const Network& other) const {
-    for (size_t i = 0; i < variables.size(); ++i) variables[i].Assign(other.variables[i]).IgnoreError();
+  // A small step towards another network.
+  void Follow(const Network& other) const {
+    for (size_t i = 0; i < variables.size(); ++i) {
+      variables[i].Assign(variables[i] * 0.99f + other.variables[i] * 0.01f).IgnoreError();
+    }
   }
   std::vector<eager::Variable> variables;
 };
@@ -105,7 +109,7 @@ Status Run(int episodes) {
       [&](EagerTensor before, EagerTensor action, EagerTensor after, EagerTensor goes_on, EagerTensor step) {
         // The action that the network likes best, at the price that the slower one puts on it.
         EagerTensor best = eager::OneHot(eager::ArgMax(network(after), 1), 2, 1.0f, 0.0f);
-        EagerTensor wanted = 1 + 0.99f * goes_on * eager::Sum(best * target(after), 1);
+        EagerTensor wanted = goes_on * (1 + 0.98f * eager::Sum(best * target(after), 1));
         GradientTape tape;
         EagerTensor chosen = eager::Sum(network(before) * eager::OneHot(action, 2, 1.0f, 0.0f), 1);
         EagerTensor miss = chosen - eager::StopGradient(wanted);
@@ -118,6 +122,7 @@ Status Run(int episodes) {
                                    gradients[i])
               .IgnoreError();
         }
+        target.Follow(network);
         return loss;
       },
       "train");
@@ -130,7 +135,7 @@ Status Run(int episodes) {
     int length = 0;
     for (bool stands = true; stands && length < 200; ++length) {
       Memory memory{.before = cart.state()};
-      const double curious = std::max(0.02, 1.0 - static_cast<double>(steps) / 2000);
+      const double curious = std::max(0.01, 1.0 - static_cast<double>(steps) / 1500);
       if (std::uniform_real_distribution<double>()(random) < curious) {
         memory.action = static_cast<int32_t>(random() % 2);
       } else {
@@ -144,9 +149,8 @@ Status Run(int episodes) {
       if (memories.size() > 20'000) memories.pop_front();
       ++steps;
       if (memories.size() < 200) continue;
-      std::vector<EagerTensor> batch = Sample(memories, 32, random);
+      std::vector<EagerTensor> batch = Sample(memories, 64, random);
       WEIR_RETURN_IF_ERROR(train(batch[0], batch[1], batch[2], batch[3], static_cast<float>(steps - 199)).status());
-      if (steps % 200 == 0) target.CopyFrom(network);
     }
     recent += (length - recent) / std::min(episode, 20);
     if (episode % 20 == 0 || episode == episodes) {

@@ -40,12 +40,12 @@ Status Run(int64_t steps) {
   Output i = ops::ResourceGather(root, item_table.handle(), items, DType::kFloat);
   Output score = ops::Sum(root, u * i, {1}) + bias.value();
   // The logistic loss, in the form that does not overflow.
-  Output loss = Mean(root, ops::Relu(root, score) - score * likes + ops::Softplus(root, -ops::Abs(root, score)));
+  Output loss = Sum(root, ops::Relu(root, score) - score * likes + ops::Softplus(root, -ops::Abs(root, score)));
   const std::vector<Variable> variables = {user_table, item_table, bias};
   std::vector<GradientOutput> gradients = GradientsOf(root, std::vector<Output>{loss}, variables);
   std::printf("gradients: users %s, items %s, bias %s\n", gradients[0].is_sparse() ? "sparse" : "dense",
               gradients[1].is_sparse() ? "sparse" : "dense", gradients[2].is_sparse() ? "sparse" : "dense");
-  Training training = optimizer::Adagrad({.learning_rate = 0.3}).ApplyGradients(root, variables, gradients);
+  Training training = optimizer::Adagrad({.learning_rate = 0.1}).ApplyGradients(root, variables, gradients);
 
   WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Create(root));
   WEIR_RETURN_IF_ERROR(session->RunTargets({InitializeVariables(root)}));
