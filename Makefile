@@ -1,12 +1,15 @@
 # Daily commands, each a line over CMake or scripts/. `make help` lists them.
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 1
+LIBFUZZER_FLAGS = -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096
+DECODERS := png jpeg gif bmp webp wav example sequence csv json record table checkpoint checkpointv1 tensor compressed
 JOBS := $(shell nproc)
 # Tests of the source tree and the package say nothing new under a sanitizer.
 SANITIZED_CTEST := ctest --parallel $(JOBS) --output-on-failure --no-tests=error --label-exclude lint
 
 .DEFAULT_GOAL := all
-.PHONY: all test bench asan tsan lint format fuzz install help
+.PHONY: all test bench asan tsan lint format fuzz docs install help
 
 all:  ## Build everything into build/release
 	cmake --preset release
@@ -35,12 +38,21 @@ lint:  ## Check layering and format
 format:  ## Format every C++ file
 	scripts/check_format --fix
 
-fuzz:  ## Mutate GraphDefs for FUZZ_SECONDS
+fuzz:  ## Mutate graphs, files and requests, and run made-up nodes of every op, for FUZZ_SECONDS each
 	cmake --preset fuzz
-	cmake --build --preset fuzz --target graph_def_fuzz
-	mkdir -p build/fuzz/corpus
-	build/fuzz/bin/graph_def_fuzz -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096 \
-	  build/fuzz/corpus tests/fuzz/corpus/graph_def
+	cmake --build --preset fuzz --target graph_def_fuzz decoder_fuzz master_fuzz op_fuzz
+	build/fuzz/bin/op_fuzz --seed $(FUZZ_SEED) --seconds $(FUZZ_SECONDS)
+	mkdir -p build/fuzz/corpus/graph_def build/fuzz/corpus/master
+	build/fuzz/bin/graph_def_fuzz $(LIBFUZZER_FLAGS) build/fuzz/corpus/graph_def tests/fuzz/corpus/graph_def
+	build/fuzz/bin/master_fuzz $(LIBFUZZER_FLAGS) build/fuzz/corpus/master
+	for kind in $(DECODERS); do \
+	  mkdir -p build/fuzz/corpus/$$kind && cp tests/fuzz/corpus/decoders/$$kind* build/fuzz/corpus/$$kind && \
+	  WEIR_DECODER=$$kind build/fuzz/bin/decoder_fuzz $(LIBFUZZER_FLAGS) build/fuzz/corpus/$$kind || exit 1; done
+
+docs:  ## Write the op reference anew
+	cmake --preset release
+	cmake --build --preset release --target weir_program
+	scripts/op_reference build/release/bin/weir
 
 install: all  ## Install the library, its headers, the CMake package and the program under PREFIX
 	cmake --install build/release --prefix "$(PREFIX)"

@@ -1,11 +1,13 @@
 #include "tests/fuzz/decoder_cases.h"
 
+#include "weir/io/checkpoint_reader.h"
 #include "weir/io/example_parser.h"
 #include "weir/io/file_system.h"
 #include "weir/io/image_codec.h"
 #include "weir/io/record_reader.h"
 #include "weir/io/sequence_example_parser.h"
 #include "weir/io/table_reader.h"
+#include "weir/ops/audio/register.h"
 #include "weir/ops/io/register.h"
 #include "weir/testing/kernel_runner.h"
 
@@ -95,18 +97,46 @@ Status Records(std::string_view bytes) {
   return status.code() == absl::StatusCode::kOutOfRange ? OkStatus() : status;
 }
 
+// A path whose files are in memory.
+S MemoryPath(std::string_view name) {
+  static const bool registered = RegisterFileSystem("decoders", MakeMemoryFileSystem()).ok();
+  return Cat(registered ? "decoders" : "file", "://", name);
+}
+
 Status Table(std::string_view bytes) {
-  static const S path = [] {
-    RegisterFileSystem("decoders", MakeMemoryFileSystem()).IgnoreError();
-    return S("decoders://table");
-  }();
+  const S path = MemoryPath("table");
   WEIR_RETURN_IF_ERROR(WriteWholeFile(path, bytes));
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<TableReader> table, TableReader::Open(path));
   return table->Find("key").status();
 }
 
+// Every tensor of a checkpoint.
+Status ReadAll(StatusOr<std::unique_ptr<CheckpointReader>> reader) {
+  WEIR_RETURN_IF_ERROR(reader.status());
+  Status status;
+  for (const auto& [name, tensor] : (*reader)->tensors()) {
+    const Status read = (*reader)->Read(name).status();
+    if (status.ok()) status = read;
+  }
+  return status;
+}
+
+// The index of a checkpoint; its data are the bytes of two floats.
+Status Checkpoint(std::string_view bytes) {
+  const S prefix = MemoryPath("checkpoint");
+  WEIR_RETURN_IF_ERROR(WriteWholeFile(prefix + ".index", bytes));
+  WEIR_RETURN_IF_ERROR(WriteWholeFile(prefix + ".data-00000-of-00001", std::string_view("\0\0\x80?\0\0\x80?", 8)));
+  return ReadAll(OpenBundle(prefix));
+}
+
+Status CheckpointV1(std::string_view bytes) {
+  const S path = MemoryPath("checkpoint_v1");
+  WEIR_RETURN_IF_ERROR(WriteWholeFile(path, bytes));
+  return ReadAll(OpenCheckpointV1(path));
+}
+
 KernelRunner& Kernels() {
-  static auto* runner = new KernelRunner({RegisterIoKernels});
+  static auto* runner = new KernelRunner({RegisterIoKernels, RegisterAudioKernels});
   return *runner;
 }
 
@@ -127,6 +157,29 @@ Status TensorBytes(std::string_view bytes) {
   return Kernels()("ParseTensor").Input(Tensor::Scalar(S(bytes))).Attr("out_type", DType::kFloat).Run().status();
 }
 
+Status Wav(std::string_view bytes) {
+  for (int wanted : {1, 3}) {
+    Kernels()("DecodeWav")
+        .Input(Tensor::Scalar(S(bytes)))
+        .Attr("desired_channels", wanted)
+        .Attr("desired_samples", 100 * wanted)
+        .Run()
+        .status()
+        .IgnoreError();
+  }
+  return Kernels()("DecodeWav").Input(Tensor::Scalar(S(bytes))).Run().status();
+}
+
+Status Compressed(std::string_view bytes) {
+  Kernels()("DecodeCompressed")
+      .Input(Tensor::Scalar(S(bytes)))
+      .Attr("compression_type", "ZLIB")
+      .Run()
+      .status()
+      .IgnoreError();
+  return Kernels()("DecodeCompressed").Input(Tensor::Scalar(S(bytes))).Attr("compression_type", "GZIP").Run().status();
+}
+
 struct Kind {
   std::string_view name;
   Status (*decode)(std::string_view);
@@ -142,7 +195,11 @@ constexpr Kind kKinds[] = {{"png", Png},
                            {"table", Table},
                            {"csv", Csv},
                            {"json", Json},
-                           {"tensor", TensorBytes}};
+                           {"tensor", TensorBytes},
+                           {"wav", Wav},
+                           {"checkpoint", Checkpoint},
+                           {"checkpointv1", CheckpointV1},
+                           {"compressed", Compressed}};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 """Writes corpus/decoders: small files of every kind that decoder_cases.cc knows. Needs TensorFlow; WebP files come from
 `cwebp` and `webpmux`. Run it in this folder."""
 
+import gzip
 import os
 import struct
 import subprocess
@@ -97,3 +98,10 @@ with tempfile.TemporaryDirectory() as temporary:
     raw.SaveV2(prefix=prefix, tensor_names=["key", "other"], shape_and_slices=["", ""], tensors=[tf.constant(1.0)] * 2)
     with open(prefix + ".index", "rb") as index:
         save("table", index.read())
+    with open(prefix + ".index", "rb") as index:
+        save("checkpoint", index.read())
+    raw.Save(filename=prefix, tensor_names=["key", "other"], data=[tf.constant([1.0, 2.0]), tf.constant(["text", ""])])
+    with open(prefix, "rb") as file:
+        save("checkpointv1", file.read())
+save("wav", raw.EncodeWav(audio=np.sin(np.arange(40)).reshape(20, 2).astype("f"), sample_rate=8000).numpy())
+save("compressed", gzip.compress(b"some text, some text, some more text" * 4, mtime=0))

@@ -41,6 +41,8 @@ TEST(GradientCheck, Nn) { Check(gradient_rows::Nn()); }
 TEST(GradientCheck, Image) { Check(gradient_rows::Image()); }
 TEST(GradientCheck, Sparse) { Check(gradient_rows::Sparse()); }
 TEST(GradientCheck, Rearranged) { Check(gradient_rows::Rearranged()); }
+TEST(GradientCheck, Linalg) { Check(gradient_rows::Linalg()); }
+TEST(GradientCheck, Sequences) { Check(gradient_rows::Sequences()); }
 
 // The checker must find a wrong gradient.
 TEST(GradientCheck, SeesAWrongGradient) {

@@ -15,6 +15,8 @@ std::vector<GradientCase> Nn();
 std::vector<GradientCase> Image();
 std::vector<GradientCase> Sparse();
 std::vector<GradientCase> Rearranged();
+std::vector<GradientCase> Linalg();
+std::vector<GradientCase> Sequences();
 
 inline Attribute IntList(std::vector<int64_t> values) {
   AttrList list;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -120,13 +121,19 @@ struct SharedLoop {
   std::atomic<int64_t> next{0};
   std::atomic<int64_t> done{0};
   absl::Mutex mu;
+  std::exception_ptr error;  // the first; read when all is done
 
   void Work() {
     while (true) {
       int64_t begin = next.fetch_add(part, std::memory_order_relaxed);
       if (begin >= total) return;
       int64_t end = std::min(total, begin + part);
-      body(begin, end);
+      try {
+        body(begin, end);
+      } catch (...) {  // no memory, most likely; the caller gets it when nobody uses `body` any more
+        absl::MutexLock lock(&mu);
+        if (error == nullptr) error = std::current_exception();
+      }
       if (done.fetch_add(end - begin, std::memory_order_acq_rel) + (end - begin) == total) {
         absl::MutexLock wake(&mu);
       }
@@ -151,9 +158,11 @@ void ThreadPool::ParallelFor(int64_t total, double unit_cost_ns,
   int helpers = static_cast<int>(std::min<int64_t>(num_threads(), parts)) - 1;
   for (int i = 0; i < helpers; ++i) Schedule([loop] { loop->Work(); });
   loop->Work();
-  if (loop->AllDone()) return;
-  absl::MutexLock lock(&loop->mu);
-  loop->mu.Await(absl::Condition(loop.get(), &SharedLoop::AllDone));
+  if (!loop->AllDone()) {
+    absl::MutexLock lock(&loop->mu);
+    loop->mu.Await(absl::Condition(loop.get(), &SharedLoop::AllDone));
+  }
+  if (loop->error != nullptr) std::rethrow_exception(loop->error);
 }
 
 }  // namespace weir

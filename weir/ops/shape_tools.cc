@@ -140,6 +140,7 @@ void RegisterDataShapes(OpRegistry& registry);  // data/data_shapes.cc
 void RegisterBuiltinShapeFunctions(OpRegistry& registry) {
   RegisterArrayShapes(registry);
   RegisterArrayIndexShapes(registry);
+  RegisterArrayBlockShapes(registry);
   RegisterMathShapes(registry);
   RegisterControlFlowShapes(registry);
   RegisterStateShapes(registry);
@@ -153,6 +154,8 @@ void RegisterBuiltinShapeFunctions(OpRegistry& registry) {
   RegisterExtendedNnShapes(registry);
   RegisterImageShapes(registry);
   RegisterIoShapes(registry);
+  RegisterTableShapes(registry);
+  RegisterAudioShapes(registry);
   RegisterDataShapes(registry);
 }
 

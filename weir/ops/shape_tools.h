@@ -39,6 +39,7 @@ PartialShape ConcatShapes(const PartialShape& a, const PartialShape& b);
 class OpRegistry;
 void RegisterArrayShapes(OpRegistry& registry);
 void RegisterArrayIndexShapes(OpRegistry& registry);
+void RegisterArrayBlockShapes(OpRegistry& registry);
 void RegisterMathShapes(OpRegistry& registry);
 void RegisterControlFlowShapes(OpRegistry& registry);
 void RegisterStateShapes(OpRegistry& registry);
@@ -52,6 +53,8 @@ void RegisterLinalgShapes(OpRegistry& registry);
 void RegisterExtendedNnShapes(OpRegistry& registry);
 void RegisterImageShapes(OpRegistry& registry);
 void RegisterIoShapes(OpRegistry& registry);
+void RegisterTableShapes(OpRegistry& registry);
+void RegisterAudioShapes(OpRegistry& registry);
 // All of them.
 void RegisterBuiltinShapeFunctions(OpRegistry& registry);
 

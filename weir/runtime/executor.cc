@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "weir/base/denormals.h"
+#include "weir/framework/scratch.h"
 #include "weir/runtime/cycle_clock.h"
 #include "weir/runtime/executor_internal.h"
 
@@ -277,6 +278,14 @@ void PlanRun::ExecuteKernel(const ReadyNode& entry, Ready& ready) {
   }
 }
 
+namespace {
+
+inline Status ComputeOf(Kernel& kernel, KernelContext& context) {
+  return WithinMemory([&] { return kernel.Compute(context); });
+}
+
+}  // namespace
+
 inline void PlanRun::RunKernel(const ReadyNode& entry, Slot* outputs, Ready& ready) {
   const PlanNode& node = *entry.node;
   Slot* const inputs = entry.iteration->slots.get() + node.input_start;
@@ -286,18 +295,18 @@ inline void PlanRun::RunKernel(const ReadyNode& entry, Slot* outputs, Ready& rea
   Status status;
   if (stats_ != nullptr) [[unlikely]] {
     int64_t start = absl::GetCurrentTimeNanos();
-    status = node.kernel->Compute(context);
+    status = ComputeOf(*node.kernel, context);
     Record(node, start, start, absl::GetCurrentTimeNanos(), outputs);
   } else if (node.may_be_expensive && (measure_ || IsExpensive(entry))) {
     uint64_t start = CycleClock::Now();
-    status = node.kernel->Compute(context);
+    status = ComputeOf(*node.kernel, context);
     uint64_t cycles = std::min<uint64_t>(CycleClock::Now() - start, 1u << 27);
     std::atomic<uint32_t>& cost = plan_->costs[node.id];
     uint64_t old = cost.load(std::memory_order_relaxed);
     // The first guess is only a guess; later ones move slowly.
     cost.store(static_cast<uint32_t>(old > (1u << 27) ? cycles : (old * 7 + cycles) / 8), std::memory_order_relaxed);
   } else {
-    status = node.kernel->Compute(context);
+    status = ComputeOf(*node.kernel, context);
   }
   bool usual = status.ok() && node.num_outputs == 1 && outputs[0].tensor.dtype() == node.types->outputs[0];
   if (!usual && status.ok()) status = CheckOutputs(node, outputs);

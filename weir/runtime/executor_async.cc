@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "weir/framework/scratch.h"
 #include "weir/runtime/cycle_clock.h"
 #include "weir/runtime/executor_internal.h"
 
@@ -72,8 +73,12 @@ void PlanRun::ExecuteAsync(const ReadyNode& entry, Ready& ready) {
                       std::span<Slot>(op->outputs.data(), node.num_outputs));
   if (entry.iteration->frame != nullptr) op->context->set_frame(entry.iteration->frame_id(), entry.iteration->number);
   StartAsync(op);
-  node.kernel->ComputeAsync(*op->context,
-                            Completion([op](Status status) { op->run->CompleteAsync(op, std::move(status)); }));
+  Completion done([op](Status status) { op->run->CompleteAsync(op, std::move(status)); });
+  // A kernel that throws has dropped its completion, which reports an error.
+  WithinMemory([&] {
+    node.kernel->ComputeAsync(*op->context, std::move(done));
+    return OkStatus();
+  }).IgnoreError();
   ReturnAsync(op, ready);
 }
 

@@ -1,6 +1,7 @@
 #include "weir/runtime/kernel_cache.h"
 
 #include "weir/framework/call_kernel.h"
+#include "weir/framework/scratch.h"
 
 namespace weir {
 namespace {
@@ -40,7 +41,7 @@ StatusOr<std::shared_ptr<Kernel>> KernelCache::Make(const Node& node, Device* de
   }
   WEIR_ASSIGN_OR_RETURN(const KernelEntry* def, std::move(found));
   KernelInit init(node.name, *node.schema, node.attrs, *node.types, device, functions_);
-  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, def->factory(init));
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, WithinMemory([&] { return def->factory(init); }));
   return std::shared_ptr<Kernel>(std::move(kernel));
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "weir/base/logging.h"
+#include "weir/framework/scratch.h"
 #include "weir/graph/import.h"
 #include "weir/passes/optimizer.h"
 #include "weir/passes/partition.h"
@@ -94,7 +95,7 @@ StatusOr<std::vector<Tensor>> Evaluate(KernelCache& kernels, Device* device, Thr
   for (size_t i = 0; i < inputs.size(); ++i) in[i].tensor = inputs[i];
   std::vector<Slot> out(node.num_outputs());
   KernelContext context(step, info, in, out);
-  WEIR_RETURN_IF_ERROR(kernel->Compute(context));
+  WEIR_RETURN_IF_ERROR(WithinMemory([&] { return kernel->Compute(context); }));
   std::vector<Tensor> results;
   for (Slot& slot : out) results.push_back(std::move(slot.tensor));
   return results;

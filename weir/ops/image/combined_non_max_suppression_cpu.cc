@@ -99,9 +99,12 @@ class CombinedKernel : public Kernel {
 
   Status Run(KernelContext& ctx, const Tensor& boxes, const Tensor& scores, const Limits& limits, int64_t size) const {
     const int64_t batch = boxes.dim(0), count = boxes.dim(1), kinds = boxes.dim(2), classes = scores.dim(2);
-    WEIR_ASSIGN_OR_RETURN(Tensor out_boxes, Tensor::Zeros(DType::kFloat, Shape({batch, size, 4})));
-    WEIR_ASSIGN_OR_RETURN(Tensor out_scores, Tensor::Zeros(DType::kFloat, Shape({batch, size})));
-    WEIR_ASSIGN_OR_RETURN(Tensor out_classes, Tensor::Zeros(DType::kFloat, Shape({batch, size})));
+    const int64_t dims[] = {batch, size, 4};
+    WEIR_ASSIGN_OR_RETURN(const Shape box_shape, Shape::Make(dims));
+    const Shape shape = box_shape.Slice(0, 2);
+    WEIR_ASSIGN_OR_RETURN(Tensor out_boxes, Tensor::Zeros(DType::kFloat, box_shape));
+    WEIR_ASSIGN_OR_RETURN(Tensor out_scores, Tensor::Zeros(DType::kFloat, shape));
+    WEIR_ASSIGN_OR_RETURN(Tensor out_classes, Tensor::Zeros(DType::kFloat, shape));
     WEIR_ASSIGN_OR_RETURN(Tensor valid, Tensor::Zeros(DType::kInt32, Shape({batch})));
     ctx.ParallelFor(batch, static_cast<double>(100 * count * classes + 100), [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {

@@ -33,7 +33,9 @@ class SparseMatMulKernel : public Kernel {
     if (b.dim(transpose_b_) != k) {
       return InvalidArgument("Matrix size incompatible: a: ", a.shape().ToString(), ", b: ", b.shape().ToString());
     }
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({m, n})));
+    const int64_t dims[] = {m, n};
+    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (out->num_elements() == 0) return OkStatus();
     const std::vector<float> left = Floats(a), right = Floats(b);
     const MatrixOperand x{left.data(), transpose_a_ ? 1 : k, transpose_a_ ? m : 1, 0};

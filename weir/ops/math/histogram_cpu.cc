@@ -7,6 +7,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/framework/scratch.h"
 #include "weir/ops/math/register.h"
 
 namespace weir {
@@ -116,6 +117,7 @@ class HistogramFixedWidthKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(int64_t bins, IntScalar(ctx.input(2), "nbins"));
     if (bins <= 0) return InvalidArgument("nbins should be a positive number, but got '", bins, "'");
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(Dims{bins}));
+    WEIR_RETURN_IF_ERROR(CheckScratch(bins, sizeof(int64_t)));
     std::vector<int64_t> counts;
     Status status;
     DispatchDType(values.dtype(), RealTypes{}, [&](auto tag) {

@@ -269,6 +269,22 @@ Status ClipByValue(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// All operands alike, scalars apart.
+Status Betainc(ShapeContext& ctx) {
+  PartialShape merged;
+  int scalars = 0;
+  for (int i = 0; i < 3; ++i) {
+    const PartialShape& in = ctx.input(i);
+    if (in.rank() == 0) {
+      ++scalars;
+    } else if (in.has_rank()) {
+      WEIR_ASSIGN_OR_RETURN(merged, UnifyShapes(in, merged));
+    }
+  }
+  ctx.set_output(0, scalars == 3 ? PartialShape(Shape()) : std::move(merged));
+  return OkStatus();
+}
+
 Status Histogram(ShapeContext& ctx) {
   std::optional<int64_t> bins = ctx.InputAsInt(2);
   if (bins && *bins < 0) return InvalidArgument("nbins should be non-negative, got ", *bins);
@@ -294,6 +310,7 @@ void RegisterMathShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("unsorted_segment", UnsortedSegment);
   registry.RegisterShapeFunction("bincount", Bincount);
   registry.RegisterShapeFunction("clip_by_value", ClipByValue);
+  registry.RegisterShapeFunction("betainc", Betainc);
   registry.RegisterShapeFunction("histogram", Histogram);
 }
 

@@ -159,7 +159,9 @@ class MatMulKernel : public Kernel {
       return InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape().ToString(),
                              ", In[1]: ", b.shape().ToString());
     }
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({m, n})));
+    const int64_t dims[] = {m, n};
+    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (out->num_elements() == 0) return OkStatus();
     if (packed_ != nullptr && rows_ == &MultiplyRowsOf<float, float, float>) {
       const MatrixView x = View(a.raw_data(), a.dim(1), transpose_a_, false);

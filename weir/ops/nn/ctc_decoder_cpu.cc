@@ -220,8 +220,9 @@ class BeamSearchKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(Sizes sizes, CheckInputs(ctx));
     if (paths_ > width_) return InvalidArgument("requested more paths than the beam width.");
-    WEIR_ASSIGN_OR_RETURN(Tensor * score,
-                          ctx.AllocateOutput(3 * static_cast<int>(paths_), Shape({sizes.batch, paths_})));
+    const int64_t dims[] = {sizes.batch, paths_};
+    WEIR_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+    WEIR_ASSIGN_OR_RETURN(Tensor * score, ctx.AllocateOutput(3 * static_cast<int>(paths_), shape));
     std::vector<std::vector<Labels>> rows(static_cast<size_t>(paths_), std::vector<Labels>(sizes.batch));
     std::vector<char> is_short(static_cast<size_t>(sizes.batch), 0);
     const double cost = 50.0 * static_cast<double>(sizes.time * sizes.classes) * static_cast<double>(width_);

@@ -1,4 +1,5 @@
 // GRUBlockCell and its gradient. The gates "reset" and "update" lie beside each other in w_ru.
+#include <algorithm>
 #include <cmath>
 
 #include "weir/ops/nn/float_matrix.h"
@@ -21,6 +22,9 @@ StatusOr<Inputs> Read(const KernelContext& ctx) {
   if (x.rank() != 2) return InvalidArgument("x must be a matrix, but is ", x.ToString());
   if (h.rank() != 2) return InvalidArgument("h_prev must be a matrix, but is ", h.ToString());
   Inputs in{x.dim(0), x.dim(1), h.dim(1), {}, {}, {}, {}, {}, {}};
+  // Sizes of tensors without elements may be too large to be put together.
+  constexpr int64_t kMost = int64_t{1} << 30;
+  if (std::max({in.batch, in.inputs, in.cells}) > kMost) return InvalidArgument("Sizes of a cell are out of range");
   const int64_t n = in.inputs + in.cells;
   const Shape expected[] = {x,
                             Shape({in.batch, in.cells}),

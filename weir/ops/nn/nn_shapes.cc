@@ -115,6 +115,24 @@ Status Conv2D(ShapeContext& ctx) {
   return OkStatus();
 }
 
+Status DepthwiseConv2D(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(PartialShape image, ctx.WithRank(0, 4));
+  WEIR_ASSIGN_OR_RETURN(PartialShape filter, ctx.WithRank(1, 4));
+  WEIR_ASSIGN_OR_RETURN(nn::Window2D window, nn::ReadWindow2D(ctx, /*is_pool=*/false));
+  WEIR_ASSIGN_OR_RETURN(int64_t depth, MergeDims(DimOf(image, window.channels()), DimOf(filter, 2)));
+  WEIR_ASSIGN_OR_RETURN(depth, MultiplyDims(depth, DimOf(filter, 3)));
+  PartialShape out = PartialShape::UnknownOfRank(4);
+  out.set_dim(0, DimOf(image, 0));
+  out.set_dim(window.channels(), depth);
+  for (int dim : {window.height(), window.width()}) {
+    WEIR_ASSIGN_OR_RETURN(int64_t size,
+                          WindowOutput(window, dim, DimOf(image, dim), DimOf(filter, dim == window.height() ? 0 : 1)));
+    out.set_dim(dim, size);
+  }
+  ctx.set_output(0, std::move(out));
+  return OkStatus();
+}
+
 template <int kInput>
 Status ShapeFromInput(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape out, ctx.InputAsShape(kInput));
@@ -164,6 +182,7 @@ void RegisterNnShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("image", Image);
   registry.RegisterShapeFunction("pool2d", Pool2D);
   registry.RegisterShapeFunction("conv2d", Conv2D);
+  registry.RegisterShapeFunction("depthwise_conv2d", DepthwiseConv2D);
   registry.RegisterShapeFunction("shape_input", ShapeFromInput<0>);
   registry.RegisterShapeFunction("filter_sizes", ShapeFromInput<1>);
   registry.RegisterShapeFunction("batch_norm", BatchNorm);

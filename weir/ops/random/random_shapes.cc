@@ -69,6 +69,38 @@ Status AccidentalHits(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// Each operand is one value (a seed: three) for all, or one for each element of the output.
+Status RandomIndexShuffle(ShapeContext& ctx) {
+  const PartialShape &index = ctx.input(0), &seed = ctx.input(1), &most = ctx.input(2);
+  if (seed.has_rank() &&
+      (seed.rank() < 1 || seed.rank() > 2 || (seed.dim(seed.rank() - 1) != 3 && seed.dim(seed.rank() - 1) >= 0))) {
+    return InvalidArgument("Seed must have shape [3] or [n, 3] but got ", seed.ToString(), ".");
+  }
+  PartialShape out;
+  bool all_single = true, unclear = false;
+  auto merge = [&](const PartialShape& shape, int single_rank, std::string_view name) -> Status {
+    unclear |= !shape.has_rank();
+    if (!shape.has_rank() || shape.rank() == single_rank) return OkStatus();
+    if (shape.rank() != single_rank + 1)
+      return InvalidArgument(name, " must be a scalar or vector but got ", shape.ToString());
+    all_single = false;
+    auto merged = UnifyShapes(out, PartialShape({shape.dim(0)}));
+    if (!merged.ok())
+      return InvalidArgument(name, " has shape ", shape.ToString(), " but must have ", out.dim(0), " rows.");
+    out = *std::move(merged);
+    return OkStatus();
+  };
+  WEIR_RETURN_IF_ERROR(merge(index, 0, "Index"));
+  WEIR_RETURN_IF_ERROR(merge(seed, 1, "Seed"));
+  WEIR_RETURN_IF_ERROR(merge(most, 0, "Max index"));
+  if (!all_single) {
+    ctx.set_output(0, std::move(out));
+  } else if (!unclear) {
+    ctx.set_output(0, Shape());
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 void RegisterRandomShapes(OpRegistry& registry) {
@@ -78,6 +110,7 @@ void RegisterRandomShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("key_counter", KeyCounter);
   registry.RegisterShapeFunction("candidate_sampler", CandidateSampler);
   registry.RegisterShapeFunction("accidental_hits", AccidentalHits);
+  registry.RegisterShapeFunction("random_index_shuffle", RandomIndexShuffle);
 }
 
 }  // namespace weir

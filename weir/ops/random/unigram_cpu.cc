@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
+#include "weir/framework/scratch.h"
 #include "weir/io/file.h"
 #include "weir/ops/random/distributions.h"
 #include "weir/ops/random/philox_source.h"
@@ -150,6 +151,7 @@ class FixedUnigramKernel : public UnigramKernel {
     if (!file.empty()) {
       WEIR_ASSIGN_OR_RETURN(unigrams, ReadVocabulary(file));
     }
+    WEIR_RETURN_IF_ERROR(CheckScratch(reserved, sizeof(float)));
     std::vector<float> weights(static_cast<size_t>(reserved), 0.0f);
     for (float unigram : unigrams) {
       const int64_t id = static_cast<int64_t>(weights.size());

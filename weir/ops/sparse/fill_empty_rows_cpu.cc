@@ -3,6 +3,7 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/framework/scratch.h"
 #include "weir/ops/sparse/register.h"
 #include "weir/ops/sparse/sparse_input.h"
 
@@ -19,6 +20,7 @@ class FillEmptyRowsKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
     if (sparse.rank() < 1) return InvalidArgument("Dense shape cannot be empty");
     const int64_t num_rows = sparse.shape.dim(0);
+    WEIR_RETURN_IF_ERROR(CheckScratch(num_rows, sizeof(std::vector<int64_t>)));
     std::vector<std::vector<int64_t>> by_row(num_rows);
     for (int64_t i = 0; i < sparse.count(); ++i) by_row[sparse.index(i)[0]].push_back(i);
 

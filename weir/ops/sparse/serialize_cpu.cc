@@ -1,5 +1,6 @@
 // Sparse tensors as three serialised tensors, strings or variants: indices, values, shape.
 #include "weir/framework/kernel_registry.h"
+#include "weir/framework/scratch.h"
 #include "weir/ops/sparse/register.h"
 #include "weir/ops/sparse/sparse_input.h"
 #include "weir/proto/tensor.pb.h"
@@ -73,6 +74,7 @@ class SerializeManySparseKernel : public Kernel {
       return InvalidArgument("Rank of input SparseTensor should be > 1, but saw rank: ", sparse.rank());
     const int64_t rows = sparse.shape.dim(0);
     const int inner = sparse.rank() - 1;
+    WEIR_RETURN_IF_ERROR(CheckScratch(rows, sizeof(SparseOutput)));
     std::vector<SparseOutput> parts(rows, SparseOutput{inner});
     for (int64_t i = 0; i < sparse.count(); ++i) {
       parts[sparse.index(i)[0]].Add({sparse.index(i) + 1, static_cast<size_t>(inner)}, i);

@@ -15,6 +15,24 @@ Status VarHandle(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// One handle for each type and shape.
+Status VarHandles(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(std::vector<DType> dtypes, ctx.Attr<std::vector<DType>>("dtypes"));
+  WEIR_ASSIGN_OR_RETURN(std::vector<PartialShape> shapes, ctx.Attr<std::vector<PartialShape>>("shapes"));
+  const size_t count = static_cast<size_t>(ctx.num_outputs());
+  if (dtypes.size() != count) {
+    return InvalidArgument("Mismatched number of dtypes (n=", count, ", num dtypes=", dtypes.size(), ")");
+  }
+  if (shapes.size() != count) {
+    return InvalidArgument("Mismatched number of shapes (n=", count, ", num shapes=", shapes.size(), ")");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    ctx.set_output(static_cast<int>(i), Shape());
+    ctx.set_output_handle_data(static_cast<int>(i), HandleData{{dtypes[i], shapes[i]}});
+  }
+  return OkStatus();
+}
+
 StatusOr<PartialShape> VariableShapeOf(const ShapeContext& ctx, int input, DType dtype) {
   const HandleData& data = ctx.input_handle_data(input);
   if (data.empty()) return PartialShape();
@@ -29,6 +47,37 @@ Status ReadVariable(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(DType dtype, ctx.Attr<DType>("dtype"));
   WEIR_ASSIGN_OR_RETURN(PartialShape shape, VariableShapeOf(ctx, 0, dtype));
   ctx.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
+Status ReadVariables(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(std::vector<DType> dtypes, ctx.Attr<std::vector<DType>>("dtypes"));
+  if (ctx.num_inputs() != ctx.num_outputs() || static_cast<int>(dtypes.size()) != ctx.num_outputs()) {
+    return InvalidArgument("Mismatched number of arguments to ReadVariablesOp");
+  }
+  for (int i = 0; i < ctx.num_outputs(); ++i) {
+    WEIR_ASSIGN_OR_RETURN(PartialShape shape, VariableShapeOf(ctx, i, dtypes[static_cast<size_t>(i)]));
+    ctx.set_output(i, std::move(shape));
+  }
+  return OkStatus();
+}
+
+// The state of a generator, as it was.
+Status RngState(ShapeContext& ctx) {
+  WEIR_RETURN_IF_ERROR(ctx.WithRank(1, 0).status());
+  WEIR_RETURN_IF_ERROR(ctx.WithRank(2, 0).status());
+  ctx.set_output(0, PartialShape{3});
+  return OkStatus();
+}
+
+// One of several variables: of their shape, if they share it.
+Status RefSelect(ShapeContext& ctx) {
+  WEIR_RETURN_IF_ERROR(ctx.WithRank(0, 0).status());
+  const PartialShape& first = ctx.input(1);
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    if (!ctx.input(i).IsFullyDefined() || ctx.input(i) != first) return OkStatus();
+  }
+  ctx.set_output(0, first);
   return OkStatus();
 }
 
@@ -91,6 +140,10 @@ Status OldVariable(ShapeContext& ctx) {
 }  // namespace
 
 void RegisterStateShapes(OpRegistry& registry) {
+  registry.RegisterShapeFunction("var_handles", VarHandles);
+  registry.RegisterShapeFunction("read_variables", ReadVariables);
+  registry.RegisterShapeFunction("rng_state", RngState);
+  registry.RegisterShapeFunction("ref_select", RefSelect);
   registry.RegisterShapeFunction("var_handle", VarHandle);
   registry.RegisterShapeFunction("read_variable", ReadVariable);
   registry.RegisterShapeFunction("variable_shape", VariableShape);

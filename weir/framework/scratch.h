@@ -1,0 +1,32 @@
+// Memory that kernels take apart from tensors.
+#ifndef WEIR_FRAMEWORK_SCRATCH_H_
+#define WEIR_FRAMEWORK_SCRATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <stdexcept>
+
+#include "weir/base/status.h"
+
+namespace weir {
+
+// RESOURCE_EXHAUSTED if the host has no memory for `count` elements, or its tensors' limit would be passed. To be asked
+// before a container is sized by a number from outside.
+Status CheckScratch(int64_t count, size_t bytes_each);
+
+// What `body` returns; RESOURCE_EXHAUSTED if a container in it found no memory. `body` returns a Status or StatusOr.
+template <typename Body>
+auto WithinMemory(Body&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("OOM: there is no memory for what the operation needs beside its outputs");
+  } catch (const std::length_error&) {
+    return ResourceExhausted("OOM: more elements than memory can hold");
+  }
+}
+
+}  // namespace weir
+
+#endif  // WEIR_FRAMEWORK_SCRATCH_H_
