@@ -24,9 +24,8 @@ std::string Inferred(const Graph& graph, const Node& op) {
 std::string Expected(const Node& op) {
   if (auto error = op.Attr<std::string>("_error"); error.ok()) return *error;
   std::string out;
-  for (const PartialShape& shape : op.Attr<std::vector<PartialShape>>("_shapes").value()) {
-    out += Cat(shape.ToString(), " ");
-  }
+  const auto shapes = op.Attr<std::vector<PartialShape>>("_shapes").value();
+  for (const PartialShape& shape : shapes) out += Cat(shape.ToString(), " ");
   return out;
 }
 

@@ -117,7 +117,9 @@ Attribute CaseGenerator::AnyAttr(const AttrSchema& attr, const KernelEntry* kern
   if (attr.type == "int") {
     if (IsNumber(attr.name)) {
       const int64_t least = attr.minimum.value_or(0);
-      return Attribute(chance.Percent(98) ? std::clamp<int64_t>(least, 0, 4) + chance.Below(3) : AnyNumber(chance));
+      if (chance.Percent(98)) return Attribute(std::clamp<int64_t>(least, 0, 4) + chance.Below(3));
+      const int64_t odd = AnyNumber(chance);  // a million outputs are legal, but take their time
+      return Attribute(odd > 4096 && odd < INT32_MAX ? 4096 : odd);
     }
     if (attr.minimum && chance.Percent(80)) return Attribute(*attr.minimum + chance.Below(4));
     return Attribute(AnyNumber(chance));

@@ -1,11 +1,12 @@
 // Runs made-up nodes of every op that has a CPU kernel: whatever the attributes and inputs are, a step must end in a
 // result or a Status, its shapes must be those that were inferred, and a gradient must have its input's shape.
 //
-//   op_fuzz [--op NAME] [--seed N] [--runs M] [--length L] [--seconds S] [--no-fork]
+//   op_fuzz [--op NAME]... [--seed N] [--runs M] [--length L] [--seconds S] [--no-fork] [--dump FILE]
 //
 // A run is a chain of cases of one op, made from its seed alone: cases whose outcome is new in the chain are mutated
 // further, so that chains work their way through an op's checks. The cases run in a child process; one that dies or
-// hangs is reported with its op, seed and inputs, and the next child goes on behind it.
+// hangs is reported with its op, seed and inputs, and the next child goes on behind it. `--dump` writes cases of plain
+// values and what came out as records, for scripts/compare_with_tensorflow.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -27,6 +28,7 @@
 #include "tests/op_fuzz/run_case.h"
 #include "weir/base/logging.h"
 #include "weir/client/environment.h"
+#include "weir/io/record_writer.h"
 #include "weir/runtime/execution_plan.h"
 
 // An allocation beyond this is a finding: kernels have an allocator that says no, and sizes must be checked before.
@@ -65,6 +67,7 @@ struct Flags {
   int64_t deadline_ms = kSanitized ? 100 : 30;
   int64_t patience_s = kSanitized ? 60 : 20;  // for one case
   bool fork = true;
+  std::string dump;
 };
 
 // What the child is at, for the parent to read after its death.
@@ -94,7 +97,7 @@ std::string Kind(const Status& status) {
 }
 
 void RunChain(const OpSchema& schema, int64_t seed, const Flags& flags, CaseRunner& runner,
-              const CaseGenerator& generator, Progress& progress) {
+              const CaseGenerator& generator, Progress& progress, RecordWriter* dump) {
   Chance chance(SeedOf(schema.name, seed));
   std::set<std::string> seen;
   std::vector<OpCase> kept;
@@ -114,6 +117,11 @@ void RunChain(const OpSchema& schema, int64_t seed, const Flags& flags, CaseRunn
     Outcome outcome = runner.Run(node);
     if (!flags.fork) std::printf("  -> %s %s\n", outcome.status.ToString().c_str(), outcome.complaint.c_str());
     if (outcome.status.ok()) ++progress.succeeded;
+    if (dump != nullptr) {
+      const std::string question = runner.Question(node, outcome);
+      if (!question.empty()) dump->Write(question).IgnoreError();
+      dump->Flush().IgnoreError();
+    }
     if (!outcome.complaint.empty()) {
       ++progress.complaints;
       std::printf("WRONG --op %s --seed %lld: %s\n  %s\n", schema.name.c_str(), static_cast<long long>(seed),
@@ -145,13 +153,13 @@ void LimitMemory() {
 
 // Goes on from (op, seed) of `progress` to the last op and seed.
 void RunAll(std::shared_ptr<Environment> environment, const std::vector<const OpSchema*>& ops, const Flags& flags,
-            Clock::time_point end, Progress& progress) {
+            Clock::time_point end, Progress& progress, RecordWriter* dump) {
   CaseRunner runner(environment, absl::Milliseconds(flags.deadline_ms));
   for (; flags.seconds > 0 ? Clock::now() < end : progress.seed < flags.seed + flags.runs; ++progress.seed) {
     for (; progress.op < static_cast<int64_t>(ops.size()); ++progress.op) {
       if (flags.seconds > 0 && Clock::now() >= end) break;
       const OpSchema& schema = *ops[static_cast<size_t>(progress.op.load())];
-      RunChain(schema, progress.seed, flags, runner, CaseGenerator(schema, environment->kernels), progress);
+      RunChain(schema, progress.seed, flags, runner, CaseGenerator(schema, environment->kernels), progress, dump);
     }
     progress.op = 0;
   }
@@ -194,6 +202,12 @@ int Fuzz(const Flags& flags) {
   const std::string folder = std::filesystem::temp_directory_path() / Cat("weir_op_fuzz_", getpid());
   const std::string log = folder + ".log";
   std::filesystem::create_directories(folder);
+  std::unique_ptr<RecordWriter> dump;
+  if (!flags.dump.empty()) {  // opened before files are confined; children write on where the one before them stopped
+    auto writer = RecordWriter::Create(flags.dump);
+    if (!writer.ok()) return std::fprintf(stderr, "%s\n", writer.status().ToString().c_str()), 2;
+    dump = *std::move(writer);
+  }
   EnvironmentOptions options;
   options.file_root = folder;
   auto environment = MakeEnvironment(options);
@@ -211,7 +225,7 @@ int Fuzz(const Flags& flags) {
   while (!progress->done) {
     if (!flags.fork) {
       LimitMemory();
-      RunAll(*environment, ops, flags, end, *progress);
+      RunAll(*environment, ops, flags, end, *progress, dump.get());
       break;
     }
     std::fflush(nullptr);
@@ -219,7 +233,7 @@ int Fuzz(const Flags& flags) {
     if (child == 0) {
       if (std::freopen(log.c_str(), "w", stderr) == nullptr) _exit(3);
       LimitMemory();
-      RunAll(*environment, ops, flags, end, *progress);
+      RunAll(*environment, ops, flags, end, *progress, dump.get());
       _exit(0);
     }
     const std::string death = Await(child, flags, *progress);
@@ -257,14 +271,18 @@ int Main(int argc, char** argv) {
                                                 : nullptr;
     if (flag == "--no-fork") {
       flags.fork = false;
+    } else if (flag == "--dump" && !value.empty()) {
+      flags.dump = value;
+      ++i;
     } else if (flag == "--op" && !value.empty()) {
       flags.ops.push_back(value);
       ++i;
     } else if (number != nullptr && absl::SimpleAtoi(value, number)) {
       ++i;
     } else {
-      std::fprintf(stderr,
-                   "usage: op_fuzz [--op NAME]... [--seed N] [--runs M] [--length L] [--seconds S] [--no-fork]\n");
+      std::fprintf(
+          stderr,
+          "usage: op_fuzz [--op NAME]... [--seed N] [--runs M] [--length L] [--seconds S] [--no-fork] [--dump FILE]\n");
       return 2;
     }
   }

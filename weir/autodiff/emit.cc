@@ -146,15 +146,23 @@ Value BatchMatMul(Value a, Value b, bool adjoint_a, bool adjoint_b) {
   return a.emitter().Op("BatchMatMulV2", {a, b}, {{"adj_x", adjoint_a}, {"adj_y", adjoint_b}});
 }
 
+namespace {
+// What does not is left to the op, which says so.
+bool Fits(std::span<const int64_t> sizes, DType dtype) {
+  return dtype == DType::kInt64 || std::ranges::all_of(sizes, [](int64_t size) { return size <= INT32_MAX; });
+}
+}  // namespace
+
 Value Shape(Value x, DType dtype) {
   if (!x) return {};
-  if (x.shape().IsFullyDefined()) return x.emitter().Constant(IntsTensor(x.shape().dims(), dtype));
+  if (x.shape().IsFullyDefined() && Fits(x.shape().dims(), dtype))
+    return x.emitter().Constant(IntsTensor(x.shape().dims(), dtype));
   return x.emitter().Op("Shape", {x}, {{"out_type", dtype}});
 }
 
 Value Size(Value x, DType dtype) {
   if (!x) return {};
-  if (int64_t size = x.shape().num_elements(); size >= 0) return Int(x, size, dtype);
+  if (int64_t size = x.shape().num_elements(); size >= 0 && Fits({&size, 1}, dtype)) return Int(x, size, dtype);
   return x.emitter().Op("Size", {x}, {{"out_type", dtype}});
 }
 

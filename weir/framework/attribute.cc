@@ -123,8 +123,9 @@ std::string Show(const std::shared_ptr<const T>& v) {
 }
 
 auto LowerBound(auto& entries, std::string_view name) {
-  return std::lower_bound(entries.begin(), entries.end(), name,
-                          [](const AttrMap::Entry& entry, std::string_view key) { return entry.first < key; });
+  return std::lower_bound(entries.begin(), entries.end(), name, [](const AttrMap::Entry& entry, std::string_view key) {
+    return key.compare(entry.first) > 0;
+  });
 }
 
 }  // namespace

@@ -38,7 +38,14 @@ Status SetOutputs(KernelContext& ctx, std::vector<Tensor> results) {
   if (static_cast<int>(results.size()) != ctx.num_outputs()) {
     return Internal("A function gave ", results.size(), " results where ", ctx.num_outputs(), " were expected");
   }
-  for (size_t i = 0; i < results.size(); ++i) ctx.set_output(static_cast<int>(i), std::move(results[i]));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const DType wanted = ctx.output_type(static_cast<int>(i));
+    if (results[i].dtype() != wanted) {
+      return InvalidArgument("A function gave ", Name(results[i].dtype()), " for result ", i, " where ", Name(wanted),
+                             " was expected");
+    }
+    ctx.set_output(static_cast<int>(i), std::move(results[i]));
+  }
   return OkStatus();
 }
 

@@ -123,6 +123,9 @@ class Inliner {
     for (size_t i = 0; i < body.args.size(); ++i) {
       if (BaseType(graph_.type(call->inputs[i])) != BaseType(body.types.inputs[i])) return OkStatus();
     }
+    for (size_t i = 0; i < body.rets.size(); ++i) {
+      if (BaseType(call->output_type(static_cast<int>(i))) != BaseType(body.types.outputs[i])) return OkStatus();
+    }
     const int chain = static_cast<int>(chains_.size());
     chains_.push_back({ChainName(function), chain_of_[call->id]});
 

@@ -109,6 +109,9 @@ class Pruner {
     for (NodeId id = 0; id < graph_.num_node_ids(); ++id) {
       if (!wanted_[id]) continue;
       Node copy = *graph_.node(id);
+      if (copy.op() == "_Arg" || copy.op() == "_Retval") {
+        return InvalidArgument("Node '", copy.name, "': ", copy.op(), " stands in the bodies of functions only");
+      }
       WEIR_ASSIGN_OR_RETURN(Node * node, out.AddUnchecked(std::move(copy)));
       new_id_[id] = node->id;
       added.push_back(node);

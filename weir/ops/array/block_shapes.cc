@@ -70,22 +70,24 @@ Status SpaceToBatchOf(ShapeContext& ctx, int64_t count, const std::optional<std:
 
 Status BatchToSpaceOf(ShapeContext& ctx, int64_t count, const std::optional<std::vector<int64_t>>& blocks, int crops) {
   WEIR_ASSIGN_OR_RETURN(PartialShape image, ctx.WithRankAtLeast(0, static_cast<int>(count) + 1));
+  int64_t batch = image.has_rank() ? image.dim(0) : kUnknown;
+  for (int64_t block : blocks.value_or(std::vector<int64_t>())) {
+    if (block < 1) return InvalidArgument("block_shape must be positive");
+    WEIR_ASSIGN_OR_RETURN(batch, DivideEvenly(batch, block));
+  }
   WEIR_ASSIGN_OR_RETURN(std::vector<BlockDim> dims, ReadBlocks(ctx, count, blocks, crops, "crops"));
   if (!image.has_rank()) return OkStatus();
   for (size_t i = 0; i < dims.size(); ++i) {
     const int at = static_cast<int>(i) + 1;
-    int64_t batch = kUnknown, size = kUnknown;
-    if (dims[i].block) {
-      WEIR_ASSIGN_OR_RETURN(batch, DivideEvenly(image.dim(0), *dims[i].block));
-      if (dims[i].before) {
-        WEIR_ASSIGN_OR_RETURN(size, MultiplyDims(image.dim(at), *dims[i].block));
-        WEIR_ASSIGN_OR_RETURN(size, SubtractDims(size, *dims[i].before));
-        WEIR_ASSIGN_OR_RETURN(size, SubtractDims(size, *dims[i].after));
-      }
+    int64_t size = kUnknown;
+    if (dims[i].block && dims[i].before) {
+      WEIR_ASSIGN_OR_RETURN(size, MultiplyDims(image.dim(at), *dims[i].block));
+      WEIR_ASSIGN_OR_RETURN(size, SubtractDims(size, *dims[i].before));
+      WEIR_ASSIGN_OR_RETURN(size, SubtractDims(size, *dims[i].after));
     }
-    image.set_dim(0, batch);
     image.set_dim(at, size);
   }
+  image.set_dim(0, blocks || count == 0 ? batch : kUnknown);
   ctx.set_output(0, std::move(image));
   return OkStatus();
 }

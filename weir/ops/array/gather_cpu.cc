@@ -157,6 +157,7 @@ class GatherNdKernel : public Kernel {
                              params.shape().ToString());
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (shape.num_elements() == 0 && indices.num_elements() == 0) return OkStatus();
     Status status;
     DispatchDType(indices.dtype(), GatherIndexTypes{}, [&](auto tag) {
       using Index = typename decltype(tag)::type;

@@ -76,7 +76,11 @@ Gradients GatherV2Gradient(G& g) {
     }
     batch_dims += rank;
   }
-  const bool first = axis.has_value() && batch_dims == 0 &&
+  if (batch_dims < 0 || batch_dims > weir::Shape::kMaxRank) {
+    g.Fail(InvalidArgument("batch_dims ", batch_dims, " is out of range"));
+    return {};
+  }
+  const bool first = axis.num_elements() == 1 && batch_dims == 0 &&
                      (axis.dtype() == DType::kInt64 ? axis.scalar<int64_t>() : axis.scalar<int32_t>()) == 0;
   return first ? RowsGradient(g) : AxisGradient(g, batch_dims);
 }

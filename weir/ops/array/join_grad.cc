@@ -17,7 +17,7 @@ std::vector<Value> SplitBack(G& g, int first, int count, Value axis) {
   for (int i = 0; i < count; ++i) {
     const PartialShape shape = g.input(first + i).shape();
     int64_t dim = -1;
-    if (known.has_value() && rank > 0 && shape.rank() == rank) {
+    if (known.num_elements() == 1 && rank > 0 && shape.rank() == rank) {
       int64_t at = known.dtype() == DType::kInt64 ? known.scalar<int64_t>() : known.scalar<int32_t>();
       if (at < 0) at += rank;
       if (at >= 0 && at < rank) dim = shape.dim(static_cast<int>(at));

@@ -114,7 +114,7 @@ class MatrixDiagPartKernel : public BandKernel {
       FillElements(x.dtype(), ctx.input(2).raw_data(), out->raw_data(), out->num_elements());
     }
     const int64_t size = static_cast<int64_t>(SizeOf(x.dtype())), stored = band.count() * band.width;
-    for (int64_t b = 0; b < batches; ++b) {
+    for (int64_t b = 0; b < batches && x.num_elements() > 0; ++b) {
       band.ForEach([&](int64_t in_matrix, int64_t in_diagonals) {
         CopyElements(x.dtype(), At(x.raw_data(), b * band.rows * band.columns + in_matrix, size),
                      At(out->raw_data(), b * stored + in_diagonals, size), 1);
@@ -180,7 +180,7 @@ class MatrixDiagKernel : public BandKernel {
       std::fill_n(static_cast<char*>(out->raw_data()), out->num_bytes(), 0);
     }
     const int64_t size = static_cast<int64_t>(SizeOf(dtype)), stored = band.count() * band.width;
-    for (int64_t b = 0; b < batches; ++b) {
+    for (int64_t b = 0; b < batches && diagonal.num_elements() > 0; ++b) {
       band.ForEach([&](int64_t in_matrix, int64_t in_diagonals) {
         CopyElements(dtype, At(diagonal.raw_data(), b * stored + in_diagonals, size),
                      At(out->raw_data(), b * rows * columns + in_matrix, size), 1);
@@ -224,7 +224,7 @@ class MatrixSetDiagKernel : public BandKernel {
       WEIR_ASSIGN_OR_RETURN(x, x.Clone());
     }
     const int64_t size = static_cast<int64_t>(SizeOf(x.dtype())), stored = band.count() * band.width;
-    for (int64_t b = 0; b < batches; ++b) {
+    for (int64_t b = 0; b < batches && diagonal.num_elements() > 0; ++b) {
       band.ForEach([&](int64_t in_matrix, int64_t in_diagonals) {
         CopyElements(x.dtype(), At(diagonal.raw_data(), b * stored + in_diagonals, size),
                      At(x.raw_data(), b * band.rows * band.columns + in_matrix, size), 1);

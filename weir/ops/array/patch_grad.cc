@@ -61,6 +61,7 @@ void AddAll(GradientRegistry& r) {
       const int first = inner ? 1 : 0;
       Values grads = g.OutputsLike("QuantizeAndDequantizeV4Grad",
                                    {g.grad(0), g.input(first), g.input(first + 1), g.input(first + 2)}, {"axis"});
+      if (inner) return {grads[0], {}, {}, {}};
       return {grads[0], grads[1], grads[2]};
     });
   }

@@ -4,6 +4,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/framework/scratch.h"
 #include "weir/ops/array/register.h"
 
 namespace weir {
@@ -29,7 +30,7 @@ struct Slices {
 
   template <typename Body>
   void ForEach(int64_t i, Body&& body) const {
-    for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t o = 0; o < outer && inner > 0; ++o) {
       for (int64_t k = 0; k < inner; ++k) body(data[(o * n + i) * inner + k]);
     }
   }
@@ -39,7 +40,7 @@ struct Slices {
     return hash;
   }
   bool Equal(int64_t i, int64_t j) const {
-    for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t o = 0; o < outer && inner > 0; ++o) {
       for (int64_t k = 0; k < inner; ++k) {
         if (!(data[(o * n + i) * inner + k] == data[(o * n + j) * inner + k])) return false;
       }
@@ -108,6 +109,7 @@ class UniqueKernel : public Kernel {
         axis = static_cast<int>(given);
       }
     }
+    WEIR_RETURN_IF_ERROR(CheckScratch(x.dim(axis), 2 * sizeof(int64_t)));
     Distinct distinct;
     const int64_t outer = x.shape().Slice(0, axis).num_elements();
     const int64_t inner = x.shape().Slice(axis + 1, x.rank()).num_elements();
@@ -119,7 +121,7 @@ class UniqueKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(shape.SetDim(axis, static_cast<int64_t>(distinct.firsts.size())));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     const int64_t size = static_cast<int64_t>(SizeOf(x.dtype())), kept = shape.dim(axis);
-    for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t o = 0; o < outer && out->num_elements() > 0; ++o) {
       for (int64_t i = 0; i < kept; ++i) {
         CopyElements(x.dtype(),
                      static_cast<const char*>(x.raw_data()) + (o * x.dim(axis) + distinct.firsts[i]) * inner * size,

@@ -62,12 +62,14 @@ class MelFilters {
  public:
   // False if the sizes make no sense.
   bool Init(int64_t bins, double sample_rate, int64_t filters, double low, double high) {
-    if (filters < 1 || filters > (1 << 20) || sample_rate <= 0 || bins < 2 || low < 0 || !(high > low)) return false;
+    constexpr int64_t kMostBins = 1 << 28;
+    if (filters < 1 || filters > (1 << 20) || sample_rate <= 0 || bins < 2 || bins > kMostBins) return false;
+    if (!(low >= 0) || !(high > low)) return false;
     const double mel_low = Mel(low), spacing = (Mel(high) - mel_low) / static_cast<double>(filters + 1);
     std::vector<double> centers;
     for (int64_t i = 0; i <= filters; ++i) centers.push_back(mel_low + spacing * static_cast<double>(i + 1));
     const double hz_per_bin = 0.5 * sample_rate / static_cast<double>(bins - 1);
-    first_ = static_cast<int64_t>(1.5 + low / hz_per_bin);
+    first_ = static_cast<int64_t>(std::min(1.5 + low / hz_per_bin, 1e15));
     last_ = std::min(static_cast<int64_t>(std::min(high / hz_per_bin, 1e15)), bins - 1);
     filters_ = filters;
     int64_t filter = 0;

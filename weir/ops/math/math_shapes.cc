@@ -278,7 +278,7 @@ Status Betainc(ShapeContext& ctx) {
     if (in.rank() == 0) {
       ++scalars;
     } else if (in.has_rank()) {
-      WEIR_ASSIGN_OR_RETURN(merged, UnifyShapes(in, merged));
+      WEIR_ASSIGN_OR_RETURN(merged, UnifyShapes(merged, in));
     }
   }
   ctx.set_output(0, scalars == 3 ? PartialShape(Shape()) : std::move(merged));

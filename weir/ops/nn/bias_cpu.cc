@@ -118,7 +118,7 @@ class BiasAddGradKernel : public Kernel {
       using T = typename decltype(tag)::type;
       std::vector<ComputeType<T>> sums(static_cast<size_t>(view.channels), ComputeType<T>(0));
       const T* x = gradient.data<T>();
-      for (int64_t o = 0; o < view.outer; ++o) {
+      for (int64_t o = 0; o < view.outer && gradient.num_elements() > 0; ++o) {
         for (int64_t c = 0; c < view.channels; ++c) {
           for (int64_t i = 0; i < view.inner; ++i) sums[c] = WrapAdd(sums[c], Widen(*x++));
         }

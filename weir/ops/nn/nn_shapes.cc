@@ -76,6 +76,7 @@ Status Image(ShapeContext& ctx) {
 }
 
 StatusOr<int64_t> WindowOutput(const nn::Window2D& window, int dim, int64_t input, int64_t size) {
+  if (size < 0 && window.padding == "SAME") size = 1;  // whatever it is, the output is the same
   if (input < 0 || size < 0) return kUnknown;
   WEIR_ASSIGN_OR_RETURN(nn::WindowAxis axis, window.Axis(dim, input, size));
   return axis.output;

@@ -70,7 +70,12 @@ Status ListStack(ShapeContext& ctx) {
 Status ListGather(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(2));
   WEIR_ASSIGN_OR_RETURN(PartialShape merged, UnifyShapes(shape, ElementShape(ctx, 0)));
-  ctx.set_output(0, ConcatShapes(ctx.input(1), merged));
+  const PartialShape& indices = ctx.input(1);  // whatever their rank, the elements stand in a row
+  int64_t count = kUnknown;
+  if (indices.has_rank()) {
+    WEIR_ASSIGN_OR_RETURN(count, ProductOfDims(indices, 0, indices.rank()));
+  }
+  ctx.set_output(0, ConcatShapes(PartialShape{count}, merged));
   return OkStatus();
 }
 
@@ -131,8 +136,8 @@ Status ListElementShape(ShapeContext& ctx) {
 Status ListPushBackBatch(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape lists, ctx.WithRank(0, 1));
   WEIR_ASSIGN_OR_RETURN(PartialShape tensor, ctx.WithRankAtLeast(1, 1));
-  WEIR_ASSIGN_OR_RETURN(int64_t count, MergeDims(lists.has_rank() ? lists.dim(0) : kUnknown,
-                                                 tensor.has_rank() ? tensor.dim(0) : kUnknown));
+  const int64_t rows = tensor.has_rank() ? tensor.dim(0) : kUnknown;
+  WEIR_ASSIGN_OR_RETURN(int64_t count, MergeDims(rows, lists.has_rank() ? lists.dim(0) : kUnknown));
   ctx.set_output(0, PartialShape{count});
   ctx.set_output_handle_data(0, ctx.input_handle_data(0));
   return OkStatus();

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "weir/framework/kernel_registry.h"
+#include "weir/framework/scratch.h"
 #include "weir/framework/tuple.h"
 #include "weir/ops/queue/arithmetic.h"
 #include "weir/ops/queue/register.h"
@@ -119,6 +120,8 @@ class FromTensorKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(list->element_shape, ShapeFromTensor(ctx.input(1)));
     WEIR_RETURN_IF_ERROR(CheckRows(tensor, list->element_shape));
     if (tensor.dim(0) > TensorList::kMaxSize) return ResourceExhausted("Too many rows for a list: ", tensor.dim(0));
+    constexpr size_t kBytesOfRow = 160;  // apart from its values
+    WEIR_RETURN_IF_ERROR(CheckScratch(tensor.dim(0), kBytesOfRow));
     list->elements.reserve(static_cast<size_t>(tensor.dim(0)));
     for (int64_t i = 0; i < tensor.dim(0); ++i) {
       WEIR_ASSIGN_OR_RETURN(list->elements.emplace_back(), OwnSlice(tensor.SubTensor(i)));
