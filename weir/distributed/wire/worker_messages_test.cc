@@ -69,7 +69,7 @@ TEST(WorkerMessages, AnswersComeBack) {
   EXPECT_EQ(back.received[0].second.scalar<int32_t>(), 7);
 
   for (bool dead : {false, true}) {
-    RecvTensorAnswer sent{dead ? Tensor() : Tensor::Scalar(1.0), dead, 5};
+    RecvTensorAnswer sent{.tensor = dead ? Tensor() : Tensor::Scalar(1.0), .is_dead = dead, .send_start_micros = 5};
     WireBuffer message;
     ASSERT_TRUE(WriteRecvTensorResponse(sent, &message).ok());
     RecvTensorAnswer received;
