@@ -376,6 +376,62 @@ TEST(Cluster, TracesShowAllTasks) {
                                             "/job:worker/replica:0/task:0/device:CPU:0"));
 }
 
+std::string ReadHttp(int port) {
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  std::string out;
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) {
+    const std::string request = "GET /metrics HTTP/1.1\r\n\r\n";
+    EXPECT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
+    char bytes[4096];
+    for (ssize_t count; (count = recv(fd, bytes, sizeof(bytes), 0)) > 0;) out.append(bytes, count);
+  }
+  close(fd);
+  return out;
+}
+
+TEST(Metrics, CountStepsAndTensors) {
+  ServerOptions options;
+  options.host = "127.0.0.1";
+  options.metrics_port = 0;
+  auto server = Server::Start(options, MakeEnvironment().value());
+  ASSERT_TRUE(server.ok()) << server.status();
+  GraphText graph;
+  graph.Placeholder("x");
+  graph.Identity("y", "x");
+  MasterClient client((*server)->target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(client.Run(session, {{"x:0", Tensor::Scalar(1.0f)}}, "y:0").ok());
+  EXPECT_FALSE(client.Run(session, {}, "y:0").ok());
+  const std::string text = ReadHttp((*server)->metrics_port());
+  EXPECT_THAT(text, HasSubstr("HTTP/1.1 200 OK"));
+  EXPECT_THAT(text, HasSubstr("\nweir_steps_total 4\n"));
+  EXPECT_THAT(text, HasSubstr("\nweir_step_errors_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nweir_sessions 1\n"));
+}
+
+// Tensors that are too large to go with an answer come out of the sender's memory.
+TEST(Cluster, LargeTensorsCrossTasks) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Placeholder("x");
+  graph.Identity("a", "x", kPs0);
+  graph.Identity("b", "a", kWorker1);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  Tensor x = Tensor::Zeros(DType::kFloat, Shape({1 << 20})).value();
+  for (int64_t i = 0; i < x.num_elements(); ++i) static_cast<float*>(x.raw_data())[i] = static_cast<float>(i);
+  for (int i = 0; i < 3; ++i) {
+    StatusOr<Tensor> b = client.Run(session, {{"x:0", x}}, "b:0");
+    ASSERT_TRUE(b.ok()) << b.status();
+    EXPECT_EQ(memcmp(b->raw_data(), x.raw_data(), x.num_bytes()), 0);
+  }
+}
+
 // What a master of another make would send.
 class WorkerCalls {
  public:

@@ -15,7 +15,7 @@ class NodeDef;
 struct ImportLimits {
   int64_t max_nodes = 50'000'000;
   int max_depth = 200;                // of nested lists, functions and variants
-  bool allow_internal_names = false;  // names with a leading '_', as partitions of a graph have
+  bool allow_internal_names = false;  // names that no client may give, as partitions of a graph have
 };
 
 // Adds a GraphDef to a graph; nodes may name each other in any order, and may name nodes the graph already has (a

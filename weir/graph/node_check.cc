@@ -1,5 +1,7 @@
 #include "weir/graph/node_check.h"
 
+#include <algorithm>
+
 namespace weir {
 namespace {
 
@@ -13,10 +15,16 @@ Status InNode(const Status& status, const Node& node) {
 }  // namespace
 
 bool IsValidNodeName(std::string_view name, bool internal) {
+  // Nodes that were made of a function's body bear its name, which may hold anything:
+  // "call/__inference_<lambda>_7/mul".
+  if (internal) {
+    auto separates = [](char c) { return c == ':' || c == '^' || static_cast<unsigned char>(c) <= ' '; };
+    return !name.empty() && std::none_of(name.begin(), name.end(), separates);
+  }
   auto alphanumeric = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
   };
-  if (name.empty() || !(alphanumeric(name[0]) || (internal && name[0] == '_'))) return false;
+  if (name.empty() || !alphanumeric(name[0])) return false;
   for (char c : name) {
     if (!alphanumeric(c) && c != '_' && c != '/' && c != '>' && c != '-') return false;
   }

@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// Letters, digits and "_./>-", not beginning with one of "_/>-" (unless `internal`, which allows '_').
+// Letters, digits and "_./>-", not beginning with one of "_/>-"; if `internal` all but blanks, ':' and '^'.
 bool IsValidNodeName(std::string_view name, bool internal);
 
 // Checks the attributes against node.schema and adds the missing defaults. Attributes that the schema does not know are

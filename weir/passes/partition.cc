@@ -190,7 +190,9 @@ class Partitioner {
             return InvalidArgument("Input ", i, " of node ", node->name, " is a reference to ",
                                    graph_.TensorName(input), " on another device");
           }
-          WEIR_ASSIGN_OR_RETURN(local.node, Receive(input, part, *node, memory));
+          // A variable is read when the consumer may run, not when its handle is there: others may write in between.
+          const bool own_read = IsRef(graph_.type(input)) && !node->control_inputs.empty();
+          WEIR_ASSIGN_OR_RETURN(local.node, Receive(input, part, *node, memory, own_read));
           local.index = 0;
         }
         graph.node(id)->inputs.push_back(local);
@@ -215,10 +217,10 @@ class Partitioner {
   }
 
   // The node of `part` that has the tensor in `memory`, or for index -1 runs after the node; sends it if nobody asked
-  // before.
-  StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer, MemoryType memory) {
+  // before. With `own_read` it is sent for this consumer alone, after the consumer's control inputs.
+  StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer, MemoryType memory, bool own_read = false) {
     auto known = received_.find({tensor.node, tensor.index, part, memory});
-    if (known != received_.end()) return known->second;
+    if (!own_read && known != received_.end()) return known->second;
     const Node& producer = *graph_.node(tensor.node);
     const std::string name = Cat("edge_", num_edges_++, "_", producer.name);
     const bool is_control = tensor.index < 0;
@@ -250,6 +252,15 @@ class Partitioner {
     Graph::NodeSpec send{.name = from.UniqueName(Cat(producer.name, "/_S")), .op = send_op, .attrs = attrs};
     send.attrs.Set("T", type);
     send.inputs = {value};
+    if (own_read) {
+      for (NodeId input : consumer.control_inputs) {
+        NodeId before = new_id_[input];
+        if (part_of_[input] != part_of_[producer.id]) {
+          WEIR_ASSIGN_OR_RETURN(before, Receive({input, -1}, part_of_[producer.id], producer, MemoryType::kDevice));
+        }
+        send.control_inputs.push_back(before);
+      }
+    }
     WEIR_ASSIGN_OR_RETURN(Node * sender, from.AddNode(std::move(send)));
     sender->assigned_device = producer.assigned_device;
 
@@ -274,7 +285,7 @@ class Partitioner {
       after->assigned_device = consumer.assigned_device;
       result = after->id;
     }
-    received_[{tensor.node, tensor.index, part, memory}] = result;
+    if (!own_read) received_[{tensor.node, tensor.index, part, memory}] = result;
     return result;
   }
 

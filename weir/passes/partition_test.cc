@@ -43,6 +43,23 @@ TEST(PartitionGraph, SendsControlEdgesAsEmptyTensors) {
             (std::vector<std::string>{"m = NoOp(^n/_RC)", "n/_R = _Recv()", "n/_RC = Identity(n/_R)"}));
 }
 
+TEST(PartitionGraph, ReadsAVariableForEachWhoWaitsForSomething) {
+  Graph graph = Placed(
+      "node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { "
+      "shape {} } } }" +
+          FloatPlaceholder("a") + Float("before", "Neg", "input: 'v'") +
+          Float("write", "Assign", "input: 'v' input: 'a' input: '^before'") +
+          Float("after", "Neg", "input: 'v' input: '^write'"),
+      {{"before", "B"}, {"after", "B"}});
+  auto parts = PartitionGraph(graph, {}).value();
+  ASSERT_EQ(parts.size(), 2);
+  std::vector<std::string> sends;
+  for (const std::string& line : Lines(parts[0].graph)) {
+    if (line.find("_Send(v") != line.npos) sends.push_back(line);
+  }
+  EXPECT_EQ(sends, (std::vector<std::string>{"v/_S = _Send(v)", "v/_S_1 = _Send(v, ^write)"}));
+}
+
 TEST(PartitionGraph, CopiesBetweenTheMemoriesOfADevice) {
   Graph graph = Placed(FloatPlaceholder("a") + Float("x", "Neg", "input: 'a'") +
                            Float("y", "Mul", "input: 'x' input: 'a'") + Float("far", "Neg", "input: 'x'"),

@@ -215,6 +215,7 @@ class Placer {
     if (!node.assigned_device.empty()) return false;
     // With one device there is nothing to choose; what asks for another one is still reported last.
     if (options_.devices.size() == 1 && node.requested_device.empty()) return false;
+    if (options_.spread && node.schema->is_stateful) return false;  // state is in one place
     return GroupOf(node).size == 1 && (IsGenerator(node) || IsMetadata(node));
   }
 
