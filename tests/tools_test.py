@@ -227,7 +227,7 @@ class Tools(unittest.TestCase):
         self.bad("trace", self.graph)
         self.bad("trace", self.folder / "nothing")
         self.bad("trace", FIXTURES / "events/events.out.tfevents.1700000000.old", "--tag", "nobody")
-        self.bad("trace", path, "--svg", self.folder / "no/such/folder.svg")
+        self.bad("trace", path, "--svg", path / "under_a_file.svg")
 
     def test_runs_a_graph(self):
         self.assertEqual(self.good("run", self.graph, "--feed", "x:0=1.5", "--fetch", "scope/y:0"),

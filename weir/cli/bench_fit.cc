@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-constexpr int64_t kBatch = 64, kSteps = 20;
+constexpr int64_t kBatch = 64, kSteps = 100;
 
 nn::LayerPtr Cnn() {
   return nn::Sequential({nn::Conv2D(32, 5, {.padding = "same", .activation = "relu"}), nn::MaxPool2D(),
