@@ -100,7 +100,8 @@ bool StatesMoreThanItChecks(const OpCase& node) {
     if (input.maker >= 0 && MakerName(input.maker) == "an array") return true;  // whose handle is called a vector
   }
   return schema.FindAttr("output_shapes") != nullptr || schema.FindInput("flow_in") >= 0 ||
-         schema.FindInput("element_shape") >= 0 || schema.name == "LoopCond" || schema.name == "PlaceholderWithDefault";
+         schema.FindInput("element_shape") >= 0 || schema.name == "LoopCond" ||
+         schema.name == "PlaceholderWithDefault" || schema.name == "TensorListElementShape";
 }
 
 // These take operands of other shapes with as many elements; their gradients are for equal ones.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
@@ -37,6 +38,17 @@ TEST(ThreadPool, ParallelForCoversEveryIndexOnce) {
     for (int64_t i = begin; i < end; ++i) ++seen[i];
   });
   for (const auto& count : seen) ASSERT_EQ(count, 1);
+}
+
+TEST(ThreadPool, ParallelForHandsAnExceptionToItsCaller) {
+  ThreadPool pool("test", 4);
+  std::atomic<int64_t> seen = 0;
+  auto body = [&](int64_t begin, int64_t end) {
+    seen += end - begin;
+    if (begin == 0) throw std::bad_alloc();
+  };
+  EXPECT_THROW(pool.ParallelFor(1000, 1e6, body), std::bad_alloc);
+  EXPECT_EQ(seen, 1000);  // nobody uses the body any more
 }
 
 TEST(ThreadPool, KnowsItsThreads) {

@@ -89,6 +89,7 @@ using PowTypes = decltype(FloatTypes{} + ComplexTypes{} + SignedTypes{});
 // Squares and cubes of floats, which is what graphs mostly ask for, need no logarithm.
 void FloatPowRun(const void* a, const void* b, void* out, int64_t n, int a_step, int b_step) {
   using namespace elementwise_internal;  // NOLINT: the loops
+  if (n == 0) return;                    // there may be no exponent either
   const float exponent = *static_cast<const float*>(b);
   if (b_step == 0 && a_step == 1 && exponent == 2) return UnaryVectorRun<SquareOp, float>(a, out, n);
   if (b_step == 0 && a_step == 1 && exponent == 3) return UnaryVectorRun<CubeOp, float>(a, out, n);
