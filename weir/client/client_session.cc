@@ -45,6 +45,7 @@ StatusOr<std::unique_ptr<ClientSession>> ClientSession::Over(const Scope& scope,
 
 Status ClientSession::Update() {
   WEIR_RETURN_IF_ERROR(scope_.status());
+  absl::MutexLock lock(&update_mu_);
   const Graph& graph = scope_.graph();
   if (next_node_ == graph.num_node_ids()) return OkStatus();
   GraphDef def;

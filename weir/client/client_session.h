@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "weir/client/scope.h"
 #include "weir/runtime/session.h"
 
@@ -53,7 +54,8 @@ class ClientSession {
   ClientSession(const Scope& scope, std::unique_ptr<Session> session) : scope_(scope), session_(std::move(session)) {}
   Scope scope_;
   std::unique_ptr<Session> session_;
-  NodeId next_node_ = 0;  // the first that the session does not have
+  absl::Mutex update_mu_;
+  NodeId next_node_ ABSL_GUARDED_BY(update_mu_) = 0;  // the first that the session does not have
 };
 
 }  // namespace weir
