@@ -8,6 +8,7 @@
 #include "weir/client/coordinator.h"
 #include "weir/client/data/dataset.h"
 #include "weir/client/data/elements.h"
+#include "weir/client/data/image_folder.h"
 #include "weir/client/differentiate.h"
 #include "weir/client/eager/eager.h"
 #include "weir/client/environment.h"

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "weir/client/data/elements.h"
+#include "weir/client/data/image_folder.h"
 #include "weir/client/eager/eager.h"
 #include "weir/client/nn/callbacks.h"
 #include "weir/testing/tensor_matchers.h"
@@ -157,6 +158,33 @@ TEST(DatasetTest, Files) {
               ElementsAre("one", "four", "two", "five", "three"));
   Elements missing(TextLines(testing::TempDir() + "/no/such/file"));
   EXPECT_EQ(missing.Next(&row).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(DatasetTest, FoldersOfPictures) {
+  const std::string folder = testing::TempDir() + "/dataset_pictures";
+  for (int i = 0; i < 2; ++i) {
+    Tensor pixels = Tensor::Zeros(DType::kUInt8, Shape({4, 6, 3})).value();
+    std::fill_n(pixels.data<uint8_t>(), pixels.num_elements(), i == 0 ? 51 : 255);
+    const std::string of_class = folder + (i == 0 ? "/cat" : "/dog");
+    std::filesystem::create_directories(of_class);
+    std::ofstream(of_class + "/one.png", std::ios::binary)
+        << eager::EncodePng(EagerTensor(pixels)).scalar<std::string>();
+    std::ofstream(of_class + "/notes.txt") << "no picture";
+  }
+  StatusOr<ImageFolder> pictures = ReadImageFolder(folder, 2, 3);
+  ASSERT_TRUE(pictures.ok()) << pictures.status();
+  EXPECT_THAT(pictures->classes, ElementsAre("cat", "dog"));
+  EXPECT_EQ(pictures->count, 2);
+  Elements elements(pictures->dataset.Batch(2));
+  Tensors element;
+  ASSERT_TRUE(*elements.Next(&element)) << elements.status();
+  EXPECT_EQ(element[0].shape(), Shape({2, 2, 3, 3}));
+  EXPECT_FLOAT_EQ(element[0].data<float>()[0], 0.2f);
+  EXPECT_FLOAT_EQ(element[0].data<float>()[18], 1.0f);
+  ExpectTensorEqual(element[1], Tensor::Vector<int64_t>({0, 1}));
+  EXPECT_TRUE(absl::IsNotFound(ReadImageFolder(folder + "/cat", 2, 3).status()));
+  EXPECT_TRUE(absl::IsNotFound(ReadImageFolder(folder + "/nobody", 2, 3).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadImageFolder(folder, 0, 3).status()));
 }
 
 TEST(DatasetTest, ErrorsStick) {
