@@ -67,6 +67,12 @@ Tensor HeldTensors::Take(int64_t request_id) {
   return tensor;
 }
 
+Tensor HeldTensors::Look(int64_t request_id) {
+  absl::MutexLock lock(&mu_);
+  auto found = held_.find(request_id);
+  return found != held_.end() ? found->second.tensor : Tensor();
+}
+
 void HeldTensors::ForgetStep(int64_t step_id) {
   absl::MutexLock lock(&mu_);
   absl::erase_if(held_, [step_id](const auto& entry) { return entry.second.step_id == step_id; });

@@ -13,6 +13,8 @@
 
 namespace weir {
 
+// Larger ones do not go with an answer but are asked for in pieces of this size: messages have a limit.
+inline constexpr size_t kPieceBytes = 256 << 20;
 // Below this the bytes go with the answer: saying that one is done costs more.
 inline constexpr size_t kMinSharedBytes = 256 << 10;
 
@@ -32,6 +34,7 @@ class HeldTensors {
   void Hold(int64_t step_id, int64_t request_id, Tensor tensor);
   // No value if there is none (any more).
   Tensor Take(int64_t request_id);
+  Tensor Look(int64_t request_id);  // without taking it
   void ForgetStep(int64_t step_id);
 
  private:

@@ -54,6 +54,8 @@ struct Peers::Fetching {
   CancellationManager* cancellation = nullptr;
   absl::Time start = absl::Now();
   Rendezvous::RecvDone done;
+  Tensor tensor;      // that comes in pieces
+  size_t copied = 0;  // bytes of it that are here
 };
 
 void Peers::Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation, Rendezvous::RecvDone done) {
@@ -69,10 +71,10 @@ void Peers::Fetch(int64_t step_id, std::string_view key, CancellationManager* ca
   fetching->request.set_request_id(RandomId());
   fetching->cancellation = cancellation;
   fetching->done = std::move(done);
-  if (share_memory_ && !HostIdentity().empty()) {
-    fetching->request.mutable_transport_options()->set_type_url(std::string(kSameHostUrl));
-    fetching->request.mutable_transport_options()->set_value(HostIdentity());
-  }
+  auto* transport = fetching->request.mutable_transport_options();
+  const bool share = share_memory_ && !HostIdentity().empty();
+  transport->set_type_url(std::string(share ? kSameHostUrl : kPiecesUrl));
+  if (share) transport->set_value(HostIdentity());
   Ask(fetching);
 }
 
@@ -112,20 +114,55 @@ void Peers::Count(const Fetching& fetching, const Tensor& tensor) {
 }
 
 void Peers::CopyFromHost(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory) {
+  if (memory.process == 0) return CopyInPieces(fetching, memory);
   StatusOr<Tensor> tensor = ReadHostMemory(memory);
   if (absl::IsUnavailable(tensor.status())) {
     WEIR_LOG(INFO) << "tensors of " << fetching->client->task()
                    << " come through the network: " << Message(tensor.status());
     share_memory_ = false;
-    fetching->request.clear_transport_options();
-    return Ask(fetching);
+    return CopyInPieces(fetching, memory);
   }
+  FinishCopy(*fetching, std::move(tensor));
+}
+
+void Peers::CopyInPieces(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory) {
+  StatusOr<Tensor> tensor = IsPlain(memory.dtype) ? Tensor::Allocate(memory.dtype, memory.shape)
+                                                  : InvalidArgument("Only plain tensors come in pieces");
+  if (!tensor.ok() || tensor->num_bytes() == 0) return FinishCopy(*fetching, std::move(tensor));
+  fetching->tensor = *std::move(tensor);
+  AskPiece(fetching);
+}
+
+void Peers::AskPiece(const std::shared_ptr<Fetching>& fetching) {
+  fetching->request.mutable_transport_options()->set_type_url(std::string(kPieceUrl));
+  fetching->request.mutable_transport_options()->set_value(Cat(fetching->copied));
+  WireBuffer bytes;
+  bytes.Append(fetching->request.SerializeAsString());
+  WorkerClient::Options options;
+  options.cancellation = fetching->cancellation;
+  fetching->client->Call(WorkerMethod::kRecvTensor, std::move(bytes), options,
+                         [this, fetching](const Status& status, grpc::ByteBuffer& response) {
+                           if (!status.ok()) return fetching->done(status, Tensor(), false);
+                           const size_t size = response.Length();
+                           grpc::ProtoBufferReader reader(&response);
+                           Tensor& tensor = fetching->tensor;
+                           StatusOr<size_t> count = ReadPieceResponse(
+                               &reader, size, static_cast<char*>(tensor.raw_data()) + fetching->copied,
+                               tensor.num_bytes() - fetching->copied);
+                           if (!count.ok()) return FinishCopy(*fetching, count.status());
+                           fetching->copied += *count;
+                           if (fetching->copied < tensor.num_bytes()) return AskPiece(fetching);
+                           FinishCopy(*fetching, std::move(tensor));
+                         });
+}
+
+void Peers::FinishCopy(const Fetching& fetching, StatusOr<Tensor> tensor) {
   MarkRecvFinishedRequest finished;
-  finished.set_request_id(fetching->request.request_id());
-  fetching->client->Tell(WorkerMethod::kMarkRecvFinished, finished);
-  Status status = tensor.status();
-  if (status.ok()) Count(*fetching, *tensor);
-  fetching->done(status, status.ok() ? *std::move(tensor) : Tensor(), false);
+  finished.set_request_id(fetching.request.request_id());
+  fetching.client->Tell(WorkerMethod::kMarkRecvFinished, finished);
+  if (!tensor.ok()) return fetching.done(tensor.status(), Tensor(), false);
+  Count(fetching, *tensor);
+  fetching.done(OkStatus(), *std::move(tensor), false);
 }
 
 }  // namespace weir

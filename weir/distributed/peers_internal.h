@@ -35,6 +35,9 @@ class Peers {
   void Ask(const std::shared_ptr<Fetching>& fetching);
   void Count(const Fetching& fetching, const Tensor& tensor);
   void CopyFromHost(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory);
+  void CopyInPieces(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory);
+  void AskPiece(const std::shared_ptr<Fetching>& fetching);
+  void FinishCopy(const Fetching& fetching, StatusOr<Tensor> tensor);
 
   const std::string own_task_;
   std::vector<std::shared_ptr<WorkerClient>> others_;

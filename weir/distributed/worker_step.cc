@@ -1,4 +1,6 @@
 // Parts of steps, and the tensors that they send to other tasks.
+#include <algorithm>
+
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "weir/distributed/host_memory.h"
@@ -128,8 +130,19 @@ Status Worker::CheckSource(const RendezvousKey& key) const {
 
 namespace {
 
-bool IsWorthSharing(const Tensor& tensor) {
-  return tensor.has_value() && IsPlain(tensor.dtype()) && tensor.num_bytes() >= kMinSharedBytes;
+bool HasBytes(const Tensor& tensor, size_t count) {
+  return tensor.has_value() && IsPlain(tensor.dtype()) && tensor.num_bytes() >= count;
+}
+
+void AnswerPiece(IncomingCall* call, const Tensor& tensor, const std::string& offset_text) {
+  uint64_t offset = 0;
+  if (!tensor.has_value()) return call->Finish(Aborted("The tensor is not kept any more: its step has ended"), {});
+  if (!absl::SimpleAtoi(offset_text, &offset) || offset >= tensor.num_bytes()) {
+    return call->Finish(InvalidArgument("The tensor has no piece at '", offset_text, "'"), {});
+  }
+  WireBuffer message;
+  WritePieceResponse(tensor, offset, std::min<size_t>(kPieceBytes, tensor.num_bytes() - offset), &message);
+  call->Finish(OkStatus(), std::move(message));
 }
 
 void AnswerTensor(IncomingCall* call, RecvTensorAnswer answer) {
@@ -150,20 +163,21 @@ void Worker::RecvTensor(IncomingCall* call) {
   }
   if (!status.ok()) return call->Finish(status, {});
   const int64_t step_id = request.step_id(), request_id = request.request_id();
-  const bool same_host = request.transport_options().type_url() == kSameHostUrl && !HostIdentity().empty() &&
-                         request.transport_options().value() == HostIdentity();
-  // A peer that could not read the memory it was told of asks again.
-  if (Tensor held = same_host ? Tensor() : steps_->held().Take(request_id); held.has_value()) {
-    return AnswerTensor(call, {std::move(held)});
-  }
+  const std::string& url = request.transport_options().type_url();
+  if (url == kPieceUrl) return AnswerPiece(call, steps_->held().Look(request_id), request.transport_options().value());
+  const bool same_host =
+      url == kSameHostUrl && !HostIdentity().empty() && request.transport_options().value() == HostIdentity();
+  const bool in_pieces = url == kSameHostUrl || url == kPiecesUrl;
   std::shared_ptr<StepRendezvous> rendezvous = steps_->BeginPeer(step_id);
   rendezvous->RecvForPeer(
       request.rendezvous_key(), &call->cancellation,
-      [this, call, step_id, request_id, same_host](const Status& status, Tensor value, bool is_dead) {
+      [this, call, step_id, request_id, same_host, in_pieces](const Status& status, Tensor value, bool is_dead) {
         CountSent(value);
         RecvTensorAnswer answer{std::move(value), std::nullopt, is_dead};
-        if (status.ok() && same_host && IsWorthSharing(answer.tensor)) {
+        const size_t limit = same_host ? kMinSharedBytes : in_pieces ? kPieceBytes : SIZE_MAX;
+        if (status.ok() && HasBytes(answer.tensor, limit)) {
           answer.memory = DescribeMemory(answer.tensor);
+          if (!same_host) answer.memory->process = 0;
           steps_->held().Hold(step_id, request_id, std::move(answer.tensor));
         }
         // Before the answer: afterwards the service may end.

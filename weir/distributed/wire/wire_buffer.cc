@@ -30,8 +30,10 @@ void WireBuffer::Append(std::string&& bytes) {
   pieces_.push_back({.text = std::move(bytes)});
 }
 
-void WireBuffer::AppendMemory(const Tensor& tensor) {
-  Piece piece{.tensor = tensor};
+void WireBuffer::AppendMemory(const Tensor& tensor) { AppendMemory(tensor, 0, std::string_view::npos); }
+
+void WireBuffer::AppendMemory(const Tensor& tensor, size_t offset, size_t length) {
+  Piece piece{.tensor = tensor, .offset = offset, .length = length};
   if (piece.bytes().size() < kCopyBelow) return Append(piece.bytes());
   size_ += piece.bytes().size();
   pieces_.push_back(std::move(piece));

@@ -13,13 +13,15 @@ namespace weir {
 
 class WireBuffer {
  public:
-  // Owned bytes, or the memory of a tensor that the piece keeps alive.
+  // Owned bytes, or memory of a tensor that the piece keeps alive.
   struct Piece {
     std::string text;
     Tensor tensor;
+    size_t offset = 0;  // in the tensor's memory
+    size_t length = std::string_view::npos;
     std::string_view bytes() const {
-      return tensor.has_value() ? std::string_view(static_cast<const char*>(tensor.raw_data()), tensor.num_bytes())
-                                : std::string_view(text);
+      if (!tensor.has_value()) return text;
+      return std::string_view(static_cast<const char*>(tensor.raw_data()), tensor.num_bytes()).substr(offset, length);
     }
   };
   // Tensors smaller than this are copied: a piece of its own would cost more.
@@ -34,6 +36,8 @@ class WireBuffer {
   void Append(std::string&& bytes);
   // The memory of a tensor of a plain type.
   void AppendMemory(const Tensor& tensor);
+  // A part of it. REQUIRES: it is one.
+  void AppendMemory(const Tensor& tensor, size_t offset, size_t length);
   // Parts of protobuf's encoding.
   void AppendVarint(uint64_t value);
   void AppendTag(int field, int wire_type);

@@ -283,4 +283,38 @@ Status ReadRecvTensorResponse(ZeroCopyInputStream* in, size_t size, RecvTensorAn
   return OkStatus();
 }
 
+void WritePieceResponse(const Tensor& tensor, size_t offset, size_t length, WireBuffer* out) {
+  out->AppendTag(4, 2);
+  out->AppendVarint(2 + kPieceUrl.size() + 1 + VarintSize(length) + length);
+  out->AppendBytesField(1, kPieceUrl);
+  out->AppendTag(2, 2);
+  out->AppendVarint(length);
+  out->AppendMemory(tensor, offset, length);
+}
+
+StatusOr<size_t> ReadPieceResponse(ZeroCopyInputStream* in, size_t size, char* memory, size_t capacity) {
+  CodedInputStream coded(in);
+  WEIR_RETURN_IF_ERROR(Limit(size, &coded));
+  size_t count = 0;
+  auto read_any = [&] {
+    while (uint32_t tag = coded.ReadTag()) {
+      uint32_t length = 0;
+      if (tag != Tag(2, 2)) {
+        if (!WireFormatLite::SkipField(&coded, tag)) return false;
+        continue;
+      }
+      if (!coded.ReadVarint32(&length) || length > capacity || length > static_cast<uint32_t>(INT32_MAX)) return false;
+      if (!coded.ReadRaw(memory, static_cast<int>(length))) return false;
+      count = length;
+    }
+    return coded.ConsumedEntireMessage();
+  };
+  while (uint32_t tag = coded.ReadTag()) {
+    const bool good = tag == Tag(4, 2) ? ReadNested(&coded, read_any) : WireFormatLite::SkipField(&coded, tag);
+    if (!good) return InvalidArgument("Malformed RecvTensorResponse");
+  }
+  if (!coded.ConsumedEntireMessage() || count == 0) return InvalidArgument("The answer has no piece of a tensor");
+  return count;
+}
+
 }  // namespace weir

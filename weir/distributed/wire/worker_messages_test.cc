@@ -81,6 +81,29 @@ TEST(WorkerMessages, AnswersComeBack) {
   }
 }
 
+TEST(WorkerMessages, PiecesOfATensorComeBack) {
+  Tensor tensor = Tensor::Zeros(DType::kInt32, Shape({5000})).value();
+  for (int i = 0; i < 5000; ++i) tensor.data<int32_t>()[i] = i;
+  Tensor copy = Tensor::Zeros(DType::kInt32, Shape({5000})).value();
+  for (size_t offset = 0, length = 7000; offset < tensor.num_bytes(); offset += length) {
+    length = std::min(length, tensor.num_bytes() - offset);
+    WireBuffer message;
+    WritePieceResponse(tensor, offset, length, &message);
+    const std::string bytes = message.Flatten();
+    RecvTensorResponse response;
+    ASSERT_TRUE(response.ParseFromString(bytes));
+    EXPECT_EQ(response.transport_options().value().size(), length);
+    char* memory = static_cast<char*>(copy.raw_data()) + offset;
+    ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 100);
+    StatusOr<size_t> count = ReadPieceResponse(&stream, bytes.size(), memory, length);
+    ASSERT_TRUE(count.ok()) << count.status();
+    EXPECT_EQ(*count, length);
+    ArrayInputStream again(bytes.data(), static_cast<int>(bytes.size()));
+    EXPECT_FALSE(ReadPieceResponse(&again, bytes.size(), memory, length - 1).ok());  // more than there is room for
+  }
+  EXPECT_EQ(memcmp(copy.raw_data(), tensor.raw_data(), tensor.num_bytes()), 0);
+}
+
 TEST(WorkerMessages, CutOrBrokenBytesAreErrors) {
   WireBuffer written;
   ASSERT_TRUE(WriteRunGraph(SampleCall(), &written).ok());
