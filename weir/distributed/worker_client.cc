@@ -15,7 +15,7 @@ namespace {
 // A peer that does not answer pings for so long is dead, even if its connection stands.
 constexpr int kPingEveryMs = 10'000;
 constexpr int kPingTimeoutMs = 10'000;
-// A restarted peer is found again soon.
+// A restarted peer is found again soon. How long a connection may take to come about is left to gRPC (20 s).
 constexpr int kReconnectMs = 500;
 // For messages whose answer nobody waits for.
 constexpr absl::Duration kTellTimeout = absl::Seconds(30);
@@ -30,7 +30,6 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address,
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMs);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs / 5);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kReconnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMs);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(address, credentials, arguments);
