@@ -100,9 +100,10 @@ class SparseAddGradKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor grad = ctx.input(0), sum = ctx.input(3);
     for (int i = 1; i <= 3; ++i) {
-      if (!ctx.input(i).shape().IsMatrix() || ctx.input(i).dim(1) != sum.shape().dims().back()) {
+      const Shape& shape = ctx.input(i).shape();
+      if (!shape.IsMatrix() || !sum.shape().IsMatrix() || shape.dim(1) != sum.dim(1)) {
         return InvalidArgument("The densified shapes of a, b and their sum must have one rank, got indices of shape ",
-                               ctx.input(i).shape().ToString());
+                               shape.ToString());
       }
     }
     if (!grad.shape().IsVector() || grad.dim(0) != sum.dim(0)) {
