@@ -192,7 +192,7 @@ class RaggedFromVariantKernel : public Kernel {
                                ", inferred input_ragged_rank: ", input_rank);
       }
     }
-    if (output_rank_ != input_rank + dims) {
+    if (output_rank_ - dims != input_rank) {
       return InvalidArgument("output_ragged_rank must be equal to input_ragged_rank + encoded_ragged.dims(); ",
                              "output_ragged_rank: ", output_rank_, ", input_ragged_rank: ", input_rank,
                              ", encoded_ragged.dims(): ", dims, ".");

@@ -28,6 +28,9 @@ StatusOr<Tensor> ReadVariable(KernelContext& ctx, int i, DType dtype) {
 class ReadVariableKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
+    if (ctx.num_inputs() != ctx.num_outputs()) {
+      return InvalidArgument(ctx.num_inputs(), " variables cannot be read into ", ctx.num_outputs(), " values");
+    }
     for (int i = 0; i < ctx.num_inputs(); ++i) {
       WEIR_ASSIGN_OR_RETURN(Tensor value, ReadVariable(ctx, i, ctx.output_type(i)));
       ctx.set_output(i, std::move(value));
