@@ -44,12 +44,13 @@ set(WEIR_LOOP_OPTIONS -fno-math-errno -fno-trapping-math -ffp-contract=off
                       $<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>)
 
 # Files of a room are compiled several at a time: what they include is read once for all of them. So names must differ
-# across a room, also those of anonymous namespaces. Rooms of large loops, where reading takes little of the time, and
-# those whose files repeat the same few names are left alone. -DWEIR_UNITY=OFF compiles every file by itself, which is
+# across a room, also those of anonymous namespaces. Rooms of large loops, where reading takes little of the time,
+# those on the path of every op, where the compiler then inlines less (it limits how much a unit may grow), and those whose
+# files repeat the same few names are left alone. -DWEIR_UNITY=OFF compiles every file by itself, which is
 # faster when one file changes often.
 option(WEIR_UNITY "Compile several files of a room at once" ON)
 set(WEIR_UNITY_BATCH 6)
-set(WEIR_ALONE tensor device_cpu gradients ops ops_image ops_linalg ops_math ops_nn testing wire)
+set(WEIR_ALONE base tensor framework runtime device_cpu gradients ops ops_image ops_linalg ops_math ops_nn testing wire)
 function(weir_unite target)
   if(WEIR_UNITY AND NOT WEIR_FUZZ)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${WEIR_UNITY_BATCH})
