@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "tests/main/run_tests.h"
 #include "tests/master_client.h"
 #include "tests/process.h"
 
@@ -299,6 +300,5 @@ TEST(ServerProcess, EndsCleanlyOnSignals) {
 
 int main(int argc, char** argv) {
   if (argc == 4 && std::string(argv[1]) == "--victim") return weir::BeVictim(argv[2], argv[3]);
-  ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return weir::RunTests(argc, argv);
 }

@@ -1,0 +1,3 @@
+#include "tests/main/run_tests.h"
+
+int main(int argc, char** argv) { return weir::RunTests(argc, argv); }
