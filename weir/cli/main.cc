@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "absl/synchronization/mutex.h"
 #include "weir/base/logging.h"
 #include "weir/cli/commands.h"
 
@@ -22,6 +23,8 @@ void ExitOnError(const Status& status) {
 }  // namespace weir
 
 int main(int argc, char** argv) {
+  // Debian's Abseil looks for lock cycles at every lock by default, also in gRPC's: a tenth of a short call's time.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   CLI::App program("weir runs TensorFlow's dataflow graphs.", "weir");
   program.set_version_flag("--version", "weir " WEIR_VERSION);
   program.require_subcommand(1);
