@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
@@ -43,6 +44,9 @@ Function* Original(const std::string& name) {
   }
   return reinterpret_cast<Function*>(found);
 }
+
+// The search for lock cycles keeps a graph of its own, under a lock that nobody sees.
+[[maybe_unused]] const bool no_cycles = (absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore), true);
 
 }  // namespace
 
@@ -164,6 +168,14 @@ void BlockingCounter::Wait() {
   const void* address = this;
   original(this);
   Acquire(address);
+}
+
+// Whoever drops the last reference deletes what others have read.
+void Status::UnrefNonInlined(uintptr_t rep) {
+  WEIR_ORIGINAL(void(uintptr_t), "", "6Status15UnrefNonInlinedEm");
+  Release(reinterpret_cast<const void*>(rep));
+  Acquire(reinterpret_cast<const void*>(rep));
+  original(rep);
 }
 
 ABSL_NAMESPACE_END

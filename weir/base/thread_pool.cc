@@ -103,7 +103,11 @@ ThreadPool::~ThreadPool() {
 }
 
 int ThreadPool::num_threads() const { return static_cast<int>(threads_.size()); }
-void ThreadPool::Schedule(std::function<void()> closure) { impl_->Schedule(std::move(closure)); }
+void ThreadPool::Schedule(std::function<void()> closure) {
+  // The closure may be the one that lets the pool go, and may run before this returns.
+  const std::shared_ptr<Impl> impl = impl_;
+  impl->Schedule(std::move(closure));
+}
 int ThreadPool::CurrentThread() const { return current_thread.pool == impl_.get() ? current_thread.index : -1; }
 
 namespace {

@@ -26,15 +26,8 @@ GradientOutput JoinRows(const Scope& scope, const GradientOutput& gradient) {
   return out;
 }
 
-struct Update {
-  const Optimizer::Rule& rule;
-  const RuleState& state;
-  const Variable& variable;
-  std::map<std::string, Variable> slots;
-};
-
 // The value of one argument of the update's operation.
-Input Argument(const Scope& scope, const Update& update, const GradientOutput& gradient, const std::string& name) {
+Input Argument(const Scope& scope, const RuleUpdate& update, const GradientOutput& gradient, const std::string& name) {
   const DType dtype = update.variable.dtype();
   if (name == "var") return update.variable.handle();
   if (name == "lr" || name == "alpha") return As(scope, update.state.learning_rate, dtype);
@@ -50,7 +43,7 @@ Input Argument(const Scope& scope, const Update& update, const GradientOutput& g
   return Output();
 }
 
-Operation Apply(const Scope& scope, const Update& update, GradientOutput gradient) {
+Operation Apply(const Scope& scope, const RuleUpdate& update, GradientOutput gradient) {
   const Optimizer::Rule& rule = update.rule;
   if (gradient.is_sparse() && rule.sparse_op.empty()) gradient = {.dense = gradient.ToDense(scope)};
   if (rule.update) return rule.update(scope, rule, update.state, update.variable, update.slots, gradient.dense);
@@ -84,8 +77,7 @@ RuleState MakeState(const Scope& scope, const Optimizer::Rule& rule, Training* t
                                        DType::kFloat, {.trainable = false, .saved = false});
     training->learning_rate = training->rate_variable;
   } else {
-    const Scope inside = scope.SubScope("schedule");
-    training->learning_rate = rule.learning_rate(inside, ops::Cast(inside, state.step.value(), DType::kFloat));
+    training->learning_rate = ScheduledRate(scope.SubScope("schedule"), rule, state.step);
   }
   state.learning_rate = training->learning_rate;
   for (const auto& [name, start] : rule.powers) {
@@ -95,13 +87,32 @@ RuleState MakeState(const Scope& scope, const Optimizer::Rule& rule, Training* t
 }
 
 // Shrinks a variable once its gradient is known; the update comes after.
-Operation Decay(const Scope& scope, const Update& update, const GradientOutput& gradient) {
+Operation Decay(const Scope& scope, const RuleUpdate& update, const GradientOutput& gradient) {
   const Scope after = scope.WithControlDependencies({(gradient.is_sparse() ? gradient.values : gradient.dense).op()});
   Output rate = As(after, update.state.learning_rate, update.variable.dtype()) * update.rule.weight_decay;
   return update.variable.AssignSub(after, update.variable.Read(after) * rate);
 }
 
 }  // namespace
+
+Operation AddUpdate(const Scope& scope, const RuleUpdate& update, const GradientOutput& gradient) {
+  if (update.rule.weight_decay == 0 || update.rule.update) return Apply(scope, update, gradient);
+  return Apply(scope.WithControlDependencies({Decay(scope, update, gradient)}), update, gradient);
+}
+
+std::vector<Operation> AddEndOfStep(const Scope& after, const Optimizer::Rule& rule, const RuleState& state) {
+  std::vector<Operation> out;
+  for (const auto& [name, factor] : rule.powers) {
+    const Variable& power = state.powers.at(name);
+    out.push_back(power.Assign(after, power.value() * factor));
+  }
+  out.push_back(state.step.AssignAdd(after, 1));
+  return out;
+}
+
+Output ScheduledRate(const Scope& scope, const Optimizer::Rule& rule, const Variable& step) {
+  return rule.learning_rate(scope, ops::Cast(scope, step.value(), DType::kFloat));
+}
 
 Variable GlobalStep(const Scope& scope) {
   std::shared_ptr<void>& slot = scope.state()->extras[kStepKey];
@@ -135,22 +146,13 @@ Training Optimizer::ApplyGradients(const Scope& scope, std::span<const Variable>
   std::vector<Operation> updates;
   for (size_t i = 0; i < variables.size() && i < gradients.size(); ++i) {
     if (gradients[i].is_none()) continue;
-    Update update{*rule_, state, variables[i], MakeSlots(inside, *rule_, variables[i])};
-    Scope here = inside.WithPrefix(Cat(inside.prefix(), "/update_", variables[i].name()));
-    if (rule_->weight_decay != 0 && !rule_->update) {
-      here = here.WithControlDependencies({Decay(here, update, gradients[i])});
-    }
-    updates.push_back(Apply(here, update, gradients[i]));
+    const RuleUpdate update{*rule_, state, variables[i], MakeSlots(inside, *rule_, variables[i])};
+    const Scope here = inside.WithPrefix(Cat(inside.prefix(), "/update_", variables[i].name()));
+    updates.push_back(AddUpdate(here, update, gradients[i]));
   }
   if (updates.empty()) scope.Fail(InvalidArgument("no variable that is to be trained has a gradient"));
-  // The powers and the count of steps are read by the updates: they change afterwards.
-  const Scope after = inside.WithControlDependencies(updates);
-  std::vector<Operation> last = updates;
-  for (const auto& [name, factor] : rule_->powers) {
-    const Variable& power = state.powers.at(name);
-    last.push_back(power.Assign(after, power.value() * factor));
-  }
-  last.push_back(state.step.AssignAdd(after, 1));
+  std::vector<Operation> last = AddEndOfStep(inside.WithControlDependencies(updates), *rule_, state);
+  last.insert(last.end(), updates.begin(), updates.end());
   training.op = Group(scope.WithName("train"), last);
   return training;
 }

@@ -44,6 +44,7 @@ class Optimizer {
   struct Rule;
   explicit Optimizer(std::shared_ptr<const Rule> rule) : rule_(std::move(rule)) {}
   const std::string& name() const;
+  const Rule& rule() const { return *rule_; }
 
   Training Minimize(const Scope& scope, const Output& loss, const MinimizeOptions& options = {}) const;
   // Variables without a gradient are left alone; INVALID_ARGUMENT if none has one.

@@ -42,6 +42,19 @@ struct Optimizer::Rule {
       update;
 };
 
+// One variable's update.
+struct RuleUpdate {
+  const Optimizer::Rule& rule;
+  const RuleState& state;
+  Variable variable;
+  std::map<std::string, Variable> slots;
+};
+Operation AddUpdate(const Scope& scope, const RuleUpdate& update, const GradientOutput& gradient);
+// What the updates read, and so changes after them: the powers and the count of steps.
+std::vector<Operation> AddEndOfStep(const Scope& after, const Optimizer::Rule& rule, const RuleState& state);
+// The rate of the next step where it is a function of the step.
+Output ScheduledRate(const Scope& scope, const Optimizer::Rule& rule, const Variable& step);
+
 }  // namespace weir
 
 #endif  // WEIR_CLIENT_OPTIMIZER_INTERNAL_H_

@@ -63,6 +63,15 @@ void Variable::Build(const Scope& scope, std::string name, const Output& initial
   Registered(scope).push_back(*this);
 }
 
+Variable Variable::FromHandle(const Scope& scope, std::string name, const Output& handle, const Shape& shape,
+                              DType dtype) {
+  Variable out;
+  out.data_ = std::make_shared<Data>(
+      Data{.name = std::move(name), .dtype = dtype, .shape = shape, .options = {.saved = false}, .handle = handle});
+  out.data_->value = out.Read(scope);
+  return out;
+}
+
 Output Variable::Read(const Scope& scope) const { return ops::ReadVariableOp(scope, data_->handle, data_->dtype); }
 
 Operation Variable::Assign(const Scope& scope, const Input& value) const {

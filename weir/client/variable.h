@@ -28,6 +28,11 @@ class Variable {
   // From a literal or a tensor of the graph whose shape is known.
   Variable(const Scope& scope, std::string_view name, const Input& initial_value, const VariableOptions& options = {});
 
+  // One whose handle comes from elsewhere (an argument of a function, say). The graph does not count it as its own: it
+  // has no initialiser.
+  static Variable FromHandle(const Scope& scope, std::string name, const Output& handle, const Shape& shape,
+                             DType dtype);
+
   bool has_value() const { return data_ != nullptr; }
   const std::string& name() const { return data_->name; }
   DType dtype() const { return data_->dtype; }

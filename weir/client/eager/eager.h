@@ -6,6 +6,7 @@
 #include "weir/client/eager/execute.h"
 #include "weir/client/eager/gradient_tape.h"
 #include "weir/client/eager/ops/all_ops.h"
+#include "weir/client/eager/optimizer.h"
 #include "weir/client/eager/variable.h"
 
 #endif  // WEIR_CLIENT_EAGER_EAGER_H_

@@ -46,11 +46,22 @@ Variable::Variable(const Input& initial_value, const VariableOptions& options) {
 
 EagerTensor Variable::handle() const { return has_value() ? data_->handle : EagerTensor::Error(status()); }
 
+void Variable::NoteRead() const {
+  if (!data_->options.trainable) return;
+  for (VariableWatcher* watcher : ThisEagerThread().watchers) watcher->OnRead(data_->handle);
+}
+
+EagerTensor Variable::Gather(const Input& rows) const {
+  if (!has_value()) return EagerTensor::Error(status());
+  NoteRead();
+  EagerCall call;
+  return call.One(
+      OpCall(call.scope(), "ResourceGather").Add(data_->handle).Add(rows).Set("dtype", data_->dtype).Single());
+}
+
 EagerTensor Variable::Read() const {
   if (!has_value()) return EagerTensor::Error(status());
-  if (data_->options.trainable) {
-    for (VariableWatcher* watcher : ThisEagerThread().watchers) watcher->OnRead(data_->handle);
-  }
+  NoteRead();
   EagerCall call;
   return call.One(OpCall(call.scope(), "ReadVariableOp").Add(data_->handle).Set("dtype", data_->dtype).Single());
 }

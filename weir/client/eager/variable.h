@@ -33,6 +33,8 @@ class Variable {
   EagerTensor handle() const;
 
   EagerTensor Read() const;
+  // The rows of these numbers; its gradient by them stays sparse.
+  EagerTensor Gather(const Input& rows) const;
   operator EagerTensor() const { return Read(); }
   operator Input() const { return Input(Read()); }
 
@@ -41,6 +43,8 @@ class Variable {
   Status AssignSub(const Input& value) const { return Change("AssignSubVariableOp", value); }
 
  private:
+  // Tells whoever takes gradients by what is read.
+  void NoteRead() const;
   Status Change(const char* op, const Input& value) const;
   struct Data {
     VariableOptions options;
