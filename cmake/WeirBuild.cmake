@@ -24,12 +24,6 @@ if(WEIR_SANITIZE)
   add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
 endif()
-# Protobuf's maps have another layout where they are compiled for ThreadSanitizer, which Debian's library was not: its
-# headers must not see the sanitizer.
-if(WEIR_SANITIZE MATCHES "thread")
-  add_compile_options(-U__SANITIZE_THREAD__)
-  add_compile_definitions(WEIR_THREAD_SANITIZER)
-endif()
 if(WEIR_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
