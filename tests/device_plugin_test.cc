@@ -2,12 +2,14 @@
 // late. Its memory cannot be read by the host (examples/device_plugin), so a missing copy would end this program.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <thread>
 
 #include "weir/client/environment.h"
 #include "weir/client/load_library.h"
 #include "weir/graph/graph.h"
+#include "weir/passes/cost_table.h"
 #include "weir/runtime/session.h"
 
 namespace weir {
@@ -107,6 +109,35 @@ TEST_F(FarDeviceTest, ComputesWithMatricesAndConstants) {
   EXPECT_EQ(RunScalar({{"x:0", Tensor::FromSpan<float>(std::vector<float>{1, 2, 3, 4}, Shape({2, 2}))}}, "total:0"), 0);
   EXPECT_EQ(RunScalar({{"x:0", Tensor::FromSpan<float>(std::vector<float>{-1, -2, -3, -4}, Shape({2, 2}))}}, "total:0"),
             20);
+}
+
+TEST_F(FarDeviceTest, EveryPlacerComputesTheSame) {
+  Endpoint x = Placeholder("x");
+  Endpoint w = Constant("w", Tensor::FromSpan<float>(std::vector<float>{1, -2, 3, -4}, Shape({2, 2})));
+  Endpoint product =
+      Add("product", "MatMul", {x, w}, {{"T", DType::kFloat}, {"transpose_a", false}, {"transpose_b", true}});
+  Endpoint near = Add("near", "Sqrt", {Add("twice", "AddV2", {product, product})}, {{"T", DType::kFloat}}, "/cpu:0");
+  Add("far", "Mul", {near, product}, {{"T", DType::kFloat}}, "/device:FAR:0");
+  const std::vector<Feed> feeds = {{"x:0", Tensor::FromSpan<float>(std::vector<float>{-1, -2, -3, -4}, Shape({2, 2}))}};
+  // A far device that takes no time for a product, and one that takes forever.
+  for (double far_time : {1.0, 1e9}) {
+    auto costs = std::make_shared<CostTable>();
+    costs->AddTime(kFar, "MatMul", "float[2,2];float[2,2]->float[2,2]", far_time);
+    costs->SetShape("_Arg_x_0:0", DType::kFloat, Shape({2, 2}));
+    for (PlacerKind kind : {PlacerKind::kDefault, PlacerKind::kGreedy, PlacerKind::kHeft}) {
+      SessionOptions options;
+      options.placer = kind;
+      options.costs = costs;
+      NewSession(options);
+      auto out = Run(feeds, {"far:0", "near:0"});
+      ASSERT_TRUE(out.ok()) << out.status();
+      const std::vector<float> products = {3, 5, 5, 7};
+      for (int i = 0; i < 4; ++i) {
+        EXPECT_FLOAT_EQ((*out)[1].data<float>()[i], std::sqrt(2 * products[i]));
+        EXPECT_FLOAT_EQ((*out)[0].data<float>()[i], products[i] * std::sqrt(2 * products[i]));
+      }
+    }
+  }
 }
 
 TEST_F(FarDeviceTest, GivesShapesInHostMemory) {

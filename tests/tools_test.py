@@ -108,6 +108,49 @@ class Tools(unittest.TestCase):
             self.assertTrue(same([record["example"] for record in records], expected["examples"]), name)
         self.assertIn('name: bytes ["row 1"]', self.good("show", FIXTURES / "records/zlib.tfrecord", "--limit", 2))
 
+    def test_place(self):
+        chain = "".join(
+            f'node {{ name: "{b}{i}" op: "Tanh" input: "{b}{i - 1}" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }}\n'
+            for b in "pq" for i in range(1, 4))
+        graph = self.folder / "two.pbtxt"
+        graph.write_text(
+            'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } '
+            'attr { key: "shape" value { shape { dim { size: -1 } dim { size: 1000 } } } } }\n'
+            'node { name: "p0" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }\n'
+            'node { name: "q0" op: "Abs" input: "x" attr { key: "T" value { type: DT_FLOAT } } }\n' + chain +
+            'node { name: "z" op: "AddV2" input: "p3" input: "q3" attr { key: "T" value { type: DT_FLOAT } } }\n')
+        plans = {}
+        for placer in ("default", "greedy", "heft"):
+            plan = json.loads(self.good("place", graph, "--devices", "cpu:0,cpu:1", "--placer", placer, "--json"))
+            self.assertEqual({node["name"] for node in plan["nodes"]},
+                             {"x", "z"} | {b + str(i) for b in "pq" for i in range(4)})
+            self.assertAlmostEqual(plan["makespan_us"], max(node["finish_us"] for node in plan["nodes"]))
+            plans[placer] = plan
+        self.assertEqual(plans["default"]["transfers"], [])
+        for placer in ("greedy", "heft"):
+            self.assertLess(plans[placer]["makespan_us"], plans["default"]["makespan_us"])
+            self.assertEqual(len({node["device"] for node in plans[placer]["nodes"]}), 2)
+        # Measured: 20 steps teach the model what it then uses.
+        costs = self.folder / "costs.txt"
+        npy(self.folder / "x.npy", "<f4", (2, 1000), struct.pack("<2000f", *range(2000)))
+        self.good("run", graph, "--feed", f"x={self.folder}/x.npy", "--fetch", "z", "--repeat", "3", "--costs", costs)
+        self.assertIn("float[2,1000]->float[2,1000]", costs.read_text())
+        measured = json.loads(self.good("place", graph, "--feed", "x", "--fetch", "z", "--costs", costs, "--json"))
+        self.assertEqual(measured["estimated"], 0)
+        self.assertGreater(measured["measured"], 0)
+        drawing = self.folder / "plan.svg"
+        text = self.good("place", graph, "--devices", "/job:worker/cpu:0,/job:ps/gpu:0", "--svg", drawing, "--limit", 2)
+        self.assertIn("placer default: makespan", text)
+        self.assertIn("--limit 0 shows all", text)
+        xml.dom.minidom.parse(str(drawing))
+        self.assertIn("Examples", self.good("place", "--help"))
+
+    def test_place_refuses(self):
+        for arguments in (["--placer", "best"], ["--devices", "/foo:bar"], ["--devices", "cpu:0,cpu:0"],
+                          ["--costs", self.folder / "none"], ["--costs", self.graph], ["--fetch", "nothing"]):
+            self.bad("place", self.graph, *arguments)
+        self.bad("place", self.folder / "none.pb")
+
     def test_events(self):
         for kind in ("new", "old"):
             path = FIXTURES / f"events/events.out.tfevents.1700000000.{kind}"

@@ -14,6 +14,7 @@ void AddBenchCommand(CLI::App& program);
 void AddServerCommand(CLI::App& program);
 void AddLaunchCommand(CLI::App& program);
 void AddOpsCommand(CLI::App& program);
+void AddPlaceCommand(CLI::App& program);
 void AddRunCommand(CLI::App& program);
 void AddShowCommand(CLI::App& program);
 void AddTensorBoardCommand(CLI::App& program);

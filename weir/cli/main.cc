@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   weir::AddLaunchCommand(program);
   weir::AddBenchCommand(program);
   weir::AddOpsCommand(program);
+  weir::AddPlaceCommand(program);
   weir::AddRunCommand(program);
   weir::AddShowCommand(program);
   weir::AddTensorBoardCommand(program);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "weir/cli/commands.h"
+#include "weir/cli/cost_file.h"
 #include "weir/cli/file_kind.h"
 #include "weir/cli/literal.h"
 #include "weir/client/environment.h"
@@ -14,6 +15,7 @@
 #include "weir/graph/import.h"
 #include "weir/io/saved_model.h"
 #include "weir/proto/saved_model.pb.h"
+#include "weir/runtime/measured_costs.h"
 #include "weir/tensor/npy.h"
 
 namespace weir {
@@ -24,6 +26,7 @@ struct Flags {
   std::vector<std::string> feeds, fetches, targets, outputs, libraries, tags = {"serve"};
   std::string signature;
   std::string trace;
+  std::string costs;
   int repeat = 1;
   int max_values = 100;
   double timeout_seconds = 0;
@@ -36,6 +39,7 @@ constexpr char kExamples[] = R"(Examples:
   weir run model/ --feed x=in.npy                       a SavedModel: inputs and outputs of its signature
   weir run model/ --signature count --feed step=5 --output results/
   weir run graph.pb --fetch y --trace step.json         open step.json in https://ui.perfetto.dev
+  weir run graph.pb --fetch y --repeat 20 --costs costs.txt   measure for `weir place`
 )";
 
 // What is run: a session, and the names that a signature gives to tensors.
@@ -199,19 +203,26 @@ Status Run(const Flags& flags) {
   std::vector<Tensor> values;
   std::vector<double> milliseconds;
   StepReport report;
+  WEIR_ASSIGN_OR_RETURN(CostTable costs, ReadCostsIfAny(flags.costs));
   for (int i = 0; i < flags.repeat; ++i) {
-    // The last run is traced: by then everything that is made once is there.
-    bool traced = !flags.trace.empty() && i + 1 == flags.repeat;
+    // The last run is traced: by then everything that is made once is there. Costs are a mean over all but the first.
+    const bool last = i + 1 == flags.repeat;
+    const bool measured = !flags.costs.empty() && (i > 0 || last);
+    const bool traced = (!flags.trace.empty() && last) || measured;
     options.trace = traced ? TraceLevel::kFull : TraceLevel::kNone;
+    options.partition_graphs = measured;
+    report = {};
     auto begin = std::chrono::steady_clock::now();
     WEIR_RETURN_IF_ERROR(
         program.Get().Run(options, feeds, fetches, flags.targets, &values, traced ? &report : nullptr));
     milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    if (measured) WEIR_RETURN_IF_ERROR(AddStepCosts(environment->ops, report, feeds, &costs));
   }
   for (size_t i = 0; i < names.size(); ++i) {
     WEIR_RETURN_IF_ERROR(WriteResult(outputs, names[i], values[i], flags.max_values));
   }
   if (flags.repeat > 1) PrintTimes(std::move(milliseconds));
+  if (!flags.costs.empty()) WEIR_RETURN_IF_ERROR(WriteCosts(flags.costs, costs));
   return flags.trace.empty() ? OkStatus() : WriteTrace(flags.trace, report);
 }
 
@@ -239,6 +250,7 @@ void AddRunCommand(CLI::App& program) {
   command->add_option("--tags", flags->tags, "of a SavedModel's graph")->delimiter(',');
   command->add_option("--repeat", flags->repeat, "run so often and print the times")->check(CLI::PositiveNumber);
   command->add_option("--trace", flags->trace, "write when each operation of the last run began and ended");
+  command->add_option("--costs", flags->costs, "add what the operations took to this file, for `weir place`");
   command->add_option("--values", flags->max_values, "print at most so many values a tensor")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--timeout", flags->timeout_seconds, "seconds that a run may take; 0: any");

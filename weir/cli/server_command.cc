@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "weir/base/logging.h"
 #include "weir/cli/commands.h"
+#include "weir/cli/cost_file.h"
 #include "weir/client/environment.h"
 #include "weir/distributed/server.h"
 
@@ -24,6 +25,7 @@ struct Flags {
   std::string job, cluster_file, ps, worker;
   int task = -1;
   int slurm_ps = -1, slurm_port = 8888;
+  std::string placer = "default", costs_file;
   double idle_session_seconds = 24 * 3600;
   double grace_seconds = 5;
 };
@@ -104,6 +106,8 @@ Status Serve(const Flags& flags) {
   WEIR_ASSIGN_OR_RETURN(options.tls_key, ReadWhole(flags.key_file));
   WEIR_ASSIGN_OR_RETURN(options.tls_client_ca, ReadWhole(flags.client_ca_file));
   options.idle_session = absl::Seconds(flags.idle_session_seconds);
+  WEIR_ASSIGN_OR_RETURN(options.placer, ParsePlacerKind(flags.placer));
+  WEIR_ASSIGN_OR_RETURN(options.costs, ReadCosts(flags.costs_file));
   WEIR_ASSIGN_OR_RETURN(ClusterPlace place, FindPlace(flags));
   EnvironmentOptions environment_options = flags.environment;
   if (!place.cluster.empty()) {
@@ -145,6 +149,9 @@ void AddServerCommand(CLI::App& program) {
   command->add_option("--worker", flags->worker, "host:port,... of the workers");
   command->add_flag("--spread", flags->server.spread_nodes,
                     "nodes that ask for no device go to all tasks in turn, variables to the last: for tests");
+  command->add_option("--placer", flags->placer,
+                      "who chooses devices where a session's config does not say: default, greedy, heft");
+  command->add_option("--costs", flags->costs_file, "measured costs for it, as `weir run --costs` writes them");
   command->add_option("--slurm_ps", flags->slurm_ps,
                       "take the cluster from Slurm; so many tasks are parameter servers");
   command->add_option("--slurm_port", flags->slurm_port, "port of the first task on a node of Slurm's");

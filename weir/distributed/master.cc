@@ -85,9 +85,12 @@ void Master::CreateSession(IncomingCall* call) {
   auto prepare = [&]() -> Status {
     WEIR_RETURN_IF_ERROR(sessions_.CheckRoom());
     WEIR_RETURN_IF_ERROR(ParseRequest(call, &fresh->request));
-    fresh->options = SessionOptions::FromConfig(fresh->request.config());
-    fresh->options.max_graph_nodes = std::min(fresh->options.max_graph_nodes, options_.max_graph_nodes);
-    fresh->options.spread_nodes = options_.spread_nodes;
+    SessionOptions defaults;
+    defaults.max_graph_nodes = std::min(defaults.max_graph_nodes, options_.max_graph_nodes);
+    defaults.spread_nodes = options_.spread_nodes;
+    defaults.placer = options_.placer;
+    defaults.costs = options_.costs;
+    WEIR_ASSIGN_OR_RETURN(fresh->options, SessionOptions::FromConfig(fresh->request.config(), defaults));
     if (!HasPeers()) return OkStatus();
     WEIR_ASSIGN_OR_RETURN(tasks, FilterTasks(peers_->others(), fresh->options.device_filters));
     return OkStatus();

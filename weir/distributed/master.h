@@ -37,8 +37,10 @@ inline constexpr std::array<std::string_view, 10> kMasterMethodNames = {
 
 struct MasterOptions {
   SessionLimits sessions;
-  int64_t max_graph_nodes = 50'000'000;  // of one session
-  bool spread_nodes = false;             // over all devices (SessionOptions)
+  int64_t max_graph_nodes = 50'000'000;      // of one session
+  bool spread_nodes = false;                 // over all devices (SessionOptions)
+  PlacerKind placer = PlacerKind::kDefault;  // of sessions whose config names none
+  std::shared_ptr<const CostTable> costs;    // for it; may be null
 };
 
 // Thread-safe.

@@ -89,6 +89,8 @@ MasterOptions ToMasterOptions(const ServerOptions& options) {
   MasterOptions out;
   out.max_graph_nodes = options.max_graph_nodes;
   out.spread_nodes = options.spread_nodes;
+  out.placer = options.placer;
+  out.costs = options.costs;
   out.sessions.max_sessions = options.max_sessions;
   out.sessions.idle = options.idle_session > absl::ZeroDuration() ? options.idle_session : absl::InfiniteDuration();
   out.sessions.look_every = std::clamp(out.sessions.idle / 4, absl::Milliseconds(100), absl::Seconds(10));

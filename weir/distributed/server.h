@@ -29,7 +29,9 @@ struct ServerOptions {
   ClusterSpec cluster;
   std::string job = "localhost";
   int task = 0;
-  bool spread_nodes = false;  // nodes that ask for no device go to all tasks, for tests (SessionOptions)
+  bool spread_nodes = false;                 // nodes that ask for no device go to all tasks, for tests (SessionOptions)
+  PlacerKind placer = PlacerKind::kDefault;  // of clients' sessions whose config names none
+  std::shared_ptr<const CostTable> costs;    // what it knows of earlier steps; may be null
 
   // PEM texts. A certificate and its key turn TLS on; a CA makes clients prove who they are as well.
   std::string tls_certificate;

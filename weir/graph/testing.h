@@ -88,6 +88,10 @@ op Sub(x: T, y: T) -> (z: T)
   T: type
 op Neg(x: T) -> (y: T)
   T: type
+op Cast(x: SrcT) -> (y: DstT)
+  SrcT: type
+  DstT: type
+  Truncate: bool = false
 op Equal(x: T, y: T) -> (z: bool)
   T: type
 op Shape(input: T) -> (output: out_type)

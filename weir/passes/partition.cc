@@ -4,6 +4,7 @@
 #include <map>
 
 #include "weir/graph/loop_frames.h"
+#include "weir/passes/recv_schedule.h"
 
 namespace weir {
 namespace {
@@ -216,6 +217,24 @@ class Partitioner {
     return known ? options_.output_memory(*graph_.node(tensor.node), tensor.index) : MemoryType::kDevice;
   }
 
+  static StatusOr<Endpoint> AddCast(Graph& graph, const std::string& name, Endpoint value, DType from, DType to,
+                                    const std::string& device, std::vector<NodeId> control_inputs) {
+    Graph::NodeSpec spec{.name = graph.UniqueName(name), .op = "Cast"};
+    spec.attrs.Set("SrcT", from);
+    spec.attrs.Set("DstT", to);
+    spec.inputs = {value};
+    spec.control_inputs = std::move(control_inputs);
+    WEIR_ASSIGN_OR_RETURN(Node * cast, graph.AddNode(std::move(spec)));
+    cast->assigned_device = device;
+    return Endpoint{cast->id, 0};
+  }
+
+  // What the Recv of a tensor waits for, in its own partition; kNoNode: nothing.
+  NodeId RecvAfter(Endpoint tensor, int part, const Node& consumer) const {
+    const NodeId after = options_.recvs != nullptr ? options_.recvs->Find(tensor, consumer.assigned_device) : kNoNode;
+    return after != kNoNode && part_of_[after] == part ? after : kNoNode;
+  }
+
   // The node of `part` that has the tensor in `memory`, or for index -1 runs after the node; sends it if nobody asked
   // before. With `own_read` it is sent for this consumer alone, after the consumer's control inputs.
   StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer, MemoryType memory, bool own_read = false) {
@@ -248,31 +267,43 @@ class Partitioner {
     attrs.Set("_src", producer.name);
     attrs.Set("_dst", consumer.name);
 
-    const char* send_op = OutputMemory(tensor) == MemoryType::kHost ? "_HostSend" : "_Send";
-    Graph::NodeSpec send{.name = from.UniqueName(Cat(producer.name, "/_S")), .op = send_op, .attrs = attrs};
-    send.attrs.Set("T", type);
-    send.inputs = {value};
+    std::vector<NodeId> read_after;
     if (own_read) {
       for (NodeId input : consumer.control_inputs) {
         NodeId before = new_id_[input];
         if (part_of_[input] != part_of_[producer.id]) {
           WEIR_ASSIGN_OR_RETURN(before, Receive({input, -1}, part_of_[producer.id], producer, MemoryType::kDevice));
         }
-        send.control_inputs.push_back(before);
+        read_after.push_back(before);
       }
     }
+    const bool lossy = !is_control && type == DType::kFloat && options_.lossy &&
+                       options_.lossy(producer.assigned_device, consumer.assigned_device);
+    const DType sent_type = lossy ? DType::kBFloat16 : type;
+    if (lossy) {
+      WEIR_ASSIGN_OR_RETURN(value, AddCast(from, Cat(producer.name, "/_SC"), value, type, sent_type,
+                                           producer.assigned_device, read_after));
+      read_after.clear();
+    }
+    const char* send_op = OutputMemory(tensor) == MemoryType::kHost ? "_HostSend" : "_Send";
+    Graph::NodeSpec send{.name = from.UniqueName(Cat(producer.name, "/_S")), .op = send_op, .attrs = attrs};
+    send.attrs.Set("T", sent_type);
+    send.inputs = {value};
+    send.control_inputs = std::move(read_after);
     WEIR_ASSIGN_OR_RETURN(Node * sender, from.AddNode(std::move(send)));
     sender->assigned_device = producer.assigned_device;
 
     Graph& to = parts_[part].graph;
     const char* recv_op = memory == MemoryType::kHost ? "_HostRecv" : "_Recv";
     Graph::NodeSpec recv{.name = to.UniqueName(Cat(producer.name, "/_R")), .op = recv_op, .attrs = std::move(attrs)};
-    recv.attrs.Set("tensor_type", type);
+    recv.attrs.Set("tensor_type", sent_type);
     auto loop = loop_merge_.find({frames_.of_node[producer.id], part});
     if (part_of_[producer.id] == part) {
       recv.control_inputs = {sender->id};  // a copy within the partition: in the same frame, after the value
     } else if (loop != loop_merge_.end()) {
       recv.control_inputs = {new_id_[loop->second]};
+    } else if (const NodeId after = RecvAfter(tensor, part, consumer); after != kNoNode) {
+      recv.control_inputs = {new_id_[after]};
     }
     WEIR_ASSIGN_OR_RETURN(Node * receiver, to.AddNode(std::move(recv)));
     receiver->assigned_device = consumer.assigned_device;
@@ -284,6 +315,10 @@ class Partitioner {
       WEIR_ASSIGN_OR_RETURN(Node * after, to.AddNode(std::move(identity)));
       after->assigned_device = consumer.assigned_device;
       result = after->id;
+    } else if (lossy) {
+      WEIR_ASSIGN_OR_RETURN(Endpoint whole, AddCast(to, Cat(producer.name, "/_RC"), {result, 0}, sent_type, type,
+                                                    consumer.assigned_device, {}));
+      result = whole.node;
     }
     if (!own_read) received_[{tensor.node, tensor.index, part, memory}] = result;
     return result;

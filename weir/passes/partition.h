@@ -20,6 +20,8 @@
 
 namespace weir {
 
+struct RecvSchedule;
+
 struct PartitionOptions {
   // The partition a node belongs to; its assigned device if not set.
   std::function<std::string(const Node&)> location;
@@ -28,6 +30,10 @@ struct PartitionOptions {
   // In which memory a node of a device takes an input, and gives an output; the device's if not set.
   std::function<MemoryType(const Node&, int index)> input_memory;
   std::function<MemoryType(const Node&, int index)> output_memory;
+  // Between which devices floats travel as bfloat16: cast before the Send and back after the Recv; none if not set.
+  std::function<bool(std::string_view from, std::string_view to)> lossy;
+  // When each Recv starts; all at once if null.
+  const RecvSchedule* recvs = nullptr;
 };
 
 struct Partition {

@@ -60,6 +60,29 @@ TEST(PartitionGraph, ReadsAVariableForEachWhoWaitsForSomething) {
   EXPECT_EQ(sends, (std::vector<std::string>{"v/_S = _Send(v)", "v/_S_1 = _Send(v, ^write)"}));
 }
 
+TEST(PartitionGraph, FloatsMayTravelAsHalfAsManyBytes) {
+  Graph graph =
+      Placed(FloatPlaceholder("a") + Float("x", "Neg", "input: 'a'") + Float("same", "Equal", "input: 'a' input: 'a'") +
+                 "node { name: 'y' op: 'Identity' input: 'same' attr { key: 'T' value { type: DT_BOOL } } }",
+             {{"x", "B"}, {"y", "B"}});
+  auto parts =
+      PartitionGraph(graph,
+                     {.lossy = [](std::string_view from, std::string_view to) { return from == "A" && to == "B"; }})
+          .value();
+  ASSERT_EQ(parts.size(), 2);
+  EXPECT_EQ(Lines(parts[0].graph),
+            (std::vector<std::string>{"a = Placeholder()", "same = Equal(a, a)", "a/_SC = Cast(a)",
+                                      "a/_S = _Send(a/_SC)", "same/_S = _Send(same)"}));
+  EXPECT_EQ(Lines(parts[1].graph),
+            (std::vector<std::string>{"x = Neg(a/_RC)", "y = Identity(same/_R)", "a/_R = _Recv()", "a/_RC = Cast(a/_R)",
+                                      "same/_R = _Recv()"}));
+  EXPECT_EQ(parts[0].graph.Find("a/_S")->Attr<DType>("T").value(), DType::kBFloat16);
+  EXPECT_EQ(parts[1].graph.Find("a/_RC")->output_type(0), DType::kFloat);
+  // Another way keeps its bits.
+  auto whole = PartitionGraph(graph, {.lossy = [](std::string_view, std::string_view) { return false; }}).value();
+  EXPECT_EQ(whole[0].graph.Find("a/_SC"), nullptr);
+}
+
 TEST(PartitionGraph, CopiesBetweenTheMemoriesOfADevice) {
   Graph graph = Placed(FloatPlaceholder("a") + Float("x", "Neg", "input: 'a'") +
                            Float("y", "Mul", "input: 'x' input: 'a'") + Float("far", "Neg", "input: 'x'"),

@@ -6,6 +6,7 @@
 
 #include "weir/base/fingerprint.h"
 #include "weir/framework/device.h"
+#include "weir/graph/loop_frames.h"
 
 namespace weir {
 namespace {
@@ -43,9 +44,9 @@ std::optional<DeviceName> Intersect(const DeviceName& a, const DeviceName& b) {
   return merged;
 }
 
-class Placer {
+class GraphPlacer {
  public:
-  Placer(Graph* graph, const PlacementOptions& options) : graph_(*graph), options_(options) {}
+  GraphPlacer(Graph* graph, const PlacementOptions& options) : graph_(*graph), options_(options) {}
 
   Status Run() {
     if (options_.devices.empty()) return InvalidArgument("There is no device to place nodes on");
@@ -53,13 +54,10 @@ class Placer {
       WEIR_ASSIGN_OR_RETURN(DeviceName name, DeviceName::Parse(device.name));
       device_names_.push_back(std::move(name));
     }
-    parent_.resize(graph_.num_node_ids());
-    std::iota(parent_.begin(), parent_.end(), 0);
-    follows_.resize(graph_.num_node_ids(), false);
-    for (const auto& node : graph_.nodes()) {
-      if (node) WEIR_RETURN_IF_ERROR(JoinNeighbours(*node));
-    }
-    WEIR_RETURN_IF_ERROR(CollectGroups());
+    Status grouped = MakeGroups(options_.whole_loops);
+    if (!grouped.ok() && options_.whole_loops) grouped = MakeGroups(false);
+    WEIR_RETURN_IF_ERROR(grouped);
+    if (options_.choose) WEIR_RETURN_IF_ERROR(ChooseForAll());
     for (const auto& node : graph_.nodes()) {
       if (node && !ChoosesLate(*node)) WEIR_RETURN_IF_ERROR(Assign(*node));
     }
@@ -75,6 +73,35 @@ class Placer {
     bool done = false;
     bool has_state = false;
   };
+
+  Status MakeGroups(bool whole_loops) {
+    parent_.resize(graph_.num_node_ids());
+    std::iota(parent_.begin(), parent_.end(), 0);
+    follows_.assign(graph_.num_node_ids(), false);
+    first_of_class_.clear();
+    groups_.clear();
+    for (const auto& node : graph_.nodes()) {
+      if (node) WEIR_RETURN_IF_ERROR(JoinNeighbours(*node));
+    }
+    if (whole_loops) WEIR_RETURN_IF_ERROR(JoinLoops());
+    return CollectGroups();
+  }
+
+  // All nodes of a loop, those of the loops in it, and the Exits, which stand outside.
+  Status JoinLoops() {
+    WEIR_ASSIGN_OR_RETURN(LoopFrames frames, FindLoopFrames(graph_));
+    if (!frames.any()) return OkStatus();
+    std::vector<NodeId> first(frames.frames.size(), kNoNode);
+    for (const auto& node : graph_.nodes()) {
+      if (!node) continue;
+      int frame = frames.of_node[IsExit(*node) ? node->inputs[0].node : node->id];
+      if (frame == 0) continue;
+      while (frames.frames[frame].parent > 0) frame = frames.frames[frame].parent;
+      if (first[frame] == kNoNode) first[frame] = node->id;
+      Join(node->id, first[frame]);
+    }
+    return OkStatus();
+  }
 
   NodeId Root(NodeId id) {
     while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
@@ -151,7 +178,7 @@ class Placer {
   }
 
   Status CollectGroups() {
-    group_of_root_.resize(graph_.num_node_ids(), -1);
+    group_of_root_.assign(graph_.num_node_ids(), -1);
     for (const auto& node : graph_.nodes()) {
       if (node && !follows_[node->id]) WEIR_RETURN_IF_ERROR(AddToGroup(*node));
     }
@@ -203,12 +230,12 @@ class Placer {
 
   Group& GroupOf(const Node& node) { return groups_[group_of_root_[Root(node.id)]]; }
 
-  // The first device of the group that fits a request, or -1.
-  int FirstMatch(const Group& group, const DeviceName& request) const {
-    for (int d : group.devices) {
-      if (device_names_[d].Matches(request)) return d;
-    }
-    return -1;
+  // The devices of the group that fit a request, best first.
+  std::vector<int> Matching(const Group& group, const DeviceName& request) const {
+    std::vector<int> out;
+    std::ranges::copy_if(group.devices, std::back_inserter(out),
+                         [&](int d) { return device_names_[d].Matches(request); });
+    return out;
   }
 
   bool ChoosesLate(const Node& node) {
@@ -216,7 +243,35 @@ class Placer {
     // With one device there is nothing to choose; what asks for another one is still reported last.
     if (options_.devices.size() == 1 && node.requested_device.empty()) return false;
     if (options_.spread && node.schema->is_stateful) return false;  // state is in one place
-    return GroupOf(node).size == 1 && (IsGenerator(node) || IsMetadata(node));
+    return GroupOf(node).size == 1 && (IsGenerator(node) || (IsMetadata(node) && !options_.choose));
+  }
+
+  // Leaves one device in every group.
+  Status ChooseForAll() {
+    PlacementChoices choices;
+    choices.group_of.assign(graph_.num_node_ids(), -1);
+    std::vector<int> place(groups_.size(), -1);  // of a group among the choices
+    std::vector<int> group_of_place;
+    for (const auto& node : graph_.nodes()) {
+      if (!node || ChoosesLate(*node)) continue;
+      const int group = group_of_root_[Root(node->id)];
+      if (place[group] < 0) {
+        place[group] = static_cast<int>(group_of_place.size());
+        group_of_place.push_back(group);
+        WEIR_ASSIGN_OR_RETURN(choices.devices.emplace_back(), Feasible(*node, groups_[group]));
+      }
+      choices.group_of[node->id] = place[group];
+    }
+    WEIR_ASSIGN_OR_RETURN(std::vector<int> chosen, options_.choose(choices));
+    if (chosen.size() != group_of_place.size()) return Internal("A placer left groups of nodes without a device");
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      if (std::ranges::find(choices.devices[i], chosen[i]) == choices.devices[i].end()) {
+        return Internal("A placer chose a device that a group of nodes must not be on");
+      }
+      groups_[group_of_place[i]].devices = {chosen[i]};
+      groups_[group_of_place[i]].done = true;
+    }
+    return OkStatus();
   }
 
   // One of the devices of the best type that fit the request.
@@ -231,14 +286,22 @@ class Placer {
   }
 
   StatusOr<int> Choose(const Node& node, const Group& group) {
-    int device = options_.spread ? SpreadMatch(node, group) : FirstMatch(group, group.request);
-    if (device < 0 && options_.allow_soft_placement) {
+    const int device = options_.spread ? SpreadMatch(node, group) : -1;
+    if (device >= 0) return device;
+    WEIR_ASSIGN_OR_RETURN(std::vector<int> devices, Feasible(node, group));
+    return devices.front();
+  }
+
+  // The devices that the group of a node may be on, best first, at least one; the error names the node.
+  StatusOr<std::vector<int>> Feasible(const Node& node, const Group& group) {
+    std::vector<int> devices = Matching(group, group.request);
+    if (devices.empty() && options_.allow_soft_placement) {
       DeviceName relaxed = group.request;
       relaxed.type.clear();
       relaxed.id = -1;
-      device = FirstMatch(group, relaxed);
+      devices = Matching(group, relaxed);
     }
-    if (device >= 0) return device;
+    if (!devices.empty()) return devices;
     std::string text = Cat("Cannot assign a device for operation ", node.name, ": ");
     bool exists = std::ranges::any_of(device_names_, [&](const DeviceName& d) { return d.Matches(group.request); });
     if (exists) {
@@ -284,7 +347,7 @@ class Placer {
         for (const Consumers::Use& use : consumers.of(node->id)) {
           const std::string& device = graph_.node(use.consumer)->assigned_device;
           if (!wish.empty() && wish != device) {
-            wish.clear();
+            if (!options_.choose) wish.clear();  // where costs count, it is best off with one of them
             break;
           }
           wish = device;
@@ -319,6 +382,6 @@ class Placer {
 
 }  // namespace
 
-Status PlaceGraph(Graph* graph, const PlacementOptions& options) { return Placer(graph, options).Run(); }
+Status PlaceGraph(Graph* graph, const PlacementOptions& options) { return GraphPlacer(graph, options).Run(); }
 
 }  // namespace weir

@@ -21,6 +21,12 @@ struct PlaceableDevice {
   std::string type;  // "CPU"
 };
 
+// What may be where: nodes in groups that share a device.
+struct PlacementChoices {
+  std::vector<int> group_of;              // by node id; -1: not to be chosen (it goes with its consumers)
+  std::vector<std::vector<int>> devices;  // by group: indices of PlacementOptions::devices, best first; never empty
+};
+
 struct PlacementOptions {
   std::vector<PlaceableDevice> devices;  // in order of preference, local ones first
   // The device types that a node has kernels for, best first. Empty: none.
@@ -31,6 +37,10 @@ struct PlacementOptions {
   // Nodes that ask for no device: all on the best one, or spread over the devices of the best type, state on the last.
   // Spreading is for tests of what crosses devices; a node's name decides, so that it is always the same place.
   bool spread = false;
+  // Chooses a device for every group; the first of each if not set (place_by_cost.h has others).
+  std::function<StatusOr<std::vector<int>>(const PlacementChoices&)> choose;
+  // The nodes of a loop are a group, unless something in it must be elsewhere.
+  bool whole_loops = false;
 };
 
 // Sets `assigned_device` of all nodes; those that have one keep it. INVALID_ARGUMENT that names the node otherwise.

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "weir/base/cancellation.h"
 #include "weir/framework/device.h"
+#include "weir/passes/placer_kind.h"
 #include "weir/runtime/environment.h"
 #include "weir/runtime/step_report.h"
 #include "weir/tensor/tensor.h"
@@ -26,6 +27,7 @@
 namespace weir {
 
 class ConfigProto;  // wire format
+class CostTable;
 class Graph;
 class GraphDef;  // wire format
 class RemoteTasks;
@@ -54,7 +56,14 @@ struct SessionOptions {
   std::vector<std::string> device_filters;
   bool allow_soft_placement = false;
   bool log_device_placement = false;
-  bool spread_nodes = false;   // see PlacementOptions::spread
+  bool spread_nodes = false;  // see PlacementOptions::spread
+  // Who chooses among the devices that a node may be on, and what was measured of earlier steps; may be null.
+  PlacerKind placer = PlacerKind::kDefault;
+  std::shared_ptr<const CostTable> costs;
+  // Floats go to other tasks as bfloat16, which halves the bytes and loses 16 of 24 significant bits.
+  bool lossy_transfers = false;
+  // Tensors of other devices are asked for when they will be needed, not at once (passes/recv_schedule.h).
+  bool schedule_recvs = false;
   bool isolate_state = false;  // resources of this session's own, gone with it
   bool deterministic = false;
   absl::Duration operation_timeout = absl::InfiniteDuration();  // default for every step
@@ -66,7 +75,10 @@ struct SessionOptions {
   // Sizes beyond which a graph is refused with RESOURCE_EXHAUSTED.
   int64_t max_graph_nodes = 50'000'000;
 
-  static SessionOptions FromConfig(const ConfigProto& config);
+  // What a config leaves open stays as in `defaults`. A placer is named by an entry "weir_placer" of
+  // graph_options.rewrite_options.custom_optimizers, parameter "placer"; INVALID_ARGUMENT if there is none of that
+  // name.
+  static StatusOr<SessionOptions> FromConfig(const ConfigProto& config, const SessionOptions& defaults);
 };
 
 enum class TraceLevel { kNone = 0, kSoftware = 1, kHardware = 2, kFull = 3 };

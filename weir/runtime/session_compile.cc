@@ -6,7 +6,8 @@
 #include "weir/graph/import.h"
 #include "weir/passes/optimizer.h"
 #include "weir/passes/partition.h"
-#include "weir/passes/place.h"
+#include "weir/passes/place_by_cost.h"
+#include "weir/passes/recv_schedule.h"
 #include "weir/runtime/cost_graph.h"
 #include "weir/runtime/memory_types.h"
 #include "weir/runtime/session_impl.h"
@@ -125,12 +126,12 @@ bool Session::Impl::HasOnlyCpus() const {
   return std::ranges::all_of(devices_.devices(), [](const auto& device) { return device->type() == "CPU"; });
 }
 
-StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PartitionOverDevices(Graph graph) {
+StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PartitionOverDevices(Graph graph, bool late_args) {
   WEIR_RETURN_IF_ERROR(RewriteGraph(options_.rewrites, *kernels_, devices_.host(), intra_op_, HasOnlyCpus(), &graph));
-  return PlaceAndCut(std::move(graph));
+  return PlaceAndCut(std::move(graph), late_args);
 }
 
-StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PlaceAndCut(Graph graph) {
+StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PlaceAndCut(Graph graph, bool late_args) {
   // Feeds and fetches pass through this task's host.
   const bool through_host = remote_ != nullptr || HasAccelerators();
   for (const auto& node : graph.nodes()) {
@@ -143,7 +144,7 @@ StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PlaceAndCut(Gra
   placement.allow_soft_placement = options_.allow_soft_placement;
   placement.spread = options_.spread_nodes;
   placement.supported_types = [this](const Node& node) { return SupportedDeviceTypes(node); };
-  WEIR_RETURN_IF_ERROR(PlaceGraph(&graph, placement));
+  WEIR_RETURN_IF_ERROR(PlaceGraphByCost(&graph, placement, options_.placer, options_.costs));
   if (options_.log_device_placement) LogPlacement(graph);
 
   std::vector<DeviceGraph> out;
@@ -170,6 +171,15 @@ StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PlaceAndCut(Gra
     partition.input_memory = [&memory](const Node& node, int index) { return memory.Input(node, index); };
     partition.output_memory = [&memory](const Node& node, int index) { return memory.Output(node, index); };
   }
+  if (options_.lossy_transfers) {
+    partition.lossy = [this](std::string_view from, std::string_view to) { return IsLossy(from, to); };
+  }
+  RecvSchedule recvs;
+  // Feeds that come late may come after what a Recv gives: nothing must wait for them.
+  if (options_.schedule_recvs && !late_args) {
+    WEIR_ASSIGN_OR_RETURN(recvs, ScheduleRecvs(graph, CostModel(graph, options_.costs)));
+    partition.recvs = &recvs;
+  }
   WEIR_ASSIGN_OR_RETURN(std::vector<weir::Partition> parts, PartitionGraph(graph, partition));
   for (weir::Partition& part : parts) {
     Device* device = devices_.Find(part.location);
@@ -177,6 +187,14 @@ StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PlaceAndCut(Gra
     out.push_back({device, std::move(part.graph)});
   }
   return out;
+}
+
+bool Session::Impl::IsLossy(std::string_view from, std::string_view to) const {
+  StatusOr<DeviceName> a = DeviceName::Parse(from), b = DeviceName::Parse(to);
+  // Only the host is sure to have a kernel that casts.
+  const std::string& host = devices_.host()->type();
+  if (!a.ok() || !b.ok() || a->type != host || b->type != host) return false;
+  return a->job != b->job || a->replica != b->replica || a->task != b->task;
 }
 
 bool Session::Impl::HasAccelerators() const {
@@ -241,13 +259,13 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph,
     WEIR_ASSIGN_OR_RETURN(int64_t index, node->Attr<int64_t>("index"));
     WEIR_ASSIGN_OR_RETURN(compiled->feed_types[index], node->Attr<DType>("T"));
   }
-  WEIR_ASSIGN_OR_RETURN(std::vector<DeviceGraph> partitions, PartitionOverDevices(std::move(graph)));
+  WEIR_ASSIGN_OR_RETURN(std::vector<DeviceGraph> partitions, PartitionOverDevices(std::move(graph), late_args));
   WEIR_RETURN_IF_ERROR(CompileParts(partitions, late_args, compiled.get()));
-  compiled->export_partitions = [this, signature, connections]() -> std::vector<std::string> {
+  compiled->export_partitions = [this, signature, connections, late_args]() -> std::vector<std::string> {
     std::vector<std::string> out;
     StatusOr<Graph> again = PrepareGraph(signature, connections);
     if (!again.ok()) return out;
-    auto parts = PartitionOverDevices(*std::move(again));
+    auto parts = PartitionOverDevices(*std::move(again), late_args);
     if (!parts.ok()) return out;
     for (const DeviceGraph& partition : *parts) {
       StatusOr<std::string> bytes = ExportGraphDefBytes(partition.graph);
@@ -255,10 +273,11 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph,
     }
     return out;
   };
-  compiled->export_costs = [this, signature, connections](const std::vector<DeviceStats>& stats) -> std::string {
+  compiled->export_costs = [this, signature, connections,
+                            late_args](const std::vector<DeviceStats>& stats) -> std::string {
     StatusOr<Graph> again = PrepareGraph(signature, connections);
     if (!again.ok()) return "";
-    auto parts = PartitionOverDevices(*std::move(again));
+    auto parts = PartitionOverDevices(*std::move(again), late_args);
     if (!parts.ok()) return "";
     std::vector<const Graph*> graphs;
     for (const DeviceGraph& partition : *parts) graphs.push_back(&partition.graph);

@@ -36,10 +36,21 @@ RewriteOptions ToRewrites(const GraphOptions& graph_options) {
   return out;
 }
 
+// Left as it is where none is named.
+Status FindPlacer(const RewriterConfig& config, PlacerKind* placer) {
+  for (const RewriterConfig::CustomGraphOptimizer& custom : config.custom_optimizers()) {
+    if (custom.name() != "weir_placer") continue;
+    auto kind = custom.parameter_map().find("placer");
+    if (kind == custom.parameter_map().end()) return InvalidArgument("weir_placer needs the parameter 'placer'");
+    WEIR_ASSIGN_OR_RETURN(*placer, ParsePlacerKind(kind->second.s()));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
-SessionOptions SessionOptions::FromConfig(const ConfigProto& config) {
-  SessionOptions out;
+StatusOr<SessionOptions> SessionOptions::FromConfig(const ConfigProto& config, const SessionOptions& defaults) {
+  SessionOptions out = defaults;
   out.inter_op_threads = config.inter_op_parallelism_threads();
   out.intra_op_threads = config.intra_op_parallelism_threads();
   out.own_threads = config.use_per_session_threads();
@@ -58,6 +69,9 @@ SessionOptions SessionOptions::FromConfig(const ConfigProto& config) {
     out.operation_timeout = absl::Milliseconds(config.operation_timeout_in_ms());
   }
   out.rewrites = ToRewrites(config.graph_options());
+  WEIR_RETURN_IF_ERROR(FindPlacer(config.graph_options().rewrite_options(), &out.placer));
+  out.lossy_transfers |= config.graph_options().enable_bfloat16_sendrecv();
+  out.schedule_recvs |= config.graph_options().enable_recv_scheduling();
   out.build_cost_model = config.graph_options().build_cost_model();
   out.build_cost_model_after = config.graph_options().build_cost_model_after();
   return out;

@@ -91,8 +91,10 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
     Graph graph;
   };
   // Rewrites, places and cuts; PlaceAndCut without the rewriting.
-  StatusOr<std::vector<DeviceGraph>> PartitionOverDevices(Graph graph);
-  StatusOr<std::vector<DeviceGraph>> PlaceAndCut(Graph graph);
+  StatusOr<std::vector<DeviceGraph>> PartitionOverDevices(Graph graph, bool late_args);
+  StatusOr<std::vector<DeviceGraph>> PlaceAndCut(Graph graph, bool late_args = false);
+  // Whether floats between two devices lose bits on the way: those that go to another task do.
+  bool IsLossy(std::string_view from, std::string_view to) const;
   // Plans of what is in this task, and the registered parts of the others.
   Status CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled);
   std::vector<std::string> SupportedDeviceTypes(const Node& node) const;

@@ -86,6 +86,14 @@ StepReport StepReport::FromProto(const RunMetadata& metadata) {
       stats.op_end_rel_ns = nanos(node.op_end_rel_nanos(), node.op_end_rel_micros());
       stats.all_end_rel_ns = nanos(node.all_end_rel_nanos(), node.all_end_rel_micros());
       stats.thread_id = node.thread_id();
+      for (const NodeOutput& output : node.output()) {
+        const TensorDescription& tensor = output.tensor_description();
+        StatusOr<Shape> shape = ShapeFromProto(tensor.shape());
+        if (!shape.ok() || !IsValidDType(tensor.dtype())) continue;
+        const AllocationDescription& memory = tensor.allocation_description();
+        stats.outputs.push_back({output.slot(), static_cast<DType>(tensor.dtype()), *std::move(shape),
+                                 memory.requested_bytes(), memory.allocated_bytes(), memory.ptr()});
+      }
     }
   }
   return report;
