@@ -1,6 +1,8 @@
 # Daily commands, each a line over CMake or scripts/. `make help` lists them.
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 3600
+FAULT_RUNS ?= 50
 FUZZ_SEED ?= 1
 LIBFUZZER_FLAGS = -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096
 DECODERS := png jpeg gif bmp webp wav example sequence csv json record table checkpoint checkpointv1 tensor compressed
@@ -9,7 +11,7 @@ JOBS := $(shell nproc)
 SANITIZED_CTEST := ctest --parallel $(JOBS) --output-on-failure --no-tests=error --label-exclude lint
 
 .DEFAULT_GOAL := all
-.PHONY: all test bench asan tsan lint format fuzz docs install help
+.PHONY: all test bench asan tsan lint format fuzz soak faults docs install help
 
 all:  ## Build everything into build/release
 	cmake --preset release
@@ -48,6 +50,16 @@ fuzz:  ## Mutate graphs, files and requests, and run made-up nodes of every op, 
 	for kind in $(DECODERS); do \
 	  mkdir -p build/fuzz/corpus/$$kind && cp tests/fuzz/corpus/decoders/$$kind* build/fuzz/corpus/$$kind && \
 	  WEIR_DECODER=$$kind build/fuzz/bin/decoder_fuzz $(LIBFUZZER_FLAGS) build/fuzz/corpus/$$kind || exit 1; done
+
+soak:  ## Load a cluster of processes for SOAK_SECONDS and see that its memory stays flat
+	cmake --preset release
+	cmake --build --preset release --target cluster_soak_test
+	WEIR_SOAK_SECONDS=$(SOAK_SECONDS) build/release/bin/cluster_soak_test
+
+faults:  ## Kill workers, parameter servers and masters at random moments of FAULT_RUNS trainings
+	cmake --preset release
+	cmake --build --preset release --target cluster_faults_test
+	WEIR_FAULT_RUNS=$(FAULT_RUNS) build/release/bin/cluster_faults_test
 
 docs:  ## Write the op reference anew
 	cmake --preset release

@@ -9,67 +9,12 @@
 #include <thread>
 
 #include "absl/time/clock.h"
-#include "tests/cluster_fixture.h"
-#include "tests/master_client.h"
-#include "tests/process.h"
-#include "weir/distributed/cluster_spec.h"
+#include "tests/process_cluster.h"
 
 namespace weir {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr char kPs0[] = "/job:ps/task:0";
-constexpr char kPs1[] = "/job:ps/task:1";
-constexpr char kWorker0[] = "/job:worker/task:0";
-constexpr char kPs0Name[] = "/job:ps/replica:0/task:0";
-
-class ProcessCluster {
- public:
-  ProcessCluster() {
-    std::vector<int> ports = FreePorts(4);
-    ps_ = Cat("127.0.0.1:", ports[0], ",127.0.0.1:", ports[1]);
-    workers_ = Cat("127.0.0.1:", ports[2], ",127.0.0.1:", ports[3]);
-    for (const char* job : {"ps", "worker"}) {
-      for (int i = 0; i < 2; ++i) Start(job, i);
-    }
-  }
-  void Start(const std::string& job, int index) {
-    auto& process = processes_[TaskName(job, index)];
-    process = nullptr;
-    process = std::make_unique<Process>(std::vector<std::string>{WEIR_PROGRAM, "server", "--job", job, "--task",
-                                                                 Cat(index), "--ps", ps_, "--worker", workers_});
-    targets_[TaskName(job, index)] = process->Line();  // once it listens
-  }
-  Process& process(const std::string& job, int index) { return *processes_[TaskName(job, index)]; }
-  const std::string& target(const std::string& job = "worker", int index = 0) { return targets_[TaskName(job, index)]; }
-  void Kill(const std::string& job, int index) {
-    process(job, index).Signal(SIGKILL);
-    process(job, index).Wait();
-  }
-
- private:
-  std::string ps_, workers_;
-  std::map<std::string, std::unique_ptr<Process>> processes_;
-  std::map<std::string, std::string> targets_;
-};
-
-// v of ps 0 and w of ps 1 grow by what is fed; an empty queue of ps 0 to wait for.
-GraphDef TrainingGraph() {
-  GraphText graph;
-  graph.Placeholder("x", DT_FLOAT);
-  graph.Identity("grad", "x", kWorker0);
-  graph.Variable("v", "grad", kPs0);
-  graph.Variable("w", "grad", kPs1);
-  graph.Identity("v_here", "v/read", kWorker0);
-  graph.Queue("q", "grad", kPs0);
-  graph.Identity("taken", "q/take", kWorker0);
-  return graph.def();
-}
-
-StatusOr<Tensor> Train(MasterClient& client, const std::string& session) {
-  return client.Run(session, {{"x:0", Tensor::Scalar(1.0f)}}, "", {"v/add", "w/add"});
-}
 
 TEST(ClusterProcess, WorkersShareTheVariablesOfTheParameterServers) {
   ProcessCluster cluster;
