@@ -8,15 +8,16 @@ namespace {
 
 constexpr size_t kHeaderBytes = 32;
 
-// One row of blue, green, red(, alpha) as red, green, blue(, alpha).
+// One row of grey or of blue, green, red(, alpha) as grey or red, green, blue(, alpha).
 void CopyRow(const uint8_t* from, int stored, int64_t width, int channels, uint8_t* to) {
   if (channels == 1) {
     std::memcpy(to, from, static_cast<size_t>(width));
     return;
   }
+  const bool grey = stored == 1;
   for (int64_t x = 0; x < width; ++x, from += stored, to += channels) {
-    to[0] = from[2];
-    to[1] = from[1];
+    to[0] = from[grey ? 0 : 2];
+    to[1] = from[grey ? 0 : 1];
     to[2] = from[0];
     if (channels == 4) to[3] = stored == 4 ? from[3] : 255;
   }
@@ -36,10 +37,7 @@ StatusOr<Tensor> DecodeBmp(std::string_view bytes, int channels) {
   const int64_t height = signed_height < 0 ? -signed_height : signed_height;
   if (begin < 0) return InvalidArgument("header size must be nonnegative, got ", begin);
   const int stored = bits / 8;
-  // Colours may be given an alpha; nothing else is converted.
-  if (channels != 0 && channels != stored && !(channels == 4 && stored == 3)) {
-    return InvalidArgument("channels attribute ", channels, " does not match bits per pixel from file ", stored);
-  }
+  if (channels == 1) return InvalidArgument("`channels` must be 0, 3 or 4 for BMP, but got ", channels);
   if (stored != 1 && stored != 3 && stored != 4) {
     return InvalidArgument("Number of channels inherent in the image must be 1, 3 or 4, was ", stored);
   }

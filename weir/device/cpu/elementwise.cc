@@ -40,8 +40,8 @@ StatusOr<decltype(Entry::loop)> Find(std::span<const Entry> table, const KernelI
   for (const Entry& entry : table) {
     if (entry.dtype == init.input_type(0) && entry.result == init.output_type(0)) return entry.loop;
   }
-  return Unimplemented(init.schema().name, " has no kernel from ", Name(init.input_type(0)), " to ",
-                       Name(init.output_type(0)));
+  return InvalidArgument("No OpKernel was registered to support Op '", init.schema().name, "' from ",
+                         Name(init.input_type(0)), " to ", Name(init.output_type(0)));
 }
 
 // Registers the table of an op, under its type attribute if it has one.

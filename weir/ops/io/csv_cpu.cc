@@ -124,7 +124,7 @@ class DecodeCsvKernel : public Kernel {
     const size_t end = std::min(line.find(delimiter_, at), line.size());
     field = line.substr(at, end - at);
     at = end;
-    if (quotes_ && field.find_first_of("\"\r\n") != field.npos) {
+    if (field.find_first_of(quotes_ ? "\"\r\n" : "\r\n") != field.npos) {
       return InvalidArgument("Unquoted fields cannot have quotes/CRLFs inside");
     }
     return OkStatus();

@@ -15,7 +15,7 @@ using linalg::RealOf;
 
 template <typename T>
 bool IsSingular(const Eigen::PartialPivLU<Matrix<T>>& lu) {
-  return (lu.matrixLU().diagonal().array() == T(0)).any();
+  return !(lu.matrixLU().diagonal().array().abs() > 0).all();  // NaN too
 }
 
 template <typename T>

@@ -60,9 +60,11 @@ class SvdKernel : public Kernel {
       for (int64_t d = 0; vectors_ && d < u_columns; ++d) u[d * u_columns + d] = C(1);
       for (int64_t d = 0; vectors_ && d < v_columns; ++d) v[d * v_columns + d] = C(1);
     } else if (!linalg::AllFinite(matrix)) {
-      for (double& x : s) x = std::numeric_limits<double>::quiet_NaN();
+      // TensorFlow leaves zeros for complex numbers.
+      const double unknown = kIsComplex<T> ? 0 : std::numeric_limits<double>::quiet_NaN();
+      for (double& x : s) x = unknown;
       for (std::vector<C>* vectors : {&u, &v}) {
-        for (C& x : *vectors) x = std::numeric_limits<double>::quiet_NaN();
+        for (C& x : *vectors) x = unknown;
       }
     } else {
       linalg::FactorSvd(matrix.data(), m, n, full_, s.data(), vectors_ ? u.data() : nullptr,

@@ -91,8 +91,10 @@ class CastKernel : public Kernel {
       loop_(from, to, x.num_elements());
       return OkStatus();
     }
-    const int64_t from_size = SizeOf(from_), to_size = SizeOf(to_);
-    ctx.ParallelFor(x.num_elements(), direct ? 0.5 : 3, [&](int64_t begin, int64_t end) {
+    // Whole blocks a thread: what becomes of a number out of range depends on its place in the tensor (CastRun).
+    const int64_t from_size = SizeOf(from_), to_size = SizeOf(to_), blocks = (x.num_elements() + kBlock - 1) / kBlock;
+    ctx.ParallelFor(blocks, kBlock * (direct ? 0.5 : 3), [&](int64_t first, int64_t last) {
+      const int64_t begin = first * kBlock, end = std::min(x.num_elements(), last * kBlock);
       if (direct) return loop_(from + begin * from_size, to + begin * to_size, end - begin);
       for (int64_t i = begin; i < end; i += kBlock) {
         RunBlock(from + i * from_size, to + i * to_size, std::min(kBlock, end - i));

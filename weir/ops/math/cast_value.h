@@ -2,6 +2,8 @@
 #ifndef WEIR_OPS_MATH_CAST_VALUE_H_
 #define WEIR_OPS_MATH_CAST_VALUE_H_
 
+#include <algorithm>
+
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/ops/math/cast.h"
 
@@ -50,11 +52,46 @@ To CastValue(From x) {
   }
 }
 
+// TensorFlow converts floats to small integers in blocks, by instructions that saturate; only what is left of a tensor
+// after the last whole block wraps around as CastValue does. So a value out of range gives what its place says.
+template <typename From, typename To>
+constexpr int64_t SaturatedBlock() {
+  constexpr bool kFloat =
+      std::is_floating_point_v<From> || std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>;
+  if constexpr (!kFloat || std::is_same_v<To, bool> || !std::is_integral_v<To> || sizeof(To) > 4) {
+    return 0;
+  } else if constexpr (sizeof(To) == 4) {
+    return std::is_same_v<To, uint32_t> ? 8 : 0;
+  } else {
+    return std::is_same_v<From, float> ? 32 : std::is_same_v<From, BFloat16> ? 8 : 16;
+  }
+}
+
+template <typename To, typename From>
+To CastSaturated(From value) {
+  using Wide = std::conditional_t<std::is_same_v<From, double>, double, float>;
+  const Wide x = static_cast<Wide>(value);
+  if constexpr (std::is_same_v<To, uint32_t>) {
+    return x >= Wide(2147483648.0) && x < Wide(4294967296.0) ? static_cast<uint32_t>(x)
+                                                             : static_cast<uint32_t>(TruncateTo<int32_t>(x));
+  } else {
+    const int32_t whole = TruncateTo<int32_t>(x);
+    // Doubles become bytes by way of 16 bits without a sign, whose upper half is then taken for negative.
+    if (std::is_same_v<From, double> && std::is_same_v<To, uint8_t> && whole > 32767) return 0;
+    return static_cast<To>(std::clamp<int32_t>(whole, std::numeric_limits<To>::min(), std::numeric_limits<To>::max()));
+  }
+}
+
 template <typename From, typename To>
 void CastRun(const void* from, void* to, int64_t n) {
   const From* in = static_cast<const From*>(from);
   To* out = static_cast<To*>(to);
-  for (int64_t i = 0; i < n; ++i) out[i] = CastValue<To>(in[i]);
+  int64_t done = 0;
+  if constexpr (constexpr int64_t kBlock = SaturatedBlock<From, To>(); kBlock > 0) {
+    done = n - n % kBlock;
+    for (int64_t i = 0; i < done; ++i) out[i] = CastSaturated<To>(in[i]);
+  }
+  for (int64_t i = done; i < n; ++i) out[i] = CastValue<To>(in[i]);
 }
 
 template <typename From>

@@ -39,9 +39,11 @@ struct ReciprocalGradOp {
   }
 };
 
+// No gradient stays none, where the slope is infinite too.
 struct SqrtGradOp {
   template <typename T>
   static T Do(T y, T dy) {
+    if (dy == T(0)) return T(0);
     return dy * T(0.5) / Conj(y);
   }
 };

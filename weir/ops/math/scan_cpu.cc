@@ -40,8 +40,9 @@ struct ScanLogSumExp {
   }
   template <typename A>
   static A Next(A a, A x) {
-    A high = a > x || a != a ? a : x, low = a > x || a != a ? x : a;
-    if (std::isinf(high)) return high;
+    // Like TensorFlow's, a comparison with NaN takes the sum so far, and two infinities give NaN.
+    const A low = x < a ? x : a, high = a < x ? x : a;
+    if (high < std::numeric_limits<A>::lowest()) return high;
     return high + std::log1p(std::exp(low - high));
   }
 };

@@ -30,10 +30,11 @@ struct EluOp {
     return x < T(0) ? std::expm1(x) : x;
   }
 };
+// The difference, not expm1: TensorFlow's gradient sees the zero that it gives next to zero.
 struct SeluOp {
   template <typename T>
   static T Do(T x) {
-    return x < T(0) ? T(kSeluScaleAlpha) * std::expm1(x) : T(kSeluScale) * x;
+    return x < T(0) ? T(kSeluScaleAlpha) * (std::exp(x) - T(1)) : T(kSeluScale) * x;
   }
 };
 // log(1 + exp(x)), which is x for large x and exp(x) for very small ones.

@@ -102,7 +102,9 @@ template <typename T>
 T LogSum(T a, T b) {
   if (a == kLogZero<T>) return b;
   if (b == kLogZero<T>) return a;
-  return a > b ? a + std::log1p(std::exp(b - a)) : b + std::log1p(std::exp(a - b));
+  // In single precision for doubles too, as TensorFlow adds them.
+  const float distance = static_cast<float>(-std::abs(a - b));
+  return std::max(a, b) + std::log1p(std::exp(distance));
 }
 
 // Prefixes of label sequences as a tree; the best of them are the beam.

@@ -16,7 +16,9 @@ template <typename T>
 T LogSum(T a, T b) {
   if (a == kLogZero<T>) return b;
   if (b == kLogZero<T>) return a;
-  return a > b ? a + std::log1p(std::exp(b - a)) : b + std::log1p(std::exp(a - b));
+  // In single precision for doubles too, as TensorFlow adds them.
+  const float distance = static_cast<float>(-std::abs(a - b));
+  return std::max(a, b) + std::log1p(std::exp(distance));
 }
 
 // One sequence: log probabilities y[time, classes] and the labels with blanks between and around them.
@@ -218,7 +220,7 @@ class CtcLossKernel : public Kernel {
         found[labels[u]] = LogSum(found[labels[u]], alpha[t * size + u] + beta[t * size + u]);
       }
       for (int64_t c = 0; c < classes; ++c) {
-        const T share = log_p == kLogZero<T> ? T(0) : std::exp(found[c] - log_p);
+        const T share = log_p == kLogZero<T> ? T(0) : std::exp(static_cast<float>(found[c] - log_p));
         gradient[(t * batch + b) * classes + c] = std::exp(log_y[t * classes + c]) - share;
       }
     }

@@ -42,13 +42,14 @@ class MaxPoolKernel : public Kernel {
     return nn::CheckPoolSizes(kernel.sizes_, kernel.strides_, 4);
   }
   // Of input 0; the sizes are attributes or the last two inputs.
-  StatusOr<PoolWindows> Windows(const KernelContext& ctx) const {
+  StatusOr<PoolWindows> Windows(const KernelContext& ctx, bool over_depth = false) const {
     const Shape& input = ctx.input(0).shape();
     if (input.rank() != 4) return InvalidArgument("tensor_in must be 4-dimensional");
     if (size_input_ < 0) return nn::MakePoolWindows(input, sizes_, strides_, padding_);
     WEIR_ASSIGN_OR_RETURN(Dims sizes, IntElements(ctx.input(size_input_), "ksize"));
     WEIR_ASSIGN_OR_RETURN(Dims strides, IntElements(ctx.input(size_input_ + 1), "strides"));
-    WEIR_RETURN_IF_ERROR(nn::CheckPoolSizes(sizes, strides, 4));
+    WEIR_RETURN_IF_ERROR(nn::CheckPoolSizes(sizes, strides, 4, over_depth));
+    if (sizes[3] != 1) return nn::MakeDepthWindows(input, sizes, strides);
     return nn::MakePoolWindows(input, sizes, strides, padding_);
   }
 
@@ -70,7 +71,7 @@ class Forward : public MaxPoolKernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    WEIR_ASSIGN_OR_RETURN(PoolWindows g, Windows(ctx));
+    WEIR_ASSIGN_OR_RETURN(PoolWindows g, Windows(ctx, /*over_depth=*/true));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, g.output));
     DispatchDType(input.dtype(), RealTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;

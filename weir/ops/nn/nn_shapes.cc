@@ -90,6 +90,9 @@ Status Pool2D(ShapeContext& ctx) {
     WEIR_ASSIGN_OR_RETURN(int64_t size, WindowOutput(window, dim, out.dim(dim), window.ksize[dim]));
     out.set_dim(dim, size);
   }
+  const int depth = window.channels();
+  WEIR_ASSIGN_OR_RETURN(int64_t channels, WindowOutput(window, depth, out.dim(depth), window.ksize[depth]));
+  out.set_dim(depth, channels);
   for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, out);
   return OkStatus();
 }

@@ -22,8 +22,23 @@ struct Geometry {
   int64_t pooled() const { return h.output * w.output * channels; }
 };
 
+// Windows over the channels: the channels of a place are the columns of a row, which has one channel.
+StatusOr<Geometry> MakeDepthGeometry(const nn::Window2D& window, const Shape& input) {
+  const int64_t depth = input.dim(3), size = window.ksize[3];
+  WEIR_RETURN_IF_ERROR(nn::CheckDepthWindow(window.ksize, window.strides, depth));
+  Geometry g{};
+  g.batch = input.dim(0);
+  g.channels = 1;
+  WEIR_ASSIGN_OR_RETURN(g.h, nn::MakeWindowAxis(input.dim(1) * input.dim(2), 1, 1, 1, "VALID", 0, 0));
+  WEIR_ASSIGN_OR_RETURN(g.w, nn::MakeWindowAxis(depth, size, size, 1, "VALID", 0, 0));
+  const int64_t dims[] = {g.batch, input.dim(1), input.dim(2), depth / size};
+  WEIR_ASSIGN_OR_RETURN(g.output, Shape::Make(dims));
+  return g;
+}
+
 StatusOr<Geometry> MakeGeometry(const nn::Window2D& window, const Shape& input) {
   if (input.rank() != 4) return InvalidArgument("tensor_in must be 4-dimensional");
+  if (window.ksize[3] != 1) return MakeDepthGeometry(window, input);
   Geometry g{};
   g.batch = input.dim(0);
   g.channels = input.dim(3);
@@ -44,13 +59,16 @@ void ForWindow(const Geometry& g, int64_t oh, int64_t ow, Body body) {
 
 class PoolKernel : public Kernel {
  public:
-  static Status Read(const KernelInit& init, nn::Window2D& window) {
+  static Status Read(const KernelInit& init, nn::Window2D& window, bool over_depth = false) {
     WEIR_ASSIGN_OR_RETURN(window, nn::ReadWindow2D(init, /*is_pool=*/true));
     if (window.channels_second) {
       return InvalidArgument("Default ", init.schema().name, " only supports NHWC on device type CPU");
     }
     if (window.ksize[0] != 1) return Unimplemented("Pooling is not yet supported on the batch dimension.");
-    if (window.ksize[3] != 1) return Unimplemented("Pooling is not yet supported on the depth dimension.");
+    const bool spans_depth = window.ksize[3] != 1;
+    if (spans_depth ? !over_depth : window.strides[3] != 1) {
+      return Unimplemented("Pooling is not yet supported on the depth dimension.");
+    }
     for (int64_t size : window.ksize) {
       if (size <= 0) return InvalidArgument("Sliding window ksize must be positive, got ", size);
     }
@@ -104,7 +122,7 @@ class ForwardKernel : public PoolKernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<ForwardKernel>();
-    WEIR_RETURN_IF_ERROR(Read(init, kernel->window_));
+    WEIR_RETURN_IF_ERROR(Read(init, kernel->window_, /*over_depth=*/kMax));
     return kernel;
   }
 

@@ -59,8 +59,25 @@ inline StatusOr<PoolWindows> MakePoolWindows(const Shape& input, std::span<const
   return out;
 }
 
+// Windows over the channels of images: the channels of a place are the columns of a row, which has one channel.
+inline StatusOr<PoolWindows> MakeDepthWindows(const Shape& input, std::span<const int64_t> sizes,
+                                              std::span<const int64_t> strides) {
+  const int64_t depth = input.dim(3), size = sizes[3];
+  WEIR_RETURN_IF_ERROR(CheckDepthWindow(sizes, strides, depth));
+  PoolWindows out;
+  out.batch = input.dim(0);
+  out.channels = 1;
+  out.axis.fill(WindowAxis{1, 1, 1, 1, 0, 1});
+  WEIR_ASSIGN_OR_RETURN(out.axis[1], MakeWindowAxis(input.dim(1) * input.dim(2), 1, 1, 1, "VALID", 0, 0));
+  WEIR_ASSIGN_OR_RETURN(out.axis[2], MakeWindowAxis(depth, size, size, 1, "VALID", 0, 0));
+  const int64_t dims[] = {out.batch, input.dim(1), input.dim(2), depth / size};
+  WEIR_ASSIGN_OR_RETURN(out.output, Shape::Make(dims));
+  return out;
+}
+
 // Checks sizes and strides as pools over `rank` dimensions ask for them.
-inline Status CheckPoolSizes(std::span<const int64_t> sizes, std::span<const int64_t> strides, int rank) {
+inline Status CheckPoolSizes(std::span<const int64_t> sizes, std::span<const int64_t> strides, int rank,
+                             bool over_depth = false) {
   const size_t n = static_cast<size_t>(rank);
   if (sizes.size() != n) return InvalidArgument("Sliding window ksize field must specify ", rank, " dimensions");
   if (strides.size() != n) return InvalidArgument("Sliding window stride field must specify ", rank, " dimensions");
@@ -71,7 +88,7 @@ inline Status CheckPoolSizes(std::span<const int64_t> sizes, std::span<const int
   if (sizes[0] != 1 || strides[0] != 1) {
     return Unimplemented("Pooling is not yet supported on the batch dimension.");
   }
-  if (sizes[n - 1] != 1 || strides[n - 1] != 1) {
+  if (!over_depth && (sizes[n - 1] != 1 || strides[n - 1] != 1)) {
     return Unimplemented("Pooling is not yet supported on the depth dimension.");
   }
   return OkStatus();

@@ -3,6 +3,7 @@
 #define WEIR_OPS_NN_WINDOW_H_
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -95,7 +96,9 @@ StatusOr<Window2D> ReadWindow2D(const Source& source, bool is_pool) {
   }
   if (window.strides.size() != 4) return InvalidArgument("Sliding window strides field must specify 4 dimensions");
   const size_t channels = static_cast<size_t>(window.channels());
-  if (window.strides[0] != 1 || window.strides[channels] != 1) {
+  if (is_pool) {
+    if (window.strides[0] != 1) return Unimplemented("Pooling is not yet supported on the batch dimension.");
+  } else if (window.strides[0] != 1 || window.strides[channels] != 1) {
     return InvalidArgument("Current implementation does not yet support strides in the batch and depth dimensions.");
   }
   if (window.dilations[0] != 1 || window.dilations[channels] != 1) {
@@ -109,6 +112,20 @@ StatusOr<Window2D> ReadWindow2D(const Source& source, bool is_pool) {
     }
   }
   return window;
+}
+
+// A max pool over the channels of NHWC images: windows stand side by side and fill the depth; rows and columns stay.
+inline Status CheckDepthWindow(std::span<const int64_t> sizes, std::span<const int64_t> strides, int64_t depth) {
+  if (sizes[1] != 1 || sizes[2] != 1) {
+    return Unimplemented("MaxPooling supports exactly one of pooling across depth or pooling across width/height.");
+  }
+  if (depth % sizes[3] != 0) {
+    return Unimplemented("Depthwise max pooling requires the depth window to evenly divide the input depth");
+  }
+  if (strides[3] != sizes[3]) {
+    return Unimplemented("Depthwise max pooling requires the depth window to equal the depth stride");
+  }
+  return OkStatus();
 }
 
 }  // namespace weir::nn

@@ -1,4 +1,7 @@
 // SparseBincount: how often each number occurs, in all of a sparse tensor or in each of its rows.
+#include <span>
+
+#include "absl/strings/str_join.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/sparse/register.h"
 #include "weir/ops/sparse/sparse_input.h"
@@ -27,6 +30,7 @@ class SparseBincountKernel : public Kernel {
     if (size < 0) return InvalidArgument("size (", size, ") must be non-negative");
     const int64_t rank = shape.num_elements();
     const int64_t count = values.num_elements();
+    if (values.rank() != 1) return InvalidArgument("Sparse values must be rank 1 but is rank ", values.rank());
     if (indices.rank() != 2 || indices.dim(0) != count || indices.dim(1) != rank || rank == 0) {
       return InvalidArgument("indices must be a matrix of ", count, " rows and ", rank, " columns, got ",
                              indices.shape().ToString());
@@ -34,6 +38,7 @@ class SparseBincountKernel : public Kernel {
     if (weights.num_elements() > 0 && weights.num_elements() != count) {
       return InvalidArgument("weights must have as many elements as values or none, got ", weights.num_elements());
     }
+    WEIR_RETURN_IF_ERROR(CheckIndices(indices, shape));
     const int64_t rows = rank == 1 ? 1 : shape.data<int64_t>()[0];
     const int64_t dims[] = {rows, size};
     WEIR_ASSIGN_OR_RETURN(Shape all, Shape::Make(dims));
@@ -41,9 +46,6 @@ class SparseBincountKernel : public Kernel {
     for (int64_t i = 0; i < count; ++i) {
       const int64_t number = IntegerAt(values, i);
       const int64_t row = rank == 1 ? 0 : indices.data<int64_t>()[i * rank];
-      if (row < 0 || row >= rows) {
-        return InvalidArgument("Sparse index tuple indices[", i, ", :] is out of bounds: row ", row);
-      }
       if (rank == 1 && number < 0) return InvalidArgument("Input arr must be non-negative!");
       if (number >= 0 && number < size) Count(out, row * size + number, weights, i);
     }
@@ -53,6 +55,19 @@ class SparseBincountKernel : public Kernel {
   }
 
  private:
+  static Status CheckIndices(const Tensor& indices, const Tensor& shape) {
+    const int64_t rank = shape.num_elements();
+    for (int64_t i = 0; i < indices.num_elements(); ++i) {
+      const int64_t index = indices.data<int64_t>()[i];
+      if (index < 0 || index >= shape.data<int64_t>()[i % rank]) {
+        const int64_t row = i / rank;
+        const auto tuple = std::span(indices.data<int64_t>() + row * rank, static_cast<size_t>(rank));
+        return InvalidArgument("Sparse index tuple indices[", row, ", :] = [", absl::StrJoin(tuple, ", "),
+                               "] is out of bounds");
+      }
+    }
+    return OkStatus();
+  }
   static Status Flatten(Tensor& out, int64_t size) {
     WEIR_ASSIGN_OR_RETURN(out, std::move(out).Reshaped(Shape({size})));
     return OkStatus();

@@ -1,4 +1,7 @@
 // Sparse tensors as three serialised tensors, strings or variants: indices, values, shape.
+#include <algorithm>
+
+#include "absl/strings/str_join.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/framework/scratch.h"
 #include "weir/ops/sparse/register.h"
@@ -31,7 +34,7 @@ Status Serialize(const Tensor& tensor, Tensor& out, int64_t i) {
     return OkStatus();
   }
   TensorProto proto;
-  WEIR_RETURN_IF_ERROR(ToProto(tensor, &proto));
+  WEIR_RETURN_IF_ERROR(ToProto(tensor, &proto, TensorEncoding::kWire));
   if (!proto.SerializeToString(&out.data<std::string>()[i])) {
     return InvalidArgument("The tensor is too large to be serialised");
   }
@@ -66,6 +69,17 @@ class SerializeSparseKernel : public Kernel {
   }
 };
 
+// Entries are in order, none twice.
+Status CheckAfter(const SparseInput& sparse, int64_t i) {
+  const int64_t *before = sparse.index(i - 1), *here = sparse.index(i);
+  const auto [b, h] = std::mismatch(before, before + sparse.rank(), here);
+  if (b != before + sparse.rank() && *b < *h) return OkStatus();
+  const std::string place = Cat("indices[", i, "] = [", absl::StrJoin(here, here + sparse.rank(), ","), "]");
+  if (b == before + sparse.rank()) return InvalidArgument(place, " is repeated");
+  return InvalidArgument(place, " is out of order. Many sparse ops require sorted indices.\n",
+                         "    Use `tf.sparse.reorder` to create a correctly ordered copy.");
+}
+
 class SerializeManySparseKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
@@ -77,6 +91,7 @@ class SerializeManySparseKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(CheckScratch(rows, sizeof(SparseOutput)));
     std::vector<SparseOutput> parts(rows, SparseOutput{inner});
     for (int64_t i = 0; i < sparse.count(); ++i) {
+      if (i > 0) WEIR_RETURN_IF_ERROR(CheckAfter(sparse, i));
       parts[sparse.index(i)[0]].Add({sparse.index(i) + 1, static_cast<size_t>(inner)}, i);
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({rows, 3})));

@@ -94,6 +94,9 @@ class EditDistanceKernel : public Kernel {
     for (int d = 0; d + 1 < truth.rank(); ++d) {
       WEIR_RETURN_IF_ERROR(shape.AddDim(std::max(truth.dim(d), hypothesis.dim(d))));
     }
+    if (shape.num_elements() == 0) {
+      return InvalidArgument("Got output shape ", shape.ToString(), " which has 0 elements");
+    }
     WEIR_ASSIGN_OR_RETURN(auto guesses, hypothesis.Groups(shape, "hypothesis"));
     WEIR_ASSIGN_OR_RETURN(auto truths, truth.Groups(shape, "truth"));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));

@@ -56,6 +56,7 @@ class AsStringKernel : public Kernel {
       return InvalidArgument("width ", width, " and precision ", precision, " must not exceed ", kMaxWidth);
     }
     kernel->width_ = width;
+    if (width >= 0) kernel->longest_ = precision;
     kernel->left_ = fill == "-";
     kernel->format_ = Cat("%", fill);
     if (width >= 0) absl::StrAppend(&kernel->format_, width);
@@ -91,7 +92,8 @@ class AsStringKernel : public Kernel {
     if constexpr (std::is_same_v<T, bool>) {
       return value ? "true" : "false";
     } else if constexpr (std::is_same_v<T, std::string>) {
-      return Pad(value, width_, left_);
+      // A precision cuts, but only where a width is given too.
+      return Pad(longest_ < 0 ? value : value.substr(0, static_cast<size_t>(longest_)), width_, left_);
     } else if constexpr (std::is_same_v<T, Variant>) {
       return Pad(value.has_value() ? value.get()->DebugString() : "<empty>", width_, left_);
     } else if constexpr (std::is_integral_v<T>) {
@@ -107,7 +109,7 @@ class AsStringKernel : public Kernel {
   }
 
   std::string format_;  // of this kernel's own making: one conversion, two for complex numbers
-  int64_t width_ = -1;
+  int64_t width_ = -1, longest_ = -1;
   bool left_ = false;
 };
 

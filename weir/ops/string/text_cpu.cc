@@ -95,7 +95,7 @@ std::optional<std::string_view> CharacterPart(std::string_view text, int64_t pos
   };
   advance(pos);
   const size_t begin = at;
-  advance(length < 0 ? size : length);
+  advance(length);
   return text.substr(begin, at - begin);
 }
 
