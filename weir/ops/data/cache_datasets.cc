@@ -102,7 +102,11 @@ class MemoryCacheDataset : public Dataset {
   const std::shared_ptr<MemoryCache> cache_;
 };
 
-std::string KeyOf(int64_t element, int64_t component) { return absl::StrFormat("%019d_%04d", element, component); }
+// TensorFlow's keys, so that either reads what the other cached: numbers take as many places as the largest one needs.
+std::string KeyOf(int64_t element, size_t component, size_t components) {
+  const int places = static_cast<int>(Cat(components - 1).size());
+  return absl::StrFormat("%7d_%*d", element, places, component);
+}
 
 // The elements lie in a checkpoint whose prefix is the file's name.
 class FileCacheDataset : public Dataset {
@@ -140,7 +144,7 @@ class FileCacheDataset : public Dataset {
         return writer_->Finish();
       }
       for (size_t i = 0; i < out->size(); ++i) {
-        WEIR_RETURN_IF_ERROR(writer_->Add(KeyOf(next_, static_cast<int64_t>(i)), (*out)[i]));
+        WEIR_RETURN_IF_ERROR(writer_->Add(KeyOf(next_, i, out->size()), (*out)[i]));
       }
       ++next_;
       return OkStatus();
@@ -160,7 +164,7 @@ class FileCacheDataset : public Dataset {
     Status ReadNext(Element* out, bool* end) {
       const size_t components = dataset_->spec().types.size();
       for (size_t i = 0; i < components; ++i) {
-        const std::string key = KeyOf(next_, static_cast<int64_t>(i));
+        const std::string key = KeyOf(next_, i, components);
         if (i == 0 && !reader_->tensors().contains(key)) {
           *end = true;
           return OkStatus();

@@ -21,6 +21,7 @@ void RegisterDataKernels(KernelRegistry& registry) {
   RegisterCacheDatasets(registry);
   RegisterWrapperDatasets(registry);
   RegisterFileDatasets(registry);
+  RegisterSaveLoadDatasets(registry);
   RegisterCsvDatasets(registry);
   RegisterParseExampleDatasets(registry);
   RegisterGeneratorDatasets(registry);

@@ -27,6 +27,7 @@ void RegisterGroupDatasets(KernelRegistry& registry);
 void RegisterCacheDatasets(KernelRegistry& registry);
 void RegisterWrapperDatasets(KernelRegistry& registry);
 void RegisterFileDatasets(KernelRegistry& registry);
+void RegisterSaveLoadDatasets(KernelRegistry& registry);
 void RegisterCsvDatasets(KernelRegistry& registry);
 void RegisterParseExampleDatasets(KernelRegistry& registry);
 void RegisterGeneratorDatasets(KernelRegistry& registry);
