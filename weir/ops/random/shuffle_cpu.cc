@@ -23,7 +23,8 @@ class ShuffleKernel : public Kernel {
       ctx.set_output(0, value);
       return OkStatus();
     }
-    WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, static_cast<uint64_t>(rows + 3) / 4));
+    // One number a swap, four a block.
+    WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, static_cast<uint64_t>(rows + 2) / 4));
     PhiloxNumbers numbers(philox);
     std::vector<int64_t> order(static_cast<size_t>(rows));
     std::iota(order.begin(), order.end(), 0);
