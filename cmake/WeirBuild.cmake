@@ -50,6 +50,7 @@ set(WEIR_LOOP_OPTIONS -fno-math-errno -fno-trapping-math -ffp-contract=off
 # faster when one file changes often.
 option(WEIR_UNITY "Compile several files of a room at once" ON)
 set(WEIR_UNITY_BATCH 6)
+set(WEIR_UNITED_TESTS client framework passes)  # rooms with many tests, whose names differ
 set(WEIR_ALONE base tensor framework runtime device_cpu gradients ops ops_image ops_linalg ops_math ops_nn testing wire)
 function(weir_unite target)
   if(WEIR_UNITY AND NOT WEIR_FUZZ)
@@ -109,6 +110,9 @@ function(weir_room name)
   endif()
   if(WEIR_TESTS AND tests)
     weir_test(weir_${name}_test SOURCES ${tests} DEPENDS weir_${name} ${ROOM_TEST_DEPENDS})
+    if(name IN_LIST WEIR_UNITED_TESTS)
+      weir_unite(weir_${name}_test)
+    endif()
   endif()
 endfunction()
 

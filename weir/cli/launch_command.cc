@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-constexpr char kExamples[] = R"(Examples:
+constexpr char kLaunchExamples[] = R"(Examples:
   weir launch --ps 2 --workers 4 -- python train.py
       two parameter servers and four workers on this machine; the command runs once for every worker, with
       WEIR_TARGET=grpc://... (its worker) and TF_CONFIG (the cluster, and its place there) in its environment
@@ -25,7 +25,7 @@ Ends with the last command; the exit code is the first that is not 0. A paramete
 again.
 )";
 
-struct Flags {
+struct LaunchFlags {
   int ps = 1;
   int workers = 1;
   bool in_process = false;
@@ -34,7 +34,7 @@ struct Flags {
 
 class Launcher {
  public:
-  explicit Launcher(const Flags& flags) : flags_(flags) {
+  explicit Launcher(const LaunchFlags& flags) : flags_(flags) {
     std::vector<std::string> all = FreeAddresses(flags.ps + flags.workers);
     cluster_["ps"] = std::vector<std::string>(all.begin(), all.begin() + flags.ps);
     cluster_["worker"] = std::vector<std::string>(all.begin() + flags.ps, all.end());
@@ -107,7 +107,7 @@ class Launcher {
     return OkStatus();
   }
 
-  const Flags& flags_;
+  const LaunchFlags& flags_;
   nlohmann::json cluster_;
   std::vector<Server> servers_;
   std::vector<std::unique_ptr<ChildProcess>> commands_;
@@ -116,9 +116,9 @@ class Launcher {
 }  // namespace
 
 void AddLaunchCommand(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<LaunchFlags>();
   CLI::App* command = program.add_subcommand("launch", "run a command on a cluster of local processes");
-  command->footer(kExamples);
+  command->footer(kLaunchExamples);
   command->add_option("--ps", flags->ps, "parameter servers")->check(CLI::Range(0, 1024));
   command->add_option("--workers", flags->workers, "workers")->check(CLI::Range(1, 1024));
   command->add_flag("--in_process", flags->in_process, "the command starts the worker's server itself");

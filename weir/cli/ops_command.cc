@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-struct Flags {
+struct OpsFlags {
   std::string name;
   bool json = false;
   bool with_kernel = false;
@@ -18,7 +18,7 @@ struct Flags {
   std::vector<std::string> libraries;
 };
 
-constexpr char kExamples[] = R"(Examples:
+constexpr char kOpsExamples[] = R"(Examples:
   weir ops                      all operations, one a line: name, family, devices that have a kernel
   weir ops MatMul               signature, attributes and kernels of one
   weir ops --without_kernel     what a graph may contain but cannot run yet
@@ -48,7 +48,7 @@ void PrintOne(const OpSchema& schema, const std::vector<const KernelEntry*>& ker
   }
 }
 
-Status Run(const Flags& flags) {
+Status RunOps(const OpsFlags& flags) {
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment({.libraries = flags.libraries}));
   std::vector<const OpSchema*> schemas = environment->ops.All();
   if (!flags.name.empty()) {
@@ -73,15 +73,15 @@ Status Run(const Flags& flags) {
 }  // namespace
 
 void AddOpsCommand(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<OpsFlags>();
   CLI::App* command = program.add_subcommand("ops", "list the operations, or describe one");
-  command->footer(kExamples);
+  command->footer(kOpsExamples);
   command->add_option("name", flags->name, "an operation");
   command->add_option("--library", flags->libraries, "load operations, kernels or devices from this file");
   command->add_flag("--json", flags->json, "one JSON object a line");
   command->add_flag("--with_kernel", flags->with_kernel, "only what can run here");
   command->add_flag("--without_kernel", flags->without_kernel, "only what cannot");
-  command->callback([flags] { ExitOnError(Run(*flags)); });
+  command->callback([flags] { ExitOnError(RunOps(*flags)); });
 }
 
 }  // namespace weir

@@ -21,7 +21,7 @@
 namespace weir {
 namespace {
 
-struct Flags {
+struct RunFlags {
   std::string path;
   std::vector<std::string> feeds, fetches, targets, outputs, libraries, tags = {"serve"};
   std::string signature;
@@ -32,7 +32,7 @@ struct Flags {
   double timeout_seconds = 0;
 };
 
-constexpr char kExamples[] = R"(Examples:
+constexpr char kRunExamples[] = R"(Examples:
   weir run graph.pb --feed x:0=in.npy --fetch y:0       feed a NumPy file, print a tensor
   weir run graph.pbtxt --feed "x:0=[[1, 2], [3, 4]]" --fetch y:0 --output y:0=out.npy
   weir run graph.pb --target init --target train --fetch loss --repeat 100
@@ -53,7 +53,7 @@ struct Program {
   Session& Get() { return model != nullptr ? model->session() : *session; }
 };
 
-StatusOr<Program> Load(const Flags& flags, const std::shared_ptr<Environment>& environment) {
+StatusOr<Program> Load(const RunFlags& flags, const std::shared_ptr<Environment>& environment) {
   WEIR_ASSIGN_OR_RETURN(KnownFile file, RecogniseFile(flags.path));
   Program out;
   out.graph = std::make_unique<Graph>(environment->ops);
@@ -181,7 +181,7 @@ Status WriteTrace(const std::string& path, const StepReport& report) {
   return OkStatus();
 }
 
-Status Run(const Flags& flags) {
+Status RunGraphs(const RunFlags& flags) {
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment({.libraries = flags.libraries}));
   WEIR_ASSIGN_OR_RETURN(Program program, Load(flags, environment));
   std::vector<Feed> feeds;
@@ -229,9 +229,9 @@ Status Run(const Flags& flags) {
 }  // namespace
 
 void AddRunCommand(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RunFlags>();
   CLI::App* command = program.add_subcommand("run", "run a graph or a SavedModel");
-  command->footer(kExamples);
+  command->footer(kRunExamples);
   command->add_option("path", flags->path, "a GraphDef (binary or text), a .meta file or a SavedModel's folder")
       ->required();
   // A value may hold commas and brackets, which CLI11 would take for a list of its own.
@@ -254,7 +254,7 @@ void AddRunCommand(CLI::App& program) {
   command->add_option("--values", flags->max_values, "print at most so many values a tensor")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--timeout", flags->timeout_seconds, "seconds that a run may take; 0: any");
-  command->callback([flags] { ExitOnError(Run(*flags)); });
+  command->callback([flags] { ExitOnError(RunGraphs(*flags)); });
 }
 
 }  // namespace weir

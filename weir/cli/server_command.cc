@@ -18,7 +18,7 @@
 namespace weir {
 namespace {
 
-struct Flags {
+struct ServerFlags {
   ServerOptions server;
   EnvironmentOptions environment;
   std::string certificate_file, key_file, client_ca_file;
@@ -30,7 +30,7 @@ struct Flags {
   double grace_seconds = 5;
 };
 
-constexpr char kExamples[] = R"(Examples:
+constexpr char kServerExamples[] = R"(Examples:
   weir server                           a server on a free port of this machine
   weir server --port 2222               ... on port 2222
   weir server --host 0.0.0.0 --port 2222 --tls_cert server.pem --tls_key server.key --tls_client_ca ca.pem
@@ -54,7 +54,7 @@ StatusOr<std::string> ReadWhole(const std::string& path) {
 }
 
 // From the flags, from Slurm or from TF_CONFIG; no cluster if none of them names one.
-StatusOr<ClusterPlace> FindPlace(const Flags& flags) {
+StatusOr<ClusterPlace> FindPlace(const ServerFlags& flags) {
   auto variable = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value != nullptr ? value : "");
@@ -91,7 +91,7 @@ void LogProtobuf(google::protobuf::LogLevel, const char*, int, const std::string
   WEIR_LOG(DEBUG) << "protobuf: " << message;
 }
 
-Status Serve(const Flags& flags) {
+Status Serve(const ServerFlags& flags) {
   google::protobuf::SetLogHandler(LogProtobuf);
   // Blocked here, so that every thread made from now on leaves these signals to sigwait below.
   sigset_t signals;
@@ -137,9 +137,9 @@ Status Serve(const Flags& flags) {
 }  // namespace
 
 void AddServerCommand(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ServerFlags>();
   CLI::App* command = program.add_subcommand("server", "serve sessions to TensorFlow's clients over gRPC");
-  command->footer(kExamples);
+  command->footer(kServerExamples);
   command->add_option("--port", flags->server.port, "port to listen on; 0: a free one")->check(CLI::Range(0, 65535));
   command->add_option("--host", flags->server.host, "address to listen on; 0.0.0.0 for all of this machine");
   command->add_option("--job", flags->job, "the job that this task belongs to: worker, ps");

@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-struct Flags {
+struct ShowFlags {
   std::string path;
   ShowOptions show;
   bool graph = false;
@@ -19,7 +19,7 @@ struct Flags {
   std::vector<std::string> tags = {"serve"};
 };
 
-constexpr char kExamples[] = R"(Examples:
+constexpr char kShowExamples[] = R"(Examples:
   weir show graph.pb                          one line a node
   weir show graph.pbtxt --svg graph.svg       ... as a drawing
   weir show model/                            a SavedModel: signatures and variables
@@ -40,7 +40,7 @@ Status WriteSvg(const GraphDef& graph, const std::string& path) {
 }
 
 // The graph in a file, if --graph or --svg ask for one.
-StatusOr<const GraphDef*> GraphOf(const KnownFile& file, const Flags& flags) {
+StatusOr<const GraphDef*> GraphOf(const KnownFile& file, const ShowFlags& flags) {
   switch (file.kind) {
     case FileKind::kGraph:
       return file.graph.get();
@@ -56,7 +56,7 @@ StatusOr<const GraphDef*> GraphOf(const KnownFile& file, const Flags& flags) {
   }
 }
 
-Status Show(const Flags& flags) {
+Status Show(const ShowFlags& flags) {
   WEIR_ASSIGN_OR_RETURN(KnownFile file, RecogniseFile(flags.path));
   if (flags.graph || !flags.svg.empty() || file.kind == FileKind::kGraph) {
     WEIR_ASSIGN_OR_RETURN(const GraphDef* graph, GraphOf(file, flags));
@@ -81,10 +81,10 @@ Status Show(const Flags& flags) {
 }  // namespace
 
 void AddShowCommand(CLI::App& program) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ShowFlags>();
   CLI::App* command =
       program.add_subcommand("show", "print what a file holds: graph, model, checkpoint, records, events");
-  command->footer(kExamples);
+  command->footer(kShowExamples);
   command->add_option("file", flags->path, "a file, a folder or the prefix of a checkpoint")->required();
   command->add_flag("--json", flags->show.json, "for programs");
   command->add_flag("--graph", flags->graph, "of a SavedModel or .meta file: its graph");
