@@ -17,9 +17,11 @@ constexpr float kSmallestExponent = -87.3f;
 WEIR_VECTOR void Exponentials(const float* x, float shift, int64_t n, float* out) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
+    // Asked of the clamped number: of the other one, the compiler sees that the clamp does not matter and drops it.
     const float exponent = x[i] - shift;
-    const float power = std::exp(exponent < kSmallestExponent ? kSmallestExponent : exponent);
-    out[i] = exponent < kSmallestExponent ? 0 : power;
+    const float clamped = exponent < kSmallestExponent ? kSmallestExponent : exponent;
+    const float power = std::exp(clamped);
+    out[i] = clamped == kSmallestExponent ? 0 : power;
   }
 }
 

@@ -141,7 +141,7 @@ bool Run(const KernelContext& ctx, Part part, const ConvolutionShape& s, const E
          const float* filter, const float* pooled, const Weights* weights = nullptr) {
   const double operations = Operations(s);
   if (operations < kMinOperations || GetLibrary() == nullptr) return false;
-  const ThreadGrant grant(ctx, operations);
+  const ThreadGrant grant(ctx, operations, ThreadGrant::Share::kInTurn);
   OperationKey key = {
       1 + static_cast<int64_t>(part), grant.threads(), s.batch, s.groups, s.in_channels, s.out_channels};
   for (int i = 0; i < s.rank; ++i) {

@@ -46,7 +46,7 @@ bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& s, const Mat
                             static_cast<double>(s.k);
   if (operations < kMinOperations || GetLibrary() == nullptr) return false;
   const bool is_constant = constant_b != nullptr && constant_b->packed != nullptr && s.batch == 1;
-  const ThreadGrant grant(ctx, operations);
+  const ThreadGrant grant(ctx, operations, ThreadGrant::Share::kHalf);
   const OperationKey key = {0,
                             grant.threads(),
                             s.batch,

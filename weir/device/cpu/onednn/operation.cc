@@ -17,6 +17,7 @@ constexpr size_t kWeights = 1;  // which argument
 // Work that is done in less time than another thread needs to wake up.
 constexpr double kOneThreadOperations = 1e6;
 std::atomic<int> calls_under_way{0};
+absl::Mutex all_threads;
 
 // Streams are not for two threads at once.
 dnnl_stream_t ThisThreadStream(const Library& library) {
@@ -206,19 +207,22 @@ bool Operation::Run(std::span<void* const> data, const Weights* weights) const {
   return true;
 }
 
-ThreadGrant::ThreadGrant(const KernelContext& ctx, double operations) {
+ThreadGrant::ThreadGrant(const KernelContext& ctx, double operations, Share share) {
   const int all = ctx.step().intra_op->num_threads();
   if (all > 1 && operations > kOneThreadOperations) {
     is_counted_ = true;
+    is_exclusive_ = share == Share::kInTurn;
+    if (is_exclusive_) all_threads.Lock();
     const bool is_alone = calls_under_way.fetch_add(1, std::memory_order_relaxed) == 0;
     // Sums are split by the number of threads, so a deterministic step must always have the same.
-    threads_ = is_alone || ctx.step().deterministic ? all : std::max(1, all / 2);
+    threads_ = is_alone || is_exclusive_ || ctx.step().deterministic ? all : std::max(1, all / 2);
   }
   thread_local int last = 0;
   if (last != threads_) GetLibrary()->set_num_threads(last = threads_);
 }
 ThreadGrant::~ThreadGrant() {
   if (is_counted_) calls_under_way.fetch_sub(1, std::memory_order_relaxed);
+  if (is_exclusive_) all_threads.Unlock();
 }
 
 std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,

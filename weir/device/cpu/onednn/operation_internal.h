@@ -149,11 +149,15 @@ class Scratch {
   void* data_;
 };
 
-// The threads that one call uses: one for little work, all for much; half of them while another call is under way.
+// The threads that one call uses: one for little work, all for much.
 class ThreadGrant {
  public:
-  ThreadGrant(const KernelContext& ctx, double operations);
-  ~ThreadGrant();
+  enum class Share {
+    kHalf,    // half of the threads while another call is under way
+    kInTurn,  // all of them, after those who came before: for calls whose threads spin while they wait for each other
+  };
+  ThreadGrant(const KernelContext& ctx, double operations, Share share) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  ~ThreadGrant() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   ThreadGrant(const ThreadGrant&) = delete;
   ThreadGrant& operator=(const ThreadGrant&) = delete;
   int threads() const { return threads_; }
@@ -161,6 +165,7 @@ class ThreadGrant {
  private:
   int threads_ = 1;
   bool is_counted_ = false;
+  bool is_exclusive_ = false;
 };
 
 using OperationKey = absl::InlinedVector<int64_t, 40>;
