@@ -144,6 +144,36 @@ TEST_F(FusionTest, ConvolutionsWithBiasNormAndResidual) {
   ExpectSame(fetches);
 }
 
+// Shapes that only the step knows: what looks like a residual sum may broadcast either side.
+TEST_F(FusionTest, SumsThatBroadcastAfterAll) {
+  auto unknown = [&](Tensor value, std::vector<int64_t> dims) {
+    const PartialShape shape = PartialShape::Make(dims).value();
+    Value out = emit_.Op("Placeholder", {}, {{"dtype", value.dtype()}, {"shape", shape}});
+    feeds_.emplace_back(Cat(graph_.node(out.node())->name, ":0"), std::move(value));
+    return out;
+  };
+  std::vector<Value> fetches;
+  for (int64_t rows : {1, 5, 40}) {
+    for (int64_t addend_rows : {int64_t{1}, rows}) {
+      for (int64_t width : {1, 30}) {
+        Value x = unknown(Wave({rows, 30}, 0.7), {-1, 30}), w = unknown(Wave({30, 30}, 0.2), {30, -1});
+        Value y = emit_.Op("BiasAdd", {emit_.Op("MatMul", {x, w}), Feed(Wave({30}, 0.4))});
+        y = emit_.Op("AddV2", {y, unknown(Wave({addend_rows, width}, 0.3), {-1, -1})});
+        fetches.push_back(emit_.Op("Relu", {y}));
+      }
+    }
+  }
+  Value one = emit_.Op(
+      "BiasAdd", {Convolution(unknown(Wave({1, 1, 1, 16}, 0.7), {-1, -1, -1, 16}), Feed(Wave({3, 3, 16, 16}, 0.2))),
+                  Feed(Wave({16}, 0.4))});
+  fetches.push_back(emit_.Op("AddV2", {unknown(Wave({3, 4, 5, 16}, 0.1), {-1, -1, -1, 16}), one}));
+  Value none = emit_.Op(
+      "BiasAdd", {Convolution(unknown(Wave({0, 4, 4, 16}, 0.7), {-1, -1, -1, 16}), Feed(Wave({3, 3, 16, 16}, 0.2))),
+                  Feed(Wave({16}, 0.4))});
+  fetches.push_back(emit_.Op("AddV2", {unknown(Wave({1, 4, 4, 16}, 0.1), {-1, -1, -1, 16}), none}));
+  ExpectSame(fetches);
+}
+
 TEST_F(FusionTest, ResultsInBetweenCanBeFetched) {
   Value product = emit_.Op("MatMul", {Feed(Wave({40, 30}, 0.7)), Feed(Wave({30, 50}, 0.2))});
   Value sum = emit_.Op("BiasAdd", {product, Feed(Wave({50}, 0.3))});

@@ -18,6 +18,16 @@ bool IsChannelsLast(const Node& node) {
   return !format.ok() || !format->starts_with("NC");
 }
 
+// Sizes that come with the step's feeds are not known yet; should one of them make the sum a broadcast after all, the
+// fused kernel adds in a loop of its own.
+bool MayBeEqual(const PartialShape& a, const PartialShape& b) {
+  if (!a.has_rank() || !b.has_rank() || a.rank() != b.rank()) return false;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (a.dim(i) >= 0 && b.dim(i) >= 0 && a.dim(i) != b.dim(i)) return false;
+  }
+  return true;
+}
+
 // A contraction and the nodes after it that become part of it.
 struct Chain {
   Node* contraction = nullptr;
@@ -99,9 +109,7 @@ class Fuser {
     Node* node = OnlyConsumer(chain, &input);
     if (node == nullptr || (node->op() != "AddV2" && node->op() != "Add")) return;
     const Endpoint other = node->inputs[1 - input];
-    const PartialShape &ours = shapes_.of({chain.last()->id, 0}).shape, &theirs = shapes_.of(other).shape;
-    // Nothing may be broadcast.
-    if (!ours.IsFullyDefined() || !theirs.IsFullyDefined() || !(ours == theirs)) return;
+    if (!MayBeEqual(shapes_.of({chain.last()->id, 0}).shape, shapes_.of(other).shape)) return;
     chain.fused_ops.push_back("Add");
     chain.arguments.push_back(other);
     chain.rest.push_back(node);

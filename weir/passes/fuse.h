@@ -7,9 +7,9 @@
 namespace weir {
 
 // Conv2D and MatMul of floats, followed by a BiasAdd (or, after a convolution, a batch norm with fixed statistics), an
-// addition of a tensor of the same shape, and an activation, become _FusedConv2D and _FusedMatMul, which are named as
-// the last node was. Only what nobody else looks at is fused. Contractions whose second operand is a constant are
-// marked, so that their kernels keep it in the order they like best. REQUIRES: all nodes run on the host.
+// addition of a tensor that may well have the same shape, and an activation, become _FusedConv2D and _FusedMatMul,
+// which are named as the last node was. Only what nobody else looks at is fused. Contractions whose second operand is a
+// constant are marked, so that their kernels keep it in the order they like best. REQUIRES: all nodes run on the host.
 Status FuseContractions(Graph* graph);
 
 }  // namespace weir

@@ -35,6 +35,7 @@ struct Epilogue {
   const float* scale = nullptr;   // one a column (or channel), multiplied
   const float* bias = nullptr;    // one a column, added; there must be one if there is a scale
   const float* addend = nullptr;  // of the result's shape, added
+  bool empty() const { return scale == nullptr && bias == nullptr && addend == nullptr; }
 };
 
 // Constants in the order that the library likes, kept so that every step finds them ready. Thread-safe; belongs to a

@@ -2,6 +2,7 @@
 // fusing pass (weir/passes/fuse.h) makes them; results are those of the nodes they stand for, up to rounding.
 #include <cmath>
 
+#include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/channel_loops.h"
 #include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/vector.h"
@@ -102,13 +103,17 @@ class Columns {
     }
     if (fused.has_addend) {
       const Tensor& addend = ctx.input(ctx.num_inputs() - 1);
-      if (addend.shape() != shape) {
-        return InvalidArgument("Incompatible shapes: ", shape.ToString(), " vs. ", addend.shape().ToString());
+      if (addend.shape() == shape) {
+        out.epilogue_.addend = addend.data<float>();
+      } else {
+        out.broadcast_addend_ = &addend;
       }
-      out.epilogue_.addend = addend.data<float>();
     }
     return out;
   }
+
+  // What is to be added but is of another shape than the result; null if there is none.
+  const Tensor* broadcast_addend() const { return broadcast_addend_; }
 
   // Valid while this is not moved.
   Epilogue epilogue() const {
@@ -157,6 +162,7 @@ class Columns {
 
   ChannelSize size_{};
   Epilogue epilogue_;
+  const Tensor* broadcast_addend_ = nullptr;
   std::vector<float> scale_, shift_;
 };
 
@@ -165,6 +171,48 @@ void Activate(const KernelContext& ctx, const FusedOps& fused, Tensor& out) {
   float* data = out.data<float>();
   ctx.ParallelFor(out.num_elements(), fused.activation->cost_ns,
                   [&](int64_t begin, int64_t end) { fused.activation->loop(data + begin, end - begin, fused.alpha); });
+}
+
+// out = x + y, which have different shapes.
+StatusOr<Tensor*> AddBroadcast(KernelContext& ctx, const Tensor& x, const Tensor& y) {
+  WEIR_ASSIGN_OR_RETURN(Shape shape, BroadcastShape(x.shape(), y.shape()));
+  WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+  if (shape.num_elements() == 0) return out;
+  const Shape* operands[] = {&x.shape(), &y.shape()};
+  const BroadcastRuns runs(shape, operands);
+  const float *a = x.data<float>(), *b = y.data<float>();
+  float* to = out->data<float>();
+  ctx.ParallelFor(runs.rows(), 3 + static_cast<double>(runs.run()), [&](int64_t begin, int64_t end) {
+    runs.ForRows(begin, end, [&](int64_t at, const auto& offsets) {
+      for (int64_t i = 0; i < runs.run(); ++i) {
+        to[at + i] = a[offsets[0] + i * runs.step(0)] + b[offsets[1] + i * runs.step(1)];
+      }
+    });
+  });
+  return out;
+}
+
+// The result of shape `shape` and all that is fused to it. `contract(epilogue, to)` writes the contraction of inputs 0
+// and 1; it returns false if it cannot take the epilogue along, and always does without one.
+template <typename Contract>
+Status RunFused(KernelContext& ctx, const FusedOps& fused, const Shape& shape, Contract contract) {
+  WEIR_ASSIGN_OR_RETURN(const Columns columns, Columns::Make(ctx, fused, shape));
+  auto compute = [&](float* to) {
+    if (shape.num_elements() == 0 || contract(columns.epilogue(), to)) return;
+    contract(Epilogue{}, to);
+    columns.Apply(ctx, to);
+  };
+  Tensor* out = nullptr;
+  if (const Tensor* addend = columns.broadcast_addend()) {
+    WEIR_ASSIGN_OR_RETURN(Tensor part, ctx.AllocateTemp(DType::kFloat, shape));
+    compute(part.data<float>());
+    WEIR_ASSIGN_OR_RETURN(out, AddBroadcast(ctx, part, *addend));
+  } else {
+    WEIR_ASSIGN_OR_RETURN(out, ctx.AllocateOutput(0, shape));
+    compute(out->data<float>());
+  }
+  Activate(ctx, fused, *out);
+  return OkStatus();
 }
 
 class FusedConv2DKernel : public Kernel {
@@ -189,19 +237,15 @@ class FusedConv2DKernel : public Kernel {
     const Tensor& filter = ctx.input(1);
     WEIR_ASSIGN_OR_RETURN(nn::ConvGeometry g, nn::MakeConvGeometry(window_, input.shape(), filter.shape()));
     WEIR_ASSIGN_OR_RETURN(Shape shape, g.OutputShape());
-    WEIR_ASSIGN_OR_RETURN(const Columns columns, Columns::Make(ctx, fused_, shape));
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (shape.num_elements() == 0) return OkStatus();
     const ConvolutionShape library = nn::LibraryShape(g);
     const Weights weights{&filter, packed_.get()};
     const float* x = input.data<float>();
-    float* to = out->data<float>();
-    if (!Convolve(ctx, library, x, weights, columns.epilogue(), to)) {
-      if (!Convolve(ctx, library, x, weights, {}, to)) nn::ConvolveLoops(ctx, g, x, filter.data<float>(), to);
-      columns.Apply(ctx, to);
-    }
-    Activate(ctx, fused_, *out);
-    return OkStatus();
+    return RunFused(ctx, fused_, shape, [&](const Epilogue& epilogue, float* to) {
+      if (Convolve(ctx, library, x, weights, epilogue, to)) return true;
+      if (!epilogue.empty()) return false;
+      nn::ConvolveLoops(ctx, g, x, filter.data<float>(), to);
+      return true;
+    });
   }
 
  private:
@@ -252,21 +296,15 @@ class FusedMatMulKernel : public Kernel {
                              ", In[1]: ", b.shape().ToString());
     }
     const Shape shape{s.m, s.n};
-    WEIR_ASSIGN_OR_RETURN(const Columns columns, Columns::Make(ctx, fused_, shape));
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (shape.num_elements() == 0) return OkStatus();
     const MatrixOperand x = Operand(a, transpose_a_), y = Operand(b, transpose_b_);
     const Weights weights{&b, packed_.get()};
-    float* to = out->data<float>();
-    if (!MultiplyMatrices(ctx, s, x, y, columns.epilogue(), to, &weights)) {
-      if (!MultiplyMatrices(ctx, s, x, y, {}, to, &weights)) {
-        ctx.ParallelFor(s.m, 0.5 * static_cast<double>(s.n) * static_cast<double>(s.k),
-                        [&](int64_t begin, int64_t end) { MultiplyLoops(x, y, s, begin, end, to); });
-      }
-      columns.Apply(ctx, to);
-    }
-    Activate(ctx, fused_, *out);
-    return OkStatus();
+    return RunFused(ctx, fused_, shape, [&](const Epilogue& epilogue, float* to) {
+      if (MultiplyMatrices(ctx, s, x, y, epilogue, to, &weights)) return true;
+      if (!epilogue.empty()) return false;
+      ctx.ParallelFor(s.m, 0.5 * static_cast<double>(s.n) * static_cast<double>(s.k),
+                      [&](int64_t begin, int64_t end) { MultiplyLoops(x, y, s, begin, end, to); });
+      return true;
+    });
   }
 
  private:
