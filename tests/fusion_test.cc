@@ -1,13 +1,18 @@
 // Fused nodes give what the nodes they stand for give.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "weir/autodiff/emit.h"
 #include "weir/autodiff/graph_emitter.h"
 #include "weir/client/environment.h"
+#include "weir/device/cpu/float_loops.h"
+#include "weir/ops/math/register.h"
 #include "weir/passes/fuse.h"
+#include "weir/passes/fuse_elementwise.h"
 #include "weir/runtime/session.h"
+#include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
 
 namespace weir {
@@ -72,6 +77,13 @@ class FusionTest : public testing::Test {
                     {x, Given(Wave({channels}, 0.3, 1), is_constant), Given(Wave({channels}, 0.4), is_constant),
                      Given(Wave({channels}, 0.5), is_constant), Given(Wave({channels}, 0.6, 1.5f), is_constant)},
                     {{"is_training", false}, {"epsilon", 0.01f}});
+  }
+
+  Value Unary(std::string_view op, Value x) { return emit_.Op(op, {x}); }
+  Value Binary(std::string_view op, Value x, Value y) { return emit_.Op(op, {x, y}); }
+  int Count(std::string_view op) const {
+    return static_cast<int>(
+        std::ranges::count_if(graph_.nodes(), [&](const auto& node) { return node != nullptr && node->op() == op; }));
   }
 
   std::shared_ptr<Environment> environment_;
@@ -209,6 +221,129 @@ TEST_F(FusionTest, ErrorsAreThoseOfTheParts) {
         Message(status).find("Must provide as many biases as the last dimension of the input tensor: [4] vs. [4,5]"),
         std::string::npos)
         << status;
+  }
+}
+
+TEST_F(FusionTest, EveryFusibleOperationHasALoop) {
+  for (std::string_view op : FusibleElementwiseOps()) EXPECT_TRUE(FindFloatLoop(op).has_value()) << op;
+}
+
+TEST_F(FusionTest, ElementwiseOperationsBecomeOne) {
+  Value x = Feed(Wave({4, 4}, 0.7)), y = Feed(Wave({4}, 0.3));
+  Value last = Unary("Tanh", Binary("Mul", Binary("AddV2", x, y), y));
+  ASSERT_TRUE(FuseElementwise(&graph_).ok());
+  const Node& fused = *graph_.node(last.node());
+  EXPECT_EQ(fused.op(), "_FusedElementwise");
+  EXPECT_EQ(fused.inputs, (std::vector<Endpoint>{{x.node(), 0}, {y.node(), 0}}));
+  EXPECT_EQ(fused.Attr<std::vector<std::string>>("ops").value(), (std::vector<std::string>{"AddV2", "Mul", "Tanh"}));
+  EXPECT_EQ(fused.Attr<std::vector<int64_t>>("operands").value(), (std::vector<int64_t>{0, 1, 2, 1, 3, -1}));
+  EXPECT_EQ(fused.Attr<std::vector<int64_t>>("results").value(), (std::vector<int64_t>{2}));
+}
+
+TEST_F(FusionTest, WhatOthersSeeIsAFurtherOutput) {
+  Value x = Feed(Wave({4, 4}, 0.7));
+  Value sum = Binary("AddV2", x, x);
+  Value last = Unary("Tanh", sum);
+  Value product = Binary("MatMul", sum, last);
+  ASSERT_TRUE(FuseElementwise(&graph_).ok());
+  EXPECT_EQ(graph_.node(product.node())->inputs, (std::vector<Endpoint>{{last.node(), 1}, {last.node(), 0}}));
+}
+
+// The product needs the sum and gives what the difference needs: they cannot be one node.
+TEST_F(FusionTest, NoCyclesArise) {
+  Value x = Feed(Wave({4, 4}, 0.7));
+  Value sum = Binary("AddV2", x, x);
+  Value difference = Binary("Sub", Binary("MatMul", sum, x), sum);
+  ASSERT_TRUE(FuseElementwise(&graph_).ok());
+  EXPECT_EQ(Count("_FusedElementwise"), 0);
+  ExpectSame({difference});
+}
+
+TEST_F(FusionTest, DeadValuesStayApart) {
+  Value x = Feed(Wave({4, 4}, 0.7));
+  Value sum = Unary("Neg", Binary("AddV2", x, x));
+  Value alive = Feed(Tensor::Scalar(false));
+  Value branch = emit_.Outputs("Switch", {x, alive})[1];
+  Value dead = Binary("Mul", sum, branch);
+  Value merged = emit_.Outputs("Merge", {std::vector<Value>{dead, Unary("Identity", sum)}})[0];
+  ExpectSame({merged, sum});
+}
+
+TEST_F(FusionTest, ElementwiseShapes) {
+  std::vector<Value> fetches;
+  const std::vector<std::vector<Shape>> cases = {
+      {{3, 5, 70}, {3, 5, 1}, {70}},   // a norm
+      {{2, 3, 4}, {3, 1}, {1}},        // neither row nor column
+      {{3000}, {}, {1}},               // more than a block
+      {{40, 50}, {50}, {40, 1}},       // rows and columns that a block cuts
+      {{4, 1}, {1, 5}, {4, 5}},        // only the results are large
+      {{0, 3}, {3}, {1}},              // nothing
+      {{}, {}, {}},                    //
+      {{1, 1}, {4}, {1}},              // the same elements in other shapes
+      {{5}, {1, 5}, {1, 1, 5}},        //
+      {{2000, 3}, {3}, {2000, 1}},     //
+      {{7, 300}, {7, 300}, {7, 300}},  //
+  };
+  for (const std::vector<Shape>& shapes : cases) {
+    Value x = Feed(Wave(shapes[0], 0.7)), y = Feed(Wave(shapes[1], 0.3, 2)), z = Feed(Wave(shapes[2], 0.2));
+    Value centred = Binary("Sub", x, z);
+    Value factor = Unary("Rsqrt", Binary("AddV2", Unary("Square", y), emit_.Constant(Tensor::Scalar(0.5f))));
+    Value out = Binary("AddV2", Binary("Mul", centred, Binary("Mul", factor, z)), y);
+    fetches.insert(fetches.end(), {factor, out, Unary("Exp", Unary("Neg", Unary("Square", out)))});
+  }
+  ExpectSame(fetches);
+}
+
+TEST_F(FusionTest, GradientsOfElementwiseOperations) {
+  Value x = Feed(Wave({30, 50}, 0.7)), w = Feed(Wave({50}, 0.2, 1));
+  Value y = Binary("Mul", Unary("Tanh", Binary("Mul", x, w)), Unary("Sigmoid", Binary("Sub", x, w)));
+  Value dy = Feed(Wave({30, 50}, 0.4));
+  Value first = Binary("TanhGrad", y, dy);
+  Value second = Binary("SigmoidGrad", Unary("Sigmoid", y), Binary("Mul", first, dy));
+  ExpectSame({y, first, Binary("AddV2", second, first), Binary("RsqrtGrad", y, second)});
+}
+
+TEST_F(FusionTest, ElementwiseErrorsAreThoseOfTheParts) {
+  Value x = emit_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape()}});
+  Value out = Unary("Exp", Binary("Mul", Unary("Neg", x), Feed(Wave({4}, 0.2))));
+  feeds_.emplace_back(Cat(graph_.node(x.node())->name, ":0"), Wave({3}, 0.1));
+  ASSERT_TRUE(emit_.status().ok()) << emit_.status();
+  for (Toggle fusion : {Toggle::kOn, Toggle::kOff}) {
+    SessionOptions options;
+    options.rewrites.fusion = fusion;
+    auto session = Session::Create(environment_, options).value();
+    ASSERT_TRUE(session->Extend(graph_).ok());
+    std::vector<Tensor> results;
+    const std::string fetch = graph_.TensorName({out.node(), 0});
+    Status status = session->Run(feeds_, std::span(&fetch, 1), {}, &results);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(Message(status).find("Incompatible shapes: [3] vs. [4]"), std::string::npos) << status;
+  }
+}
+
+TEST_F(FusionTest, MalformedProgramsAreRefused) {
+  struct Program {
+    std::vector<std::string> ops;
+    std::vector<int64_t> operands, results;
+  };
+  const Program programs[] = {{{}, {}, {0}},
+                              {{"Neg"}, {0}, {0}},
+                              {{"Neg"}, {0, 0}, {0}},
+                              {{"Neg"}, {1, -1}, {0}},
+                              {{"Neg"}, {-1, -1}, {0}},
+                              {{"AddV2"}, {0, -1}, {0}},
+                              {{"AddV2"}, {0, 1}, {0}},
+                              {{"Neg"}, {0, -1}, {1}},
+                              {{"MatMul"}, {0, 0}, {0}}};
+  KernelRunner run({RegisterMathKernels});
+  for (const Program& program : programs) {
+    KernelCall call = run("_FusedElementwise")
+                          .Attr("M", 1)
+                          .Attr("ops", AttrList{.s = program.ops})
+                          .Attr("operands", program.operands)
+                          .Attr("results", program.results)
+                          .Input(Wave({4}, 0.1));
+    EXPECT_FALSE(call.Run().ok());
   }
 }
 

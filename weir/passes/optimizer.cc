@@ -5,6 +5,7 @@
 #include "weir/passes/constant_folding.h"
 #include "weir/passes/dependency.h"
 #include "weir/passes/fuse.h"
+#include "weir/passes/fuse_elementwise.h"
 #include "weir/passes/inline_functions.h"
 
 namespace weir {
@@ -35,6 +36,8 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
   RemoveUnused(graph, keep);
   if (options.fusion) {
     WEIR_RETURN_IF_ERROR(FuseContractions(graph));
+    RemoveUnused(graph, keep);
+    WEIR_RETURN_IF_ERROR(FuseElementwise(graph));
     RemoveUnused(graph, keep);
   }
   return OkStatus();

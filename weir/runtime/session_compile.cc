@@ -4,6 +4,7 @@
 #include "weir/base/logging.h"
 #include "weir/framework/scratch.h"
 #include "weir/graph/import.h"
+#include "weir/passes/fuse_elementwise.h"
 #include "weir/passes/optimizer.h"
 #include "weir/passes/partition.h"
 #include "weir/passes/place_by_cost.h"
@@ -258,6 +259,7 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph,
     if (node == nullptr || node->op() != "_Arg") continue;
     WEIR_ASSIGN_OR_RETURN(int64_t index, node->Attr<int64_t>("index"));
     WEIR_ASSIGN_OR_RETURN(compiled->feed_types[index], node->Attr<DType>("T"));
+    if (late_args) node->attrs.Set(kLateArgument, true);
   }
   WEIR_ASSIGN_OR_RETURN(std::vector<DeviceGraph> partitions, PartitionOverDevices(std::move(graph), late_args));
   WEIR_RETURN_IF_ERROR(CompileParts(partitions, late_args, compiled.get()));

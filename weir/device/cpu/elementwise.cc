@@ -1,6 +1,7 @@
 #include "weir/device/cpu/elementwise.h"
 
 #include "weir/device/cpu/broadcast.h"
+#include "weir/device/cpu/float_loops.h"
 
 namespace weir {
 namespace {
@@ -56,6 +57,15 @@ void RegisterTable(KernelRegistry& registry, std::string_view op, std::span<cons
     return std::make_unique<KernelClass>(loop, argument);
   };
   registry.Register(std::move(def));
+}
+
+// The loop from floats to floats, if the table has one.
+template <typename Entry>
+decltype(Entry::loop) FloatLoopIn(std::span<const Entry> table) {
+  for (const Entry& entry : table) {
+    if (entry.dtype == DType::kFloat && entry.result == DType::kFloat) return entry.loop;
+  }
+  return nullptr;
 }
 
 Status RunBroadcast(KernelContext& ctx, BinaryLoop loop, const ElementwiseOptions& options) {
@@ -159,11 +169,14 @@ Status RunBinary(KernelContext& ctx, BinaryLoop loop, const ElementwiseOptions& 
 void RegisterUnaryTable(KernelRegistry& registry, std::string_view op, std::span<const UnaryEntry> table,
                         const ElementwiseOptions& options) {
   RegisterTable<UnaryKernel>(registry, op, table, options.type_attr, options.cost_ns);
+  if (UnaryLoop loop = FloatLoopIn(table)) OfferFloatLoop(op, {.unary = loop, .cost_ns = options.cost_ns});
 }
 
 void RegisterBinaryTable(KernelRegistry& registry, std::string_view op, std::span<const BinaryEntry> table,
                          const ElementwiseOptions& options) {
   RegisterTable<BinaryKernel>(registry, op, table, options.type_attr, options);
+  // What is checked is about integers: divisors and exponents.
+  if (BinaryLoop loop = FloatLoopIn(table)) OfferFloatLoop(op, {.binary = loop, .cost_ns = options.cost_ns});
 }
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "weir/device/cpu/elementwise.h"
+#include "weir/device/cpu/float_loops.h"
 #include "weir/ops/math/register.h"
 
 namespace weir {
@@ -56,6 +57,8 @@ struct RsqrtGradOp {
   }
 };
 
+constexpr double kCostNs = 1;
+
 class ElementwiseGradientKernel : public Kernel {
  public:
   explicit ElementwiseGradientKernel(BinaryLoop loop) : loop_(loop) {}
@@ -69,7 +72,7 @@ class ElementwiseGradientKernel : public Kernel {
       }
       WEIR_ASSIGN_OR_RETURN(ctx.input_slot(1).tensor, dy.Reshaped(y.shape()));
     }
-    return RunBinary(ctx, loop_, {.cost_ns = 1});
+    return RunBinary(ctx, loop_, {.cost_ns = kCostNs});
   }
 
  private:
@@ -78,6 +81,8 @@ class ElementwiseGradientKernel : public Kernel {
 
 template <typename Op, typename... Ts>
 void RegisterGradient(KernelRegistry& registry, std::string_view op, TypeList<Ts...> types) {
+  OfferFloatLoop(op,
+                 {.binary = elementwise_internal::ChooseBinary<Op, float>(), .cost_ns = kCostNs, .broadcasts = false});
   registry.Add(KernelBuilder(op).Types("T", types), [](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
     WEIR_ASSIGN_OR_RETURN(BinaryLoop loop, FindLoop(BinaryTable<Op>(TypeList<Ts...>{}), init));
     return std::make_unique<ElementwiseGradientKernel>(loop);

@@ -13,6 +13,7 @@ void RegisterMathKernels(KernelRegistry& registry) {
   RegisterExponentialKernels(registry);
   RegisterTrigonometricKernels(registry);
   RegisterElementwiseGradientKernels(registry);
+  RegisterFusedElementwiseKernels(registry);
   RegisterComplexKernels(registry);
   RegisterBitwiseKernels(registry);
   RegisterCastKernels(registry);

@@ -19,6 +19,7 @@ void RegisterRoundingKernels(KernelRegistry& registry);
 void RegisterExponentialKernels(KernelRegistry& registry);
 void RegisterTrigonometricKernels(KernelRegistry& registry);
 void RegisterElementwiseGradientKernels(KernelRegistry& registry);
+void RegisterFusedElementwiseKernels(KernelRegistry& registry);
 void RegisterComplexKernels(KernelRegistry& registry);
 void RegisterBitwiseKernels(KernelRegistry& registry);
 void RegisterCastKernels(KernelRegistry& registry);

@@ -1,0 +1,345 @@
+// _FusedElementwise: a program of elementwise operations on floats, run as one loop over memory. The fusing pass
+// (weir/passes/fuse_elementwise.h) makes such nodes.
+//
+// Each block of the result's elements goes through all operations while it is in cache; only what others want is
+// stored. An operation whose result is smaller than the largest one - the statistics of a norm, say - runs by itself
+// before the loop, which sees it as one more operand. Loops are the unfused kernels' own, so results are theirs.
+#include <algorithm>
+#include <memory>
+
+#include "absl/container/inlined_vector.h"
+#include "weir/device/cpu/broadcast.h"
+#include "weir/device/cpu/float_loops.h"
+#include "weir/ops/math/register.h"
+
+namespace weir {
+namespace {
+
+constexpr int64_t kFusedBlock = 1024;
+constexpr size_t kMostFusedOperations = 64, kMostFusedInputs = 64;
+
+// FusedValues are numbered: the inputs, then the results of the operations.
+struct FusedOperation {
+  FloatLoop loop;
+  int a = 0;
+  int b = -1;             // none, for a unary operation
+  int result = -1;        // which output it is; -1: none
+  int place = 0;          // where its block is kept if it is no output
+  std::string_view name;  // of the op
+};
+
+// How the elements of an operand line up with those of the loop.
+struct FusedAlignment {
+  enum Kind { kFull, kSingle, kRow, kColumn, kOther } kind = kOther;
+  int64_t size = 1;  // of a row that is repeated, or how often each element of a column is
+
+  static FusedAlignment Of(const Shape& operand, const Shape& whole) {
+    if (operand.num_elements() == whole.num_elements()) return {kFull, 1};
+    if (operand.num_elements() == 1) return {kSingle, 1};
+    if (operand.rank() > whole.rank()) return {};
+    auto from_back = [](const Shape& shape, int i) { return i < shape.rank() ? shape.dim(shape.rank() - 1 - i) : 1; };
+    // Dimensions from the last one on that are `same` in both or 1, then all the others the other way.
+    auto fits = [&](bool same, int64_t* size) {
+      int i = 0;
+      auto matches = [&](bool equal) { return from_back(operand, i) == (equal ? from_back(whole, i) : 1); };
+      for (; i < whole.rank() && matches(same); ++i) *size *= from_back(whole, i);
+      for (; i < whole.rank(); ++i) {
+        if (!matches(!same)) return false;
+      }
+      return true;
+    };
+    int64_t row = 1, column = 1;
+    if (fits(true, &row)) return {kRow, row};
+    if (fits(false, &column)) return {kColumn, column};
+    return {};
+  }
+};
+
+// A value of one call.
+struct FusedValue {
+  Shape shape;
+  const float* data = nullptr;  // null while it only passes through the loop
+  bool is_in_loop = false;
+};
+using FusedValues = absl::InlinedVector<FusedValue, 16>;
+
+// An operand from outside the loop.
+class FusedOperand {
+ public:
+  FusedOperand(int value, const float* data, FusedAlignment alignment)
+      : value_(value), data_(data), alignment_(alignment) {}
+  int value() const { return value_; }
+
+  struct View {
+    const float* data;
+    int step;
+  };
+  // Elements [at, at + n); `room` has place for them, should they have to be laid out.
+  View Block(int64_t at, int64_t n, float* room) const {
+    const int64_t size = alignment_.size, within = at % size;
+    switch (alignment_.kind) {
+      case FusedAlignment::kSingle:
+        return {data_, 0};
+      case FusedAlignment::kRow:
+        if (within + n <= size) return {data_ + within, 1};
+        for (int64_t i = 0, from = within; i < n; from = 0) {
+          const int64_t count = std::min(n - i, size - from);
+          std::copy_n(data_ + from, count, room + i);
+          i += count;
+        }
+        return {room, 1};
+      case FusedAlignment::kColumn:
+        if (within + n <= size) return {data_ + at / size, 0};
+        for (int64_t i = 0, from = within, element = at / size; i < n; from = 0, ++element) {
+          const int64_t count = std::min(n - i, size - from);
+          std::fill_n(room + i, count, data_[element]);
+          i += count;
+        }
+        return {room, 1};
+      default:
+        return {data_ + at, 1};
+    }
+  }
+
+ private:
+  int value_;
+  const float* data_;
+  FusedAlignment alignment_;
+};
+
+class FusedElementwiseKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<FusedElementwiseKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->names_, init.Attr<std::vector<std::string>>("ops"));
+    WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> operands, init.Attr<std::vector<int64_t>>("operands"));
+    WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> results, init.Attr<std::vector<int64_t>>("results"));
+    kernel->num_inputs_ = init.num_inputs();
+    const size_t count = kernel->names_.size();
+    if (count == 0 || count > kMostFusedOperations || operands.size() != 2 * count ||
+        static_cast<size_t>(init.num_inputs()) > kMostFusedInputs ||
+        results.size() != static_cast<size_t>(init.num_outputs())) {
+      return InvalidArgument("_FusedElementwise of ", count, " operations has ", operands.size(), " operands, ",
+                             init.num_inputs(), " inputs and ", results.size(), " results");
+    }
+    for (size_t i = 0; i < count; ++i) {
+      WEIR_RETURN_IF_ERROR(kernel->AddOperation(i, operands[2 * i], operands[2 * i + 1]));
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i] < 0 || results[i] >= static_cast<int64_t>(count) || kernel->operations_[results[i]].result >= 0) {
+        return InvalidArgument("_FusedElementwise cannot give operation ", results[i], " as result ", i);
+      }
+      kernel->operations_[results[i]].result = static_cast<int>(i);
+    }
+    kernel->AssignPlaces();
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    FusedValues values;
+    WEIR_RETURN_IF_ERROR(InferValues(ctx, values));
+    const Shape whole = ChooseLoop(values);
+    std::vector<Tensor> temporaries;
+    for (size_t i = 0; i < operations_.size(); ++i) {
+      if (!values[num_inputs_ + i].is_in_loop) WEIR_RETURN_IF_ERROR(RunAlone(ctx, i, values, temporaries));
+    }
+    return RunLoop(ctx, whole, values);
+  }
+
+ private:
+  Status AddOperation(size_t index, int64_t a, int64_t b) {
+    FusedOperation operation;
+    operation.name = names_[index];
+    std::optional<FloatLoop> loop = FindFloatLoop(operation.name);
+    if (!loop) return Unimplemented("_FusedElementwise has no loop for ", operation.name);
+    operation.loop = *loop;
+    const int64_t limit = num_inputs_ + static_cast<int64_t>(index);
+    const bool is_binary = loop->binary != nullptr;
+    if (a < 0 || a >= limit || (is_binary ? b < 0 || b >= limit : b != -1)) {
+      return InvalidArgument("_FusedElementwise cannot give ", operation.name, " the operands ", a, " and ", b);
+    }
+    operation.a = static_cast<int>(a);
+    operation.b = static_cast<int>(b);
+    cost_ns_ += loop->cost_ns;
+    operations_.push_back(operation);
+    return OkStatus();
+  }
+
+  // Blocks that nobody will read any more make room for others.
+  void AssignPlaces() {
+    std::vector<size_t> last_use(operations_.size());
+    for (size_t i = 0; i < operations_.size(); ++i) {
+      last_use[i] = i;
+      for (int operand : {operations_[i].a, operations_[i].b}) {
+        if (operand >= num_inputs_) last_use[operand - num_inputs_] = i;
+      }
+    }
+    std::vector<size_t> busy_until;  // of each place
+    for (size_t i = 0; i < operations_.size(); ++i) {
+      if (operations_[i].result >= 0) continue;
+      auto free = std::ranges::find_if(busy_until, [&](size_t last) { return last < i; });
+      if (free == busy_until.end()) free = busy_until.insert(free, 0);
+      *free = last_use[i];
+      operations_[i].place = static_cast<int>(free - busy_until.begin());
+    }
+    num_places_ = static_cast<int>(busy_until.size());
+  }
+
+  Status InferValues(const KernelContext& ctx, FusedValues& values) const {
+    for (int i = 0; i < num_inputs_; ++i) values.push_back({ctx.input(i).shape(), ctx.input(i).data<float>()});
+    for (const FusedOperation& operation : operations_) {
+      const Shape& a = values[operation.a].shape;
+      Shape shape = a;
+      if (operation.b >= 0) {
+        const Shape& b = values[operation.b].shape;
+        if (operation.loop.broadcasts) {
+          WEIR_ASSIGN_OR_RETURN(shape, BroadcastShape(a, b));
+        } else if (a.num_elements() != b.num_elements()) {
+          return InvalidArgument("The two arguments to a cwise op must have same number of elements, got ",
+                                 a.num_elements(), " and ", b.num_elements());
+        }
+      }
+      values.push_back({std::move(shape)});
+    }
+    return OkStatus();
+  }
+
+  // Marks what runs in the loop over the largest shape, which is returned.
+  Shape ChooseLoop(FusedValues& values) const {
+    const FusedValue* largest = &values[num_inputs_];
+    for (size_t i = num_inputs_; i < values.size(); ++i) {
+      if (values[i].shape.num_elements() >= largest->shape.num_elements()) largest = &values[i];
+    }
+    const Shape whole = largest->shape;
+    if (whole.num_elements() == 0) return whole;
+    bool is_possible = true;
+    for (size_t i = 0; i < operations_.size(); ++i) {
+      const FusedOperation& operation = operations_[i];
+      bool fits = values[num_inputs_ + i].shape == whole, follows_loop = false;
+      for (int operand : {operation.a, operation.b}) {
+        if (operand < 0) continue;
+        follows_loop |= values[operand].is_in_loop;
+        fits &= FusedAlignment::Of(values[operand].shape, whole).kind != FusedAlignment::kOther;
+      }
+      values[num_inputs_ + i].is_in_loop = fits;
+      is_possible &= fits || !follows_loop;  // what runs before the loop cannot wait for it
+    }
+    if (!is_possible) {
+      for (FusedValue& value : values) value.is_in_loop = false;
+    }
+    return whole;
+  }
+
+  Status RunAlone(KernelContext& ctx, size_t index, FusedValues& values, std::vector<Tensor>& temporaries) const {
+    const FusedOperation& operation = operations_[index];
+    FusedValue& value = values[num_inputs_ + index];
+    float* to = nullptr;
+    if (operation.result >= 0) {
+      WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(operation.result, value.shape));
+      to = out->data<float>();
+    } else {
+      WEIR_ASSIGN_OR_RETURN(Tensor out, ctx.AllocateTemp(DType::kFloat, value.shape));
+      to = temporaries.emplace_back(std::move(out)).data<float>();
+    }
+    value.data = to;
+    const int64_t n = value.shape.num_elements();
+    if (n == 0) return OkStatus();
+    const FloatLoop& loop = operation.loop;
+    const float* a = values[operation.a].data;
+    if (operation.b < 0) {
+      ctx.ParallelFor(n, loop.cost_ns,
+                      [&](int64_t begin, int64_t end) { loop.unary(a + begin, to + begin, end - begin); });
+      return OkStatus();
+    }
+    const float* b = values[operation.b].data;
+    const Shape& as = loop.broadcasts ? values[operation.b].shape : value.shape;
+    const Shape* shapes[] = {&values[operation.a].shape, &as};
+    const BroadcastRuns runs(value.shape, shapes);
+    ctx.ParallelFor(runs.rows(), 3 + loop.cost_ns * static_cast<double>(runs.run()), [&](int64_t begin, int64_t end) {
+      runs.ForRows(begin, end, [&](int64_t at, const auto& offsets) {
+        loop.binary(a + offsets[0], b + offsets[1], to + at, runs.run(), runs.step(0), runs.step(1));
+      });
+    });
+    return OkStatus();
+  }
+
+  Status RunLoop(KernelContext& ctx, const Shape& whole, const FusedValues& values) const {
+    absl::InlinedVector<FusedOperand, 16> operands;
+    absl::InlinedVector<float*, 16> outputs(operations_.size(), nullptr);
+    std::vector<bool> is_operand(values.size());
+    for (size_t i = 0; i < operations_.size(); ++i) {
+      if (!values[num_inputs_ + i].is_in_loop) continue;
+      for (int operand : {operations_[i].a, operations_[i].b}) {
+        if (operand < 0 || values[operand].is_in_loop || is_operand[operand]) continue;
+        is_operand[operand] = true;
+        operands.emplace_back(operand, values[operand].data, FusedAlignment::Of(values[operand].shape, whole));
+      }
+    }
+    if (operands.empty()) return OkStatus();
+    WEIR_RETURN_IF_ERROR(AllocateResults(ctx, whole, values, outputs));
+    const int64_t n = whole.num_elements();
+    ctx.ParallelFor((n + kFusedBlock - 1) / kFusedBlock, cost_ns_ * kFusedBlock, [&](int64_t begin, int64_t end) {
+      const size_t rooms = operands.size() + static_cast<size_t>(num_places_);
+      const std::unique_ptr<float[]> memory(new float[rooms * kFusedBlock]);
+      absl::InlinedVector<FusedOperand::View, 24> views(values.size());
+      for (int64_t block = begin; block < end; ++block) {
+        const int64_t at = block * kFusedBlock, count = std::min(kFusedBlock, n - at);
+        float* room = memory.get() + num_places_ * kFusedBlock;
+        for (const FusedOperand& operand : operands) {
+          views[operand.value()] = operand.Block(at, count, room);
+          room += kFusedBlock;
+        }
+        RunBlock(values, outputs, at, count, memory.get(), views);
+      }
+    });
+    return OkStatus();
+  }
+
+  void RunBlock(const FusedValues& values, std::span<float* const> outputs, int64_t at, int64_t count, float* places,
+                std::span<FusedOperand::View> views) const {
+    for (size_t i = 0; i < operations_.size(); ++i) {
+      if (!values[num_inputs_ + i].is_in_loop) continue;
+      const FusedOperation& operation = operations_[i];
+      float* to = outputs[i] != nullptr ? outputs[i] + at : places + operation.place * kFusedBlock;
+      const FusedOperand::View a = views[operation.a];
+      if (operation.b < 0) {
+        operation.loop.unary(a.data, to, count);
+      } else {
+        const FusedOperand::View b = views[operation.b];
+        operation.loop.binary(a.data, b.data, to, count, a.step, b.step);
+      }
+      views[num_inputs_ + i] = {to, 1};
+    }
+  }
+
+  // The last operation may write over an input that it is the last to read.
+  Status AllocateResults(KernelContext& ctx, const Shape& whole, const FusedValues& values,
+                         absl::InlinedVector<float*, 16>& outputs) const {
+    absl::InlinedVector<int, 16> inputs;
+    for (int i = 0; i < num_inputs_; ++i) {
+      if (values[i].shape == whole) inputs.push_back(i);
+    }
+    for (size_t i = 0; i < operations_.size(); ++i) {
+      if (operations_[i].result < 0 || !values[num_inputs_ + i].is_in_loop) continue;
+      const bool is_last = i + 1 == operations_.size();
+      WEIR_ASSIGN_OR_RETURN(Tensor * out, is_last ? ctx.ForwardOrAllocateOutput(inputs, operations_[i].result, whole)
+                                                  : ctx.AllocateOutput(operations_[i].result, whole));
+      outputs[i] = out->data<float>();
+    }
+    return OkStatus();
+  }
+
+  int num_inputs_ = 0;
+  std::vector<std::string> names_;
+  std::vector<FusedOperation> operations_;
+  int num_places_ = 0;
+  double cost_ns_ = 0;
+};
+
+}  // namespace
+
+void RegisterFusedElementwiseKernels(KernelRegistry& registry) {
+  registry.Add(KernelBuilder("_FusedElementwise").Types("T", TypeList<float>{}), MakeKernel<FusedElementwiseKernel>);
+}
+
+}  // namespace weir
