@@ -37,7 +37,7 @@ constexpr std::string_view kPromptOps[] = {
 bool IsFusible(const Node& node) {
   auto has = [&](std::span<const std::string_view> ops) { return std::ranges::find(ops, node.op()) != ops.end(); };
   return node.num_outputs() == 1 && node.output_type(0) == DType::kFloat && (has(kUnaryOps) || has(kBinaryOps)) &&
-         IsPure(node) && node.attrs.Find("_class") == nullptr;
+         IsPure(node) && node.attrs.Find("_class") == nullptr && node.attrs.Find("_kernel") == nullptr;
 }
 
 // Whether the node makes it matter when, or whether, a value is there before others: it passes values on that may be

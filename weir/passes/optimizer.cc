@@ -37,6 +37,8 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
   if (options.fusion) {
     WEIR_RETURN_IF_ERROR(FuseContractions(graph));
     RemoveUnused(graph, keep);
+  }
+  if (options.elementwise_fusion) {
     WEIR_RETURN_IF_ERROR(FuseElementwise(graph));
     RemoveUnused(graph, keep);
   }

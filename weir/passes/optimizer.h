@@ -13,7 +13,8 @@ struct OptimizeOptions {
   bool common_subexpressions = true;
   bool arithmetic = true;
   bool dependencies = true;
-  bool fusion = true;  // REQUIRES: all nodes run on the host
+  bool fusion = true;              // REQUIRES: all nodes run on the host
+  bool elementwise_fusion = true;  // REQUIRES: the same, and that it has a kernel for what comes of it
   int64_t max_folded_constant_bytes = 10 << 20;
 };
 

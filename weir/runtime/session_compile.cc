@@ -117,6 +117,7 @@ Status RewriteGraph(const RewriteOptions& rewrites, KernelCache& kernels, Device
   options.dependencies = on(rewrites.dependencies);
   // Other devices have no fused kernels.
   options.fusion = on(rewrites.fusion) && only_cpus;
+  options.elementwise_fusion = options.fusion && !kernels.registry().All("_FusedElementwise").empty();
   options.max_folded_constant_bytes = rewrites.max_folded_constant_bytes;
   return OptimizeGraph(graph, options, [&](const Node& node, std::span<const Tensor> inputs) {
     return Evaluate(kernels, device, intra_op, node, inputs);
