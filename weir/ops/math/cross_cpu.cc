@@ -16,7 +16,7 @@ class CrossKernel : public Kernel {
     }
     if (a.rank() < 1) return InvalidArgument("Input must be at least 1D", a.shape().ToString());
     if (a.dim(a.rank() - 1) != 3) {
-      return InvalidArgument("Cross-products are only defined for 3-element vectors.");
+      return FailedPrecondition("Cross-products are only defined for 3-element vectors.");
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, a.shape()));
     DispatchDType(a.dtype(), RealTypes{}, [&](auto tag) {

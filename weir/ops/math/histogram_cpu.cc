@@ -41,7 +41,7 @@ class BincountKernel : public Kernel {
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0), weights = ctx.input(2);
-    if (ctx.input(1).num_elements() != 1) {
+    if (!ctx.input(1).shape().IsScalar()) {
       return InvalidArgument("Shape must be rank 0 but is rank ", ctx.input(1).rank());
     }
     WEIR_ASSIGN_OR_RETURN(Dims sizes, IntElements(ctx.input(1), "size"));

@@ -66,6 +66,19 @@ TEST_F(RandomTest, StatelessGammaAndPoisson) {
   ExpectTensorEqual(RunOne(poisson), TensorOf<int64_t>({3, 2}, {2, 47, 4, 53, 2, 45}));
 }
 
+TEST_F(RandomTest, ShuffleGoesOnWhereItWas) {
+  const Tensor rows = Tensor::Vector<int32_t>({0, 1, 2, 3, 4, 5, 6, 7, 8});
+  auto kernel = run("RandomShuffle")
+                    .Attr("seed", Attribute(int64_t{1}))
+                    .Attr("seed2", Attribute(int64_t{2}))
+                    .Input(rows)
+                    .Prepare();
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  ExpectTensorEqual((*kernel->Run({rows}))[0], Tensor::Vector<int32_t>({8, 4, 0, 2, 5, 7, 1, 3, 6}));
+  ExpectTensorEqual((*kernel->Run({rows}))[0], Tensor::Vector<int32_t>({2, 4, 7, 8, 0, 3, 1, 6, 5}));
+  ExpectTensorEqual((*kernel->Run({rows}))[0], Tensor::Vector<int32_t>({6, 0, 1, 3, 4, 7, 2, 8, 5}));
+}
+
 TEST_F(RandomTest, StatelessMultinomialShuffleAndHalfNormal) {
   KernelCall multinomial =
       run("StatelessMultinomial").Inputs({TensorOf<float>({2, 3}, {0, 1, 2, 1, 1, 1}), Tensor::Scalar(5), Seed()});

@@ -200,11 +200,26 @@ Status SparseSplit(ShapeContext& ctx) {
   return OkStatus();
 }
 
-Status DenseCount(ShapeContext& ctx) {
-  const int64_t rank = ctx.input(0).has_rank() ? ctx.input(0).rank() : kUnknown;
+Status CountsOfRank(ShapeContext& ctx, int64_t rank) {
   ctx.set_output(0, PartialShape{kUnknown, rank});
   ctx.set_output(1, PartialShape{kUnknown});
   ctx.set_output(2, PartialShape{rank});
+  return OkStatus();
+}
+Status DenseCount(ShapeContext& ctx) {
+  return CountsOfRank(ctx, ctx.input(0).has_rank() ? ctx.input(0).rank() : kUnknown);
+}
+Status RaggedCount(ShapeContext& ctx) { return CountsOfRank(ctx, 2); }
+// Rows of a tensor of more dimensions are those of the first.
+Status SparseCount(ShapeContext& ctx) {
+  const int64_t rank = Dim(ctx.input(2), 0);
+  return CountsOfRank(ctx, std::min<int64_t>(rank, 2));
+}
+
+Status RaggedBincount(ShapeContext& ctx) {
+  const int64_t size = ctx.InputAsInt(2).value_or(kUnknown), ends = Dim(ctx.input(0), 0);
+  if (size < kUnknown) return InvalidArgument("size (", size, ") must be non-negative");
+  ctx.set_output(0, PartialShape{ends > 0 ? ends - 1 : kUnknown, size});
   return OkStatus();
 }
 
@@ -299,6 +314,9 @@ void RegisterSparseShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("sparse_segment_grad_v2", SparseSegmentGradV2);
   registry.RegisterShapeFunction("sparse_split", SparseSplit);
   registry.RegisterShapeFunction("dense_count", DenseCount);
+  registry.RegisterShapeFunction("ragged_bincount", RaggedBincount);
+  registry.RegisterShapeFunction("row_counts", RaggedCount);
+  registry.RegisterShapeFunction("sparse_row_counts", SparseCount);
   registry.RegisterShapeFunction("edit_distance", EditDistance);
   registry.RegisterShapeFunction("ragged_range", RaggedRange);
   registry.RegisterShapeFunction("ragged_gather", RaggedGather);
