@@ -109,33 +109,39 @@ class Tools(unittest.TestCase):
         self.assertIn('name: bytes ["row 1"]', self.good("show", FIXTURES / "records/zlib.tfrecord", "--limit", 2))
 
     def test_place(self):
-        chain = "".join(
-            f'node {{ name: "{b}{i}" op: "Tanh" input: "{b}{i - 1}" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }}\n'
-            for b in "pq" for i in range(1, 4))
+        # Two chains of products, which nothing joins before their end.
+        floats = 'attr { key: "T" value { type: DT_FLOAT } }'
+        text = "".join(
+            f'node {{ name: "{name}" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }} '
+            f'attr {{ key: "shape" value {{ shape {{ dim {{ size: {rows} }} dim {{ size: 64 }} }} }} }} }}\n'
+            for name, rows in (("x", -1), ("wp", 64), ("wq", 64)))
+        for branch in "pq":
+            for i in range(4):
+                before = f"{branch}{i - 1}" if i > 0 else "x"
+                text += f'node {{ name: "{branch}{i}" op: "MatMul" input: "{before}" input: "w{branch}" {floats} }}\n'
+        text += f'node {{ name: "z" op: "Pack" input: "p3" input: "q3" attr {{ key: "N" value {{ i: 2 }} }} {floats} }}\n'
         graph = self.folder / "two.pbtxt"
-        graph.write_text(
-            'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } '
-            'attr { key: "shape" value { shape { dim { size: -1 } dim { size: 1000 } } } } }\n'
-            'node { name: "p0" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }\n'
-            'node { name: "q0" op: "Abs" input: "x" attr { key: "T" value { type: DT_FLOAT } } }\n' + chain +
-            'node { name: "z" op: "AddV2" input: "p3" input: "q3" attr { key: "T" value { type: DT_FLOAT } } }\n')
+        graph.write_text(text)
         plans = {}
         for placer in ("default", "greedy", "heft"):
             plan = json.loads(self.good("place", graph, "--devices", "cpu:0,cpu:1", "--placer", placer, "--json"))
             self.assertEqual({node["name"] for node in plan["nodes"]},
-                             {"x", "z"} | {b + str(i) for b in "pq" for i in range(4)})
+                             {"x", "wp", "wq", "z"} | {b + str(i) for b in "pq" for i in range(4)})
             self.assertAlmostEqual(plan["makespan_us"], max(node["finish_us"] for node in plan["nodes"]))
             plans[placer] = plan
         self.assertEqual(plans["default"]["transfers"], [])
         for placer in ("greedy", "heft"):
             self.assertLess(plans[placer]["makespan_us"], plans["default"]["makespan_us"])
             self.assertEqual(len({node["device"] for node in plans[placer]["nodes"]}), 2)
-        # Measured: 20 steps teach the model what it then uses.
+        # Measured: what steps taught the model is used.
         costs = self.folder / "costs.txt"
-        npy(self.folder / "x.npy", "<f4", (2, 1000), struct.pack("<2000f", *range(2000)))
-        self.good("run", graph, "--feed", f"x={self.folder}/x.npy", "--fetch", "z", "--repeat", "3", "--costs", costs)
-        self.assertIn("float[2,1000]->float[2,1000]", costs.read_text())
-        measured = json.loads(self.good("place", graph, "--feed", "x", "--fetch", "z", "--costs", costs, "--json"))
+        feeds = []
+        for name, rows in (("x", 2), ("wp", 64), ("wq", 64)):
+            npy(self.folder / f"{name}.npy", "<f4", (rows, 64), bytes(rows * 64 * 4))
+            feeds += ["--feed", f"{name}={self.folder}/{name}.npy"]
+        self.good("run", graph, *feeds, "--fetch", "z", "--repeat", "3", "--costs", costs)
+        self.assertIn("float[2,64];float[64,64]->float[2,64]", costs.read_text())
+        measured = json.loads(self.good("place", graph, "--feed", "x,wp,wq", "--fetch", "z", "--costs", costs, "--json"))
         self.assertEqual(measured["estimated"], 0)
         self.assertGreater(measured["measured"], 0)
         drawing = self.folder / "plan.svg"

@@ -86,7 +86,7 @@ StatusOr<Graph> Prepared(const PlaceFlags& flags, const Graph& graph, bool only_
   WEIR_ASSIGN_OR_RETURN(Graph out, PruneGraph(graph, signature));
   OptimizeOptions options;
   options.constant_folding = false;
-  options.fusion = only_cpus;
+  options.fusion = options.elementwise_fusion = only_cpus;
   WEIR_RETURN_IF_ERROR(OptimizeGraph(&out, options, nullptr));
   return out;
 }

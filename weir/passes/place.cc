@@ -37,6 +37,13 @@ bool IsGenerator(const Node& node) {
          node.output_type(0) != DType::kResource && node.op() != "_Arg";
 }
 
+// Has state, or a value that means something only where it was made: a handle, a dataset.
+bool IsBoundToState(const Node& node) {
+  auto is_local = [](DType type) { return IsRef(type) || type == DType::kResource || type == DType::kVariant; };
+  return node.schema->is_stateful || std::ranges::any_of(node.types->inputs, is_local) ||
+         std::ranges::any_of(node.types->outputs, is_local);
+}
+
 // What both ask for; nothing if they contradict each other.
 std::optional<DeviceName> Intersect(const DeviceName& a, const DeviceName& b) {
   DeviceName merged = a.MergedOver(b);
@@ -246,19 +253,26 @@ class GraphPlacer {
     return GroupOf(node).size == 1 && (IsGenerator(node) || (IsMetadata(node) && !options_.choose));
   }
 
-  // Leaves one device in every group.
+  // Leaves one device in every group. State is not moved by costs: every signature, and every session that shares it,
+  // must find it in the same place, and costs differ between them.
   Status ChooseForAll() {
     PlacementChoices choices;
     choices.group_of.assign(graph_.num_node_ids(), -1);
     std::vector<int> place(groups_.size(), -1);  // of a group among the choices
     std::vector<int> group_of_place;
+    std::vector<bool> bound(groups_.size(), false);
+    for (const auto& node : graph_.nodes()) {
+      if (node && IsBoundToState(*node)) bound[group_of_root_[Root(node->id)]] = true;
+    }
     for (const auto& node : graph_.nodes()) {
       if (!node || ChoosesLate(*node)) continue;
       const int group = group_of_root_[Root(node->id)];
       if (place[group] < 0) {
         place[group] = static_cast<int>(group_of_place.size());
         group_of_place.push_back(group);
-        WEIR_ASSIGN_OR_RETURN(choices.devices.emplace_back(), Feasible(*node, groups_[group]));
+        WEIR_ASSIGN_OR_RETURN(std::vector<int> devices, Feasible(*node, groups_[group]));
+        if (bound[group]) devices.resize(1);
+        choices.devices.push_back(std::move(devices));
       }
       choices.group_of[node->id] = place[group];
     }

@@ -37,7 +37,8 @@ struct PlacementOptions {
   // Nodes that ask for no device: all on the best one, or spread over the devices of the best type, state on the last.
   // Spreading is for tests of what crosses devices; a node's name decides, so that it is always the same place.
   bool spread = false;
-  // Chooses a device for every group; the first of each if not set (place_by_cost.h has others).
+  // Chooses a device for every group; the first of each if not set (place_by_cost.h has others). Groups with a stateful
+  // node have no choice: every step must find its state in the same place.
   std::function<StatusOr<std::vector<int>>(const PlacementChoices&)> choose;
   // The nodes of a loop are a group, unless something in it must be elsewhere.
   bool whole_loops = false;

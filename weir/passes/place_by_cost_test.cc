@@ -63,6 +63,22 @@ TEST(PlaceGraphByCost, WithoutAPlacerTakesTheBestType) {
   EXPECT_EQ(graph.Find("x")->assigned_device, CostDevice(2, "GPU"));
 }
 
+TEST(PlaceGraphByCost, StateIsWhereEveryStepFindsIt) {
+  const std::string variable =
+      "node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { "
+      "shape {} } } }";
+  // One step that only gives the variable a value, one that would rather have it beside other work.
+  for (const std::string& rest :
+       {FloatPlaceholder("a") + Float("write", "Assign", "input: 'v' input: 'a'"),
+        Requesting(CostDevice(1), Float("x", "Neg", "input: 'v'")) + Float("y", "Neg", "input: 'x'")}) {
+    for (PlacerKind kind : {PlacerKind::kDefault, PlacerKind::kGreedy, PlacerKind::kHeft}) {
+      Graph graph = MakeGraph(variable + rest);
+      ASSERT_EQ(PlaceGraphByCost(&graph, CostPlacementOptions(), kind, SlowNeg()), OkStatus());
+      EXPECT_EQ(graph.Find("v")->assigned_device, CostDevice(0));
+    }
+  }
+}
+
 TEST(PlaceGraphByCost, SaysWhatFitsNowhere) {
   const std::string text = FloatPlaceholder("a") + Requesting("/gpu:0", Float("p", "Print", "input: 'a'"));
   for (PlacerKind kind : {PlacerKind::kDefault, PlacerKind::kGreedy, PlacerKind::kHeft}) {
