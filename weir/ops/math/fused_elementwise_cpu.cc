@@ -5,7 +5,6 @@
 // stored. An operation whose result is smaller than the largest one - the statistics of a norm, say - runs by itself
 // before the loop, which sees it as one more operand. Loops are the unfused kernels' own, so results are theirs.
 #include <algorithm>
-#include <memory>
 
 #include "absl/container/inlined_vector.h"
 #include "weir/device/cpu/broadcast.h"
@@ -16,6 +15,7 @@ namespace weir {
 namespace {
 
 constexpr int64_t kFusedBlock = 1024;
+constexpr size_t kSmallMemory = 2048;  // floats
 constexpr size_t kMostFusedOperations = 64, kMostFusedInputs = 64;
 
 // FusedValues are numbered: the inputs, then the results of the operations.
@@ -61,7 +61,7 @@ struct FusedValue {
   const float* data = nullptr;  // null while it only passes through the loop
   bool is_in_loop = false;
 };
-using FusedValues = absl::InlinedVector<FusedValue, 16>;
+using FusedValues = absl::InlinedVector<FusedValue, 32>;
 
 // An operand from outside the loop.
 class FusedOperand {
@@ -266,7 +266,7 @@ class FusedElementwiseKernel : public Kernel {
   Status RunLoop(KernelContext& ctx, const Shape& whole, const FusedValues& values) const {
     absl::InlinedVector<FusedOperand, 16> operands;
     absl::InlinedVector<float*, 16> outputs(operations_.size(), nullptr);
-    std::vector<bool> is_operand(values.size());
+    absl::InlinedVector<bool, 32> is_operand(values.size(), false);
     for (size_t i = 0; i < operations_.size(); ++i) {
       if (!values[num_inputs_ + i].is_in_loop) continue;
       for (int operand : {operations_[i].a, operations_[i].b}) {
@@ -277,30 +277,34 @@ class FusedElementwiseKernel : public Kernel {
     }
     if (operands.empty()) return OkStatus();
     WEIR_RETURN_IF_ERROR(AllocateResults(ctx, whole, values, outputs));
-    const int64_t n = whole.num_elements();
+    const int64_t n = whole.num_elements(), room_size = std::min(kFusedBlock, n);
     ctx.ParallelFor((n + kFusedBlock - 1) / kFusedBlock, cost_ns_ * kFusedBlock, [&](int64_t begin, int64_t end) {
-      const size_t rooms = operands.size() + static_cast<size_t>(num_places_);
-      const std::unique_ptr<float[]> memory(new float[rooms * kFusedBlock]);
-      absl::InlinedVector<FusedOperand::View, 24> views(values.size());
+      // Kept or on the stack, so that a repeated step allocates nothing.
+      const size_t size = (operands.size() + static_cast<size_t>(num_places_)) * static_cast<size_t>(room_size);
+      thread_local std::vector<float> large;
+      float small[kSmallMemory];
+      if (size > kSmallMemory && size > large.size()) large.resize(size);
+      float* const memory = size > kSmallMemory ? large.data() : small;
+      absl::InlinedVector<FusedOperand::View, 32> views(values.size());
       for (int64_t block = begin; block < end; ++block) {
         const int64_t at = block * kFusedBlock, count = std::min(kFusedBlock, n - at);
-        float* room = memory.get() + num_places_ * kFusedBlock;
+        float* room = memory + num_places_ * room_size;
         for (const FusedOperand& operand : operands) {
           views[operand.value()] = operand.Block(at, count, room);
-          room += kFusedBlock;
+          room += room_size;
         }
-        RunBlock(values, outputs, at, count, memory.get(), views);
+        RunBlock(values, outputs, at, count, memory, room_size, views);
       }
     });
     return OkStatus();
   }
 
   void RunBlock(const FusedValues& values, std::span<float* const> outputs, int64_t at, int64_t count, float* places,
-                std::span<FusedOperand::View> views) const {
+                int64_t room_size, std::span<FusedOperand::View> views) const {
     for (size_t i = 0; i < operations_.size(); ++i) {
       if (!values[num_inputs_ + i].is_in_loop) continue;
       const FusedOperation& operation = operations_[i];
-      float* to = outputs[i] != nullptr ? outputs[i] + at : places + operation.place * kFusedBlock;
+      float* to = outputs[i] != nullptr ? outputs[i] + at : places + operation.place * room_size;
       const FusedOperand::View a = views[operation.a];
       if (operation.b < 0) {
         operation.loop.unary(a.data, to, count);
