@@ -32,6 +32,8 @@ class Rendezvous {
   virtual Status Send(std::string_view key, Tensor value, bool is_dead) = 0;
   // Never blocks. `cancellation` may be null; when it fires the wait ends with its reason.
   virtual void RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) = 0;
+  // False where a step is made of several calls: nobody may wait for its end to get a value.
+  virtual bool has_one_call() const { return true; }
   // Ends all waits, present and future, with `status`. REQUIRES: not OK.
   virtual void StartAbort(const Status& status) = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "weir/graph/loop_frames.h"
 #include "weir/passes/recv_schedule.h"
+#include "weir/passes/reference_views.h"
 
 namespace weir {
 namespace {
@@ -191,9 +192,7 @@ class Partitioner {
             return InvalidArgument("Input ", i, " of node ", node->name, " is a reference to ",
                                    graph_.TensorName(input), " on another device");
           }
-          // A variable is read when the consumer may run, not when its handle is there: others may write in between.
-          const bool own_read = IsRef(graph_.type(input)) && !node->control_inputs.empty();
-          WEIR_ASSIGN_OR_RETURN(local.node, Receive(input, part, *node, memory, own_read));
+          WEIR_ASSIGN_OR_RETURN(local.node, Receive(input, part, *node, memory, ReadTime(input, *node)));
           local.index = 0;
         }
         graph.node(id)->inputs.push_back(local);
@@ -235,11 +234,27 @@ class Partitioner {
     return after != kNoNode && part_of_[after] == part ? after : kNoNode;
   }
 
+  // When a tensor is sent.
+  enum class Moment {
+    kReady,          // as soon as it is there
+    kAfterControls,  // after the control inputs of the consumer, to it alone
+    kEnd,            // when the sender's part of the step has ended, to this consumer alone
+  };
+  // A variable's memory is looked at when the consumer may run, not when the reference is there: others may write in
+  // between. A fetch shows it as the step leaves it.
+  Moment ReadTime(Endpoint tensor, const Node& consumer) const {
+    if (ReferenceBehind(graph_, tensor) == kNoNode) return Moment::kReady;
+    if (consumer.op() == "_Retval") return options_.fetch_references_last ? Moment::kEnd : Moment::kReady;
+    return consumer.control_inputs.empty() ? Moment::kReady : Moment::kAfterControls;
+  }
+
   // The node of `part` that has the tensor in `memory`, or for index -1 runs after the node; sends it if nobody asked
-  // before. With `own_read` it is sent for this consumer alone, after the consumer's control inputs.
-  StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer, MemoryType memory, bool own_read = false) {
+  // before.
+  StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer, MemoryType memory,
+                           Moment moment = Moment::kReady) {
     auto known = received_.find({tensor.node, tensor.index, part, memory});
-    if (!own_read && known != received_.end()) return known->second;
+    const bool shared = moment == Moment::kReady;
+    if (shared && known != received_.end()) return known->second;
     const Node& producer = *graph_.node(tensor.node);
     const std::string name = Cat("edge_", num_edges_++, "_", producer.name);
     const bool is_control = tensor.index < 0;
@@ -263,12 +278,12 @@ class Partitioner {
     uint64_t incarnation = options_.incarnation ? options_.incarnation(producer.assigned_device) : 1;
     attrs.Set("send_device_incarnation", static_cast<int64_t>(incarnation));
     attrs.Set("recv_device", consumer.assigned_device);
-    attrs.Set("client_terminated", false);
+    attrs.Set("client_terminated", moment == Moment::kEnd);
     attrs.Set("_src", producer.name);
     attrs.Set("_dst", consumer.name);
 
     std::vector<NodeId> read_after;
-    if (own_read) {
+    if (moment == Moment::kAfterControls) {
       for (NodeId input : consumer.control_inputs) {
         NodeId before = new_id_[input];
         if (part_of_[input] != part_of_[producer.id]) {
@@ -277,7 +292,8 @@ class Partitioner {
         read_after.push_back(before);
       }
     }
-    const bool lossy = !is_control && type == DType::kFloat && options_.lossy &&
+    // What is read at the end must not be cast before it.
+    const bool lossy = !is_control && moment != Moment::kEnd && type == DType::kFloat && options_.lossy &&
                        options_.lossy(producer.assigned_device, consumer.assigned_device);
     const DType sent_type = lossy ? DType::kBFloat16 : type;
     if (lossy) {
@@ -320,7 +336,7 @@ class Partitioner {
                                                     consumer.assigned_device, {}));
       result = whole.node;
     }
-    if (!own_read) received_[{tensor.node, tensor.index, part, memory}] = result;
+    if (shared) received_[{tensor.node, tensor.index, part, memory}] = result;
     return result;
   }
 

@@ -34,6 +34,9 @@ struct PartitionOptions {
   std::function<bool(std::string_view from, std::string_view to)> lossy;
   // When each Recv starts; all at once if null.
   const RecvSchedule* recvs = nullptr;
+  // A fetched reference to a variable of another partition gives the value that it has when that partition has ended
+  // (its Send is `client_terminated`), as a fetch within the partition does; otherwise the first value there is.
+  bool fetch_references_last = false;
 };
 
 struct Partition {

@@ -83,6 +83,22 @@ TEST(PartitionGraph, FloatsMayTravelAsHalfAsManyBytes) {
   EXPECT_EQ(whole[0].graph.Find("a/_SC"), nullptr);
 }
 
+TEST(PartitionGraph, SendsAFetchedReferenceLast) {
+  const std::string text =
+      "node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { "
+      "shape {} } } }" +
+      Float("read", "Identity", "input: 'v'") + Float("x", "Neg", "input: 'read'") +
+      Float("fetch", "_Retval", "input: 'read' attr { key: 'index' value { i: 0 } }") +
+      Float("other", "_Retval", "input: 'x' attr { key: 'index' value { i: 1 } }");
+  for (bool last : {true, false}) {
+    Graph graph = Placed(text, {{"fetch", "B"}, {"other", "B"}});
+    auto parts = PartitionGraph(graph, {.fetch_references_last = last}).value();
+    ASSERT_EQ(parts.size(), 2);
+    EXPECT_EQ(parts[0].graph.Find("read/_S")->Attr<bool>("client_terminated").value(), last);
+    EXPECT_FALSE(parts[0].graph.Find("x/_S")->Attr<bool>("client_terminated").value());
+  }
+}
+
 TEST(PartitionGraph, CopiesBetweenTheMemoriesOfADevice) {
   Graph graph = Placed(FloatPlaceholder("a") + Float("x", "Neg", "input: 'a'") +
                            Float("y", "Mul", "input: 'x' input: 'a'") + Float("far", "Neg", "input: 'x'"),

@@ -7,6 +7,7 @@
 #include "weir/base/fingerprint.h"
 #include "weir/framework/device.h"
 #include "weir/graph/loop_frames.h"
+#include "weir/passes/reference_views.h"
 
 namespace weir {
 namespace {
@@ -16,7 +17,7 @@ bool IsCall(const Node& node) {
   const std::string& op = node.op();
   return op == "PartitionedCall" || op == "StatefulPartitionedCall" || op == "If" || op == "StatelessIf" ||
          op == "While" || op == "StatelessWhile" || op == "Case" || op == "StatelessCase" || op == "SymbolicGradient" ||
-         op == "_Arg" || op == "_Retval";
+         op == "RemoteCall" || op == "_Arg" || op == "_Retval";
 }
 
 // Datasets travel in variants that cannot leave their process.
@@ -79,6 +80,7 @@ class GraphPlacer {
     int size = 0;
     bool done = false;
     bool has_state = false;
+    NodeId reads = kNoNode;  // a reference that a member sees the memory of
   };
 
   Status MakeGroups(bool whole_loops) {
@@ -172,7 +174,21 @@ class GraphPlacer {
     return it->second;
   }
 
+  // Where a RemoteCall is to run, if that is known and there is such a device.
+  std::optional<DeviceName> CallTarget(const Node& node) const {
+    if (node.op() != "RemoteCall" || node.inputs.empty()) return std::nullopt;
+    const Node& target = *graph_.node(node.inputs[0].node);
+    if (target.op() != "Const") return std::nullopt;
+    StatusOr<Tensor> text = target.Attr<Tensor>("value");
+    if (!text.ok() || text->dtype() != DType::kString || !text->shape().IsScalar()) return std::nullopt;
+    StatusOr<DeviceName> name = DeviceName::Parse(text->scalar<std::string>());
+    const bool exists =
+        name.ok() && std::ranges::any_of(device_names_, [&](const DeviceName& d) { return d.Matches(*name); });
+    return exists ? std::optional(*std::move(name)) : std::nullopt;
+  }
+
   StatusOr<DeviceName> Requested(const Node& node) {
+    if (std::optional<DeviceName> target = CallTarget(node)) return *std::move(target);
     const std::string& text = node.assigned_device.empty() ? node.requested_device : node.assigned_device;
     auto it = parsed_.find(text);
     if (it != parsed_.end()) return it->second;
@@ -203,11 +219,13 @@ class GraphPlacer {
     if (index < 0) {
       index = static_cast<int>(groups_.size());
       groups_.push_back({std::move(request), devices, 1, false, node.schema->is_stateful});
+      NoteReads(node, groups_.back());
       return OkStatus();
     }
     Group& group = groups_[index];
     ++group.size;
     group.has_state |= node.schema->is_stateful;
+    NoteReads(node, group);
     std::erase_if(group.devices, [&](int d) { return std::ranges::find(devices, d) == devices.end(); });
     const Node& first = *graph_.node(Root(node.id));
     if (group.devices.empty()) {
@@ -226,6 +244,13 @@ class GraphPlacer {
                              request.ToString(), "'");
     }
     return OkStatus();
+  }
+
+  void NoteReads(const Node& node, Group& group) const {
+    if (!options_.spread) return;
+    for (Endpoint input : node.inputs) {
+      if (group.reads == kNoNode) group.reads = ReferenceBehind(graph_, input);
+    }
   }
 
   static std::string_view WhatDiffers(const DeviceName& a, const DeviceName& b) {
@@ -288,19 +313,29 @@ class GraphPlacer {
     return OkStatus();
   }
 
-  // One of the devices of the best type that fit the request.
-  int SpreadMatch(const Node& node, const Group& group) const {
+  // One of the devices of the best type that fit the request. Who sees a variable's memory stays with it.
+  StatusOr<int> SpreadMatch(const Node& node, const Group& group) {
     std::vector<int> fit;
     for (int d : group.devices) {
       const bool same_type = options_.devices[d].type == options_.devices[group.devices[0]].type;
       if (same_type && device_names_[d].Matches(group.request)) fit.push_back(d);
     }
     if (fit.empty()) return -1;
+    if (!group.has_state && group.reads != kNoNode) {
+      Node& variable = *graph_.node(group.reads);
+      if (GroupOf(variable).has_state) WEIR_RETURN_IF_ERROR(Assign(variable));
+      for (int d : fit) {
+        if (options_.devices[d].name == variable.assigned_device) return d;
+      }
+    }
     return group.has_state ? fit.back() : fit[Fingerprint64(node.name) % fit.size()];
   }
 
   StatusOr<int> Choose(const Node& node, const Group& group) {
-    const int device = options_.spread ? SpreadMatch(node, group) : -1;
+    int device = -1;
+    if (options_.spread) {
+      WEIR_ASSIGN_OR_RETURN(device, SpreadMatch(node, group));
+    }
     if (device >= 0) return device;
     WEIR_ASSIGN_OR_RETURN(std::vector<int> devices, Feasible(node, group));
     return devices.front();

@@ -4,7 +4,8 @@
 // attribute names one another ("loc:@node"). Who takes a reference or a handle goes
 // where it is, whatever device it asks for itself. Such a group needs a device that all its members' kernels run on and
 // that all requests allow; of several the one of the best type that comes first in the list is taken. Constants and
-// other sources without inputs go where their only consumers are; Shape, Size and Rank stay with what they measure.
+// other sources without inputs go where their only consumers are; Shape, Size and Rank stay with what they measure. A
+// RemoteCall whose target is a constant goes there, if there is such a device, whatever else it asks for.
 #ifndef WEIR_PASSES_PLACE_H_
 #define WEIR_PASSES_PLACE_H_
 

@@ -74,6 +74,26 @@ TEST(PlaceGraph, SpreadsWhatAsksForNothing) {
   EXPECT_EQ(graph.Find("here")->assigned_device, kCpu);
 }
 
+TEST(PlaceGraph, SpreadingLeavesReadersOfAReferenceWithIt) {
+  PlacementOptions options = TwoDevices();
+  constexpr char kPs[] = "/job:ps/replica:0/task:0/device:CPU:0";
+  options.devices = {{kCpu, "CPU"}, {kPs, "CPU"}};
+  options.spread = true;
+  std::string text =
+      "node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: 'shape' value { "
+      "shape {} } } }";
+  for (int i = 0; i < 20; ++i) {
+    text += Float(Cat("read", i), "Identity", "input: 'v'") + Float(Cat("n", i), "Neg", Cat("input: 'read", i, "'"));
+  }
+  Graph graph = MakeGraph(text + On("/job:localhost", Float("here", "Neg", "input: 'read0'")));
+  ASSERT_TRUE(PlaceGraph(&graph, options).ok());
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(graph.Find(Cat("read", i))->assigned_device, kPs);
+    EXPECT_EQ(graph.Find(Cat("n", i))->assigned_device, kPs);
+  }
+  EXPECT_EQ(graph.Find("here")->assigned_device, kCpu);
+}
+
 TEST(PlaceGraph, SoftPlacementFindsAnother) {
   std::string text = FloatPlaceholder("a") + On("/gpu:0", Float("p", "Print", "input: 'a'"));
   Graph strict = MakeGraph(text);

@@ -191,6 +191,7 @@ class Compiler {
     WEIR_ASSIGN_OR_RETURN(int64_t incarnation, node.Attr<int64_t>("send_device_incarnation"));
     key.prefix = Cat(send_device, ";", absl::StrFormat("%016x", static_cast<uint64_t>(incarnation)), ";", recv_device,
                      ";", tensor_name, ";");
+    WEIR_ASSIGN_OR_RETURN(key.client_terminated, node.Attr<bool>("client_terminated"));
     key.dtype = planned.kind == NodeKind::kSend ? node.input_type(0) : node.output_type(0);
     planned.aux = static_cast<int32_t>(plan_->transfers.size());
     plan_->transfers.push_back(std::move(key));

@@ -96,7 +96,7 @@ inline constexpr uint64_t kMergeFired = uint64_t{1} << 63;
 struct TransferKey {   // of a kSend or kRecv
   std::string prefix;  // up to the edge name, with the last ';'
   DType dtype = DType::kInvalid;
-  bool client_terminated = false;
+  bool client_terminated = false;  // sent when the run has ended
 };
 
 struct ExecutionPlan {

@@ -200,6 +200,10 @@ void PlanRun::EndActivity(int count) {
     Status copied = CopyRefResults();
     if (status.ok()) status = copied;
   }
+  if (!last_sends_.empty()) {
+    Status sent = SendLast();
+    if (status.ok()) status = sent;
+  }
   // `done` may destroy this object.
   Done done = std::move(done_);
   done_ = nullptr;
@@ -218,6 +222,24 @@ Status PlanRun::CopyRefResults() {
     absl::MutexLock lock(&ref->mu);
     if (!ref->tensor.has_value()) continue;
     WEIR_ASSIGN_OR_RETURN(rets_[index], ref->tensor.Clone());
+  }
+  return OkStatus();
+}
+
+// The same for a reference that is fetched in another partition of the step.
+Status PlanRun::SendLast() {
+  std::vector<std::pair<std::string, Slot>> sends;
+  {
+    FastMutexLock lock(&mu_);
+    sends.swap(last_sends_);
+  }
+  for (auto& [key, slot] : sends) {
+    if (slot.ref) {
+      absl::MutexLock lock(&slot.ref->mu);
+      if (slot.ref->tensor.has_value()) slot.tensor = slot.ref->tensor;
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor copy, slot.tensor.Clone());
+    WEIR_RETURN_IF_ERROR(context_.rendezvous->Send(key, std::move(copy), false));
   }
   return OkStatus();
 }
@@ -328,7 +350,7 @@ Status PlanRun::ResolveRefs(const PlanNode& node, Slot* inputs) {
     }
     if (!IsRef(types[i])) inputs[i].tensor = inputs[i].ref->tensor;
   }
-  if (node.kind == NodeKind::kRetval) return OkStatus();  // still needs the reference
+  if (node.kind == NodeKind::kRetval || node.kind == NodeKind::kSend) return OkStatus();  // may need the reference
   for (int i = 0; i < node.num_inputs; ++i) {
     if (inputs[i].ref && !IsRef(types[i])) inputs[i].ref = nullptr;
   }

@@ -105,6 +105,7 @@ class PlanRun {
   // Gives references their values, or checks that they have one.
   Status ResolveRefs(const PlanNode& node, Slot* inputs);
   Status CopyRefResults();
+  Status SendLast();
   Status CheckOutputs(const PlanNode& node, const Slot* outputs) const;
   void ClearInputs(const PlanNode& node, Slot* inputs);
   void Fail(const PlanNode& node, const Status& status);
@@ -135,6 +136,7 @@ class PlanRun {
   std::vector<AsyncOp*> waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<std::pair<int, RefPtr<RefCell>>>
       ret_refs_;  // results that are references; guarded by mu_ while the run goes on
+  std::vector<std::pair<std::string, Slot>> last_sends_;  // by key, for the end of the run; guarded as ret_refs_
 };
 
 // The runs of one plan that are not in use. Thread-safe.

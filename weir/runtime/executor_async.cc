@@ -95,6 +95,15 @@ void PlanRun::ExecuteSend(const ReadyNode& entry, Ready& ready) {
   Slot* const inputs = entry.iteration->slots.get() + node.input_start;
   if (context_.rendezvous == nullptr) return Fail(node, Internal("Op kernel context needs to provide a rendezvous."));
   std::string key = KeyIn(plan_->transfers[node.aux], *entry.iteration);
+  const bool at_end = plan_->transfers[node.aux].client_terminated && context_.rendezvous->has_one_call();
+  if (at_end && !entry.dead && plan_->device->is_host()) {
+    {
+      FastMutexLock lock(&mu_);
+      last_sends_.emplace_back(std::move(key), inputs[0]);
+    }
+    ClearInputs(node, inputs);
+    return Finish(entry, false, nullptr, ready);
+  }
   Tensor value = entry.dead ? Tensor() : inputs[0].tensor;
   ClearInputs(node, inputs);
   auto* op = new AsyncOp(this, entry);

@@ -164,6 +164,7 @@ StatusOr<std::vector<Session::Impl::DeviceGraph>> Session::Impl::PlaceAndCut(Gra
     return out;
   }
   PartitionOptions partition;
+  partition.fetch_references_last = !late_args;
   partition.incarnation = [this](std::string_view name) {
     Device* device = devices_.Find(name);
     return device != nullptr ? device->info().incarnation : 1;

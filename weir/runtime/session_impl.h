@@ -90,7 +90,8 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
     Device* device;
     Graph graph;
   };
-  // Rewrites, places and cuts; PlaceAndCut without the rewriting.
+  // Rewrites, places and cuts; PlaceAndCut without the rewriting. In a partial run (`late_args`) no fetch
+  // may wait for the end.
   StatusOr<std::vector<DeviceGraph>> PartitionOverDevices(Graph graph, bool late_args);
   StatusOr<std::vector<DeviceGraph>> PlaceAndCut(Graph graph, bool late_args = false);
   // Whether floats between two devices lose bits on the way: those that go to another task do.
