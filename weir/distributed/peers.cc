@@ -12,6 +12,9 @@
 namespace weir {
 namespace {
 
+// For what peers are told last: that sessions have ended, that tensors were read.
+constexpr absl::Duration kFarewellTime = absl::Seconds(1);
+
 // The name of the tensor in a rendezvous key, for people: "edge_3_w" of "src;1f;dst;edge_3_w;0:0".
 std::string_view EdgeName(std::string_view key) {
   for (int i = 0; i < 3; ++i) key.remove_prefix(std::min(key.find(';') + 1, key.size()));
@@ -40,6 +43,11 @@ Peers::Peers(std::string own_task, const ClusterSpec& cluster,
     others_.push_back(std::make_shared<WorkerClient>(task.name(), task.address, credentials));
     by_task_.emplace(task.name(), others_.back());
   }
+}
+
+Peers::~Peers() {
+  const absl::Time grace_end = absl::Now() + kFarewellTime;
+  for (const auto& client : others_) client->Shutdown(grace_end);
 }
 
 std::shared_ptr<WorkerClient> Peers::Find(std::string_view task) const {

@@ -22,6 +22,8 @@ class Peers {
  public:
   // `own_task` is "/job:worker/replica:0/task:0"; a cluster without tasks is this task alone.
   Peers(std::string own_task, const ClusterSpec& cluster, const std::shared_ptr<grpc::ChannelCredentials>& credentials);
+  // Waits for calls on their way, shortly; those that are left are cancelled.
+  ~Peers();
 
   const std::string& own_task() const { return own_task_; }
   // The tasks beside this one.

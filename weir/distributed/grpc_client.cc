@@ -1,0 +1,174 @@
+#include <google/protobuf/message_lite.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "weir/base/logging.h"
+#include "weir/distributed/grpc_bytes_internal.h"
+#include "weir/distributed/grpc_client_internal.h"
+
+namespace weir {
+namespace {
+
+// A peer that does not answer pings for so long is dead, even if its connection stands.
+constexpr int kPingEveryMs = 10'000;
+constexpr int kPingTimeoutMs = 10'000;
+// A restarted peer is found again soon. How long a connection may take to come about is left to gRPC (20 s).
+constexpr int kReconnectMs = 500;
+// A cancelled call ends at once; this is for a library that does not keep to it.
+constexpr absl::Duration kCancelTime = absl::Seconds(30);
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& address,
+                                       const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, (1 << 24) - 1);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingEveryMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs / 5);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMs);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
+}
+
+}  // namespace
+
+struct GrpcClient::Link {
+  Link(const std::shared_ptr<grpc::Channel>& channel, std::string_view service,
+       std::span<const std::string_view> methods)
+      : stub(channel) {
+    for (std::string_view name : methods) paths.push_back(Cat("/tensorflow.", service, "/", name));
+  }
+  grpc::GenericStub stub;
+  std::vector<std::string> paths;
+};
+
+// A call on its way; kept alive by gRPC's callback and by the cancellation.
+struct GrpcClient::Outgoing {
+  grpc::ClientContext context;
+  grpc::ByteBuffer request;
+  grpc::ByteBuffer response;
+  CancellationManager* cancellation = nullptr;
+  CancellationManager::Token token = CancellationManager::kNoToken;
+  Done done;
+
+  void Finish(const grpc::Status& outcome) {
+    Status status = FromGrpcStatus(outcome);
+    if (cancellation != nullptr) {
+      cancellation->TryDeregister(token);
+      if (absl::IsCancelled(status) && cancellation->cancelled()) status = cancellation->reason();
+    }
+    done(status, response);
+  }
+};
+
+// The calls that are not yet destroyed. It outlives the client if gRPC does not give one back.
+class GrpcClient::InFlight : public std::enable_shared_from_this<InFlight> {
+ public:
+  // Null if the client was shut down.
+  std::shared_ptr<Outgoing> Add() {
+    absl::MutexLock lock(&mu_);
+    if (closed_) return nullptr;
+    const uint64_t id = next_id_++;
+    // Who waits for the end of all calls may destroy the channel then, which calls hold: they go first.
+    std::shared_ptr<Outgoing> call(new Outgoing, [self = shared_from_this(), id](Outgoing* ended) {
+      delete ended;
+      self->Remove(id);
+    });
+    calls_.emplace(id, call);
+    return call;
+  }
+
+  void Close() {
+    absl::MutexLock lock(&mu_);
+    closed_ = true;
+  }
+  bool AwaitNone(absl::Time deadline) {
+    absl::MutexLock lock(&mu_);
+    auto none = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return calls_.empty(); };
+    return mu_.AwaitWithDeadline(absl::Condition(&none), deadline);
+  }
+  void CancelAll() {
+    std::vector<std::shared_ptr<Outgoing>> left;  // outlives the lock: the last one of a call takes it
+    {
+      absl::MutexLock lock(&mu_);
+      for (auto& [id, call] : calls_) {
+        if (auto alive = call.lock()) left.push_back(std::move(alive));
+      }
+    }
+    for (const auto& call : left) call->context.TryCancel();
+  }
+
+ private:
+  void Remove(uint64_t id) {
+    absl::MutexLock lock(&mu_);
+    calls_.erase(id);
+  }
+
+  absl::Mutex mu_;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::flat_hash_map<uint64_t, std::weak_ptr<Outgoing>> calls_ ABSL_GUARDED_BY(mu_);
+};
+
+GrpcClient::GrpcClient(std::string_view service, std::span<const std::string_view> methods, std::string address,
+                       const std::shared_ptr<grpc::ChannelCredentials>& credentials)
+    : address_(std::move(address)),
+      in_flight_(std::make_shared<InFlight>()),
+      link_(std::make_unique<Link>(Connect(address_, credentials), service, methods)) {}
+
+GrpcClient::~GrpcClient() { Shutdown(absl::InfinitePast()); }
+
+void GrpcClient::Shutdown(absl::Time grace_end) {
+  in_flight_->Close();
+  if (in_flight_->AwaitNone(grace_end)) return;
+  in_flight_->CancelAll();
+  if (!in_flight_->AwaitNone(absl::Now() + kCancelTime)) {
+    WEIR_LOG(WARNING) << "a call to " << address_ << " does not end although it was cancelled";
+  }
+}
+
+void GrpcClient::Call(size_t method, WireBuffer request, const Options& options, Done done) {
+  std::shared_ptr<Outgoing> call = in_flight_->Add();
+  if (call == nullptr) {
+    grpc::ByteBuffer nothing;
+    return done(Cancelled("The connection to ", address_, " was closed"), nothing);
+  }
+  call->request = ToByteBuffer(std::move(request));
+  call->done = std::move(done);
+  if (options.deadline < absl::InfiniteFuture()) call->context.set_deadline(absl::ToChronoTime(options.deadline));
+  call->context.set_wait_for_ready(options.wait_for_ready);
+  if (options.cancellation != nullptr) {
+    call->cancellation = options.cancellation;
+    call->token = options.cancellation->Register([call] { call->context.TryCancel(); });
+    if (call->token == CancellationManager::kNoToken) {
+      return call->done(options.cancellation->reason(), call->response);
+    }
+  }
+  link_->stub.UnaryCall(&call->context, link_->paths[method], grpc::StubOptions(), &call->request, &call->response,
+                        [call](const grpc::Status& status) { call->Finish(status); });
+}
+
+void GrpcClient::Call(size_t method, const google::protobuf::MessageLite& request,
+                      std::shared_ptr<google::protobuf::MessageLite> response, const Options& options, PlainDone done) {
+  WireBuffer bytes;
+  bytes.Append(request.SerializeAsString());
+  Call(method, std::move(bytes), options,
+       [response, done = std::move(done)](const Status& status, grpc::ByteBuffer& answer) {
+         if (!status.ok()) return done(status);
+         grpc::ProtoBufferReader reader(&answer);
+         if (!response->ParseFromZeroCopyStream(&reader)) {
+           return done(Internal("The answer is no ", response->GetTypeName()));
+         }
+         done(OkStatus());
+       });
+}
+
+}  // namespace weir
