@@ -38,6 +38,12 @@ StatusOr<std::unique_ptr<ClientSession>> ClientSession::Create(const Scope& scop
   return std::unique_ptr<ClientSession>(new ClientSession(scope, std::move(session)));
 }
 
+StatusOr<std::unique_ptr<ClientSession>> ClientSession::Create(const Scope& scope, const std::string& target) {
+  SessionOptions options;
+  options.target = target;
+  return Create(scope, std::move(options));
+}
+
 StatusOr<std::unique_ptr<ClientSession>> ClientSession::Over(const Scope& scope, std::unique_ptr<Session> session) {
   if (session->graph_version() != 0) return FailedPrecondition("the session has nodes already");
   return std::unique_ptr<ClientSession>(new ClientSession(scope, std::move(session)));

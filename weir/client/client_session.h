@@ -4,6 +4,8 @@
 //   WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Create(root));
 //   WEIR_RETURN_IF_ERROR(session->Run({InitializeVariables(root)}));
 //   WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> out, session->Run({{x, value}}, {y, loss}));
+//
+// ClientSession::Create(root, "grpc://host:port") does the same on a server and its cluster.
 #ifndef WEIR_CLIENT_CLIENT_SESSION_H_
 #define WEIR_CLIENT_CLIENT_SESSION_H_
 
@@ -26,6 +28,9 @@ class ClientSession {
   // Variables belong to this session alone unless `options.isolate_state` is false.
   static StatusOr<std::unique_ptr<ClientSession>> Create(const Scope& scope);
   static StatusOr<std::unique_ptr<ClientSession>> Create(const Scope& scope, SessionOptions options);
+  // On the server at a target ("grpc://host:port") and the cluster that it belongs to, where variables outlive sessions
+  // and are shared by all of them.
+  static StatusOr<std::unique_ptr<ClientSession>> Create(const Scope& scope, const std::string& target);
 
   // Over a session of somebody else's making, such as a server's (weir/distributed/server.h), that has no nodes yet.
   static StatusOr<std::unique_ptr<ClientSession>> Over(const Scope& scope, std::unique_ptr<Session> session);

@@ -5,6 +5,7 @@
 #include "weir/client/gradients.h"
 #include "weir/client/load_library.h"
 #include "weir/device/cpu/cpu_device.h"
+#include "weir/distributed/grpc_connector.h"
 #include "weir/io/file_system.h"
 #include "weir/ops/op_tables.h"
 #include "weir/tensor/allocator.h"
@@ -15,6 +16,7 @@ StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions&
   if (options.num_cpu_devices < 1) return InvalidArgument("at least one CPU device is needed");
   auto environment = std::make_shared<Environment>();
   environment->task_name = options.task_name;
+  environment->connector = MakeGrpcConnector();
   WEIR_RETURN_IF_ERROR(RegisterBuiltinOps(environment->ops));
   RegisterBuiltinKernels(environment->kernels);
   environment->differentiator = [](std::unique_ptr<FunctionBody> body) {

@@ -13,12 +13,15 @@
 
 namespace weir {
 
+class SessionConnector;
+
 struct Environment {
   OpRegistry ops;
   KernelRegistry kernels;
   DeviceSet devices;
   FunctionLibrary::Differentiator differentiator;  // of the sessions' functions; may be empty
   std::string task_name = "/job:localhost/replica:0/task:0";
+  std::shared_ptr<SessionConnector> connector;  // for sessions of other processes (session.h); null: there are none
 
   Environment() = default;
   // Ends what resources do in threads of their own before anything that they use goes.

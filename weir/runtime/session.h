@@ -4,6 +4,8 @@
 // have made them. A signature (the names, not the values) is compiled once and cached. Any number of threads may run
 // steps at once; they share variables, queues and every other resource, and each sees the graph as it was when it
 // began.
+//
+// The session is this process's own, or, if SessionOptions names a target, one that the server there keeps.
 #ifndef WEIR_RUNTIME_SESSION_H_
 #define WEIR_RUNTIME_SESSION_H_
 
@@ -48,6 +50,15 @@ struct RewriteOptions {
 };
 
 struct SessionOptions {
+  // "grpc://host:port" of a server that speaks TensorFlow's session protocol, whose tasks and devices the session uses
+  // then; empty: this process's.
+  std::string target;
+  absl::Duration connect_timeout = absl::Minutes(5);  // until the target, and the tasks of its cluster, answer
+  // For a target with TLS, PEM texts: who its certificate comes from, and what this client shows if it is asked.
+  std::string tls_root;
+  std::string tls_certificate;
+  std::string tls_key;
+
   int inter_op_threads =
       0;  // 0: the process's shared pool, one thread a core; < 0: steps run in the caller's thread alone
   int intra_op_threads = 0;
@@ -79,6 +90,8 @@ struct SessionOptions {
   // graph_options.rewrite_options.custom_optimizers, parameter "placer"; INVALID_ARGUMENT if there is none of that
   // name.
   static StatusOr<SessionOptions> FromConfig(const ConfigProto& config, const SessionOptions& defaults);
+  // What a server is told of them; threads and limits of a process's own are not.
+  void ToConfig(ConfigProto* config) const;
 };
 
 enum class TraceLevel { kNone = 0, kSoftware = 1, kHardware = 2, kFull = 3 };
@@ -97,32 +110,33 @@ class Session {
  public:
   using RunDone = std::function<void(Status, std::vector<Tensor>)>;
 
-  // Devices and kernels are the environment's. With `remote` steps use other tasks' devices too (remote.h).
+  // Devices and kernels are the environment's, unless the options name a target. With `remote` steps use other tasks'
+  // devices too (remote.h).
   static StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<Environment> environment,
                                                    SessionOptions options = {},
                                                    std::shared_ptr<RemoteTasks> remote = nullptr);
   // Closes, and waits for running steps to end.
-  ~Session();
+  virtual ~Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   // Adds nodes; on an error none. The bytes are a serialized GraphDef.
-  Status Extend(const GraphDef& def);
+  virtual Status Extend(const GraphDef& def) = 0;
   Status ExtendBytes(std::string_view graph_def);
-  Status Extend(const Graph& graph);
-  Status Extend(Graph&& graph);  // takes the nodes over where the session has none yet
+  virtual Status Extend(const Graph& graph);
+  virtual Status Extend(Graph&& graph);  // takes the nodes over where the session has none yet
   // Counts the successful Extends that added something.
-  int64_t graph_version() const;
+  virtual int64_t graph_version() const = 0;
 
   // One step. Outputs come in the order of the fetches.
   Status Run(std::span<const Feed> feeds, std::span<const std::string> fetches, std::span<const std::string> targets,
              std::vector<Tensor>* outputs);
-  Status Run(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
-             std::span<const std::string> targets, std::vector<Tensor>* outputs, StepReport* report);
+  virtual Status Run(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
+                     std::span<const std::string> targets, std::vector<Tensor>* outputs, StepReport* report);
   // The same without holding a thread while the step waits; `done` may be called before this returns. `report` (may be
   // null) must live until then.
-  void RunAsync(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
-                std::span<const std::string> targets, StepReport* report, RunDone done);
+  virtual void RunAsync(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
+                        std::span<const std::string> targets, StepReport* report, RunDone done) = 0;
 
   // A signature made ready: running it skips the look-up by names. `connections` copy fetched tensors onto feeds.
   using Callable = int64_t;
@@ -133,48 +147,63 @@ class Session {
     std::vector<std::pair<std::string, std::string>> connections;  // from tensor, to tensor
     StepOptions options;
   };
-  StatusOr<Callable> MakeCallable(const CallableSpec& spec);
+  virtual StatusOr<Callable> MakeCallable(const CallableSpec& spec) = 0;
   // Feeds by position. INVALID_ARGUMENT if the handle is unknown or the number of feeds is wrong.
-  Status RunCallable(Callable callable, std::span<const Tensor> feeds, std::vector<Tensor>* outputs,
-                     StepReport* report = nullptr);
-  void RunCallableAsync(Callable callable, std::span<const Tensor> feeds, CancellationManager* cancellation,
-                        StepReport* report, RunDone done);
-  Status ReleaseCallable(Callable callable);
+  virtual Status RunCallable(Callable callable, std::span<const Tensor> feeds, std::vector<Tensor>* outputs,
+                             StepReport* report = nullptr);
+  virtual void RunCallableAsync(Callable callable, std::span<const Tensor> feeds, CancellationManager* cancellation,
+                                StepReport* report, RunDone done) = 0;
+  virtual Status ReleaseCallable(Callable callable) = 0;
 
   // One step in several calls: each feeds some of the announced feeds and fetches some of the announced fetches.
-  StatusOr<std::string> PartialRunSetup(std::span<const std::string> feeds, std::span<const std::string> fetches,
-                                        std::span<const std::string> targets);
+  virtual StatusOr<std::string> PartialRunSetup(std::span<const std::string> feeds,
+                                                std::span<const std::string> fetches,
+                                                std::span<const std::string> targets) = 0;
   Status PartialRun(const std::string& handle, std::span<const Feed> feeds, std::span<const std::string> fetches,
                     std::vector<Tensor>* outputs);
-  void PartialRunAsync(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
-                       std::span<const std::string> fetches, RunDone done);
+  virtual void PartialRunAsync(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
+                               std::span<const std::string> fetches, RunDone done) = 0;
 
   // Parts of other sessions' steps, for a worker: graphs whose nodes have devices of this task and that are joined to
   // the rest of their step by Send and Recv. They share the session's stateful kernels and functions, not its graph.
+  // Only sessions of this process have them.
   using Part = int64_t;
-  StatusOr<Part> AddPart(const GraphDef& def);
+  virtual StatusOr<Part> AddPart(const GraphDef& def);
   // `done` gets no tensors: all that a part gives goes through the rendezvous. ABORTED if the part is unknown.
-  void RunPart(Part part, int64_t step_id, std::shared_ptr<Rendezvous> rendezvous, const StepOptions& options,
-               StepReport* report, std::function<void(Status)> done);
-  Status RemovePart(Part part);
+  virtual void RunPart(Part part, int64_t step_id, std::shared_ptr<Rendezvous> rendezvous, const StepOptions& options,
+                       StepReport* report, std::function<void(Status)> done);
+  virtual Status RemovePart(Part part);
 
-  const SessionOptions& options() const;
+  virtual const SessionOptions& options() const = 0;
   // Ends running steps with CANCELLED; every later call fails with it too. Waits for the steps to end.
-  Status Close();
+  virtual Status Close() = 0;
   // As Close, without waiting.
-  void StartClose(const Status& reason);
-  std::vector<DeviceInfo> ListDevices() const;
+  virtual void StartClose(const Status& reason) = 0;
+  // None if a target does not answer.
+  virtual std::vector<DeviceInfo> ListDevices() const = 0;
   // Steps running now.
-  int running_steps() const;
+  virtual int running_steps() const = 0;
 
- private:
-  class Impl;
-  explicit Session(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;  // steps that run keep it alive
+ protected:
+  Session() = default;
+  class Impl;  // of this process's sessions
+};
+
+// How an environment reaches sessions of other processes.
+class SessionConnector {
+ public:
+  virtual ~SessionConnector() = default;
+  // A session that the server at options.target keeps.
+  virtual StatusOr<std::unique_ptr<Session>> Connect(const SessionOptions& options) = 0;
+  // Empties containers of the tasks of options.target that options.device_filters allow.
+  virtual Status Reset(const SessionOptions& options, std::span<const std::string> containers) = 0;
 };
 
 // Empties containers of all devices; none named: all.
 void ResetContainers(Environment& environment, std::span<const std::string> containers);
+// The same where the options' target is; sessions that are there end.
+Status ResetContainers(Environment& environment, const SessionOptions& options,
+                       std::span<const std::string> containers);
 
 }  // namespace weir
 

@@ -1,4 +1,6 @@
-// SessionOptions from the wire's ConfigProto.
+// SessionOptions from and to the wire's ConfigProto.
+#include <algorithm>
+
 #include "weir/proto/config.pb.h"
 #include "weir/runtime/session.h"
 
@@ -14,6 +16,30 @@ Toggle ToToggle(RewriterConfig::Toggle toggle) {
     default:
       return Toggle::kOn;
   }
+}
+
+RewriterConfig::Toggle ToProto(Toggle toggle) {
+  switch (toggle) {
+    case Toggle::kDefault:
+      return RewriterConfig::DEFAULT;
+    case Toggle::kOff:
+      return RewriterConfig::OFF;
+    case Toggle::kOn:
+      return RewriterConfig::ON;
+  }
+  return RewriterConfig::DEFAULT;
+}
+
+void ToProto(const RewriteOptions& rewrites, GraphOptions* graph_options) {
+  RewriterConfig* config = graph_options->mutable_rewrite_options();
+  config->set_disable_meta_optimizer(rewrites.disable_all);
+  config->set_function_optimization(ToProto(rewrites.inline_functions));
+  config->set_constant_folding(ToProto(rewrites.constant_folding));
+  config->set_common_subgraph_elimination(ToProto(rewrites.common_subexpressions));
+  config->set_arithmetic_optimization(ToProto(rewrites.arithmetic));
+  config->set_dependency_optimization(ToProto(rewrites.dependencies));
+  config->set_remapping(ToProto(rewrites.fusion));
+  graph_options->mutable_optimizer_options()->set_max_folded_constant_in_bytes(rewrites.max_folded_constant_bytes);
 }
 
 RewriteOptions ToRewrites(const GraphOptions& graph_options) {
@@ -75,6 +101,31 @@ StatusOr<SessionOptions> SessionOptions::FromConfig(const ConfigProto& config, c
   out.build_cost_model = config.graph_options().build_cost_model();
   out.build_cost_model_after = config.graph_options().build_cost_model_after();
   return out;
+}
+
+void SessionOptions::ToConfig(ConfigProto* config) const {
+  config->set_inter_op_parallelism_threads(inter_op_threads);
+  config->set_intra_op_parallelism_threads(intra_op_threads);
+  config->set_use_per_session_threads(own_threads);
+  for (const auto& [type, count] : device_count) (*config->mutable_device_count())[type] = count;
+  for (const std::string& filter : device_filters) config->add_device_filters(filter);
+  config->set_allow_soft_placement(allow_soft_placement);
+  config->set_log_device_placement(log_device_placement);
+  config->set_isolate_session_state(isolate_state);
+  if (operation_timeout < absl::InfiniteDuration()) {
+    config->set_operation_timeout_in_ms(std::max<int64_t>(1, absl::ToInt64Milliseconds(operation_timeout)));
+  }
+  GraphOptions* graph_options = config->mutable_graph_options();
+  ToProto(rewrites, graph_options);
+  graph_options->set_enable_bfloat16_sendrecv(lossy_transfers);
+  graph_options->set_enable_recv_scheduling(schedule_recvs);
+  if (placer != PlacerKind::kDefault) {
+    RewriterConfig::CustomGraphOptimizer* custom = graph_options->mutable_rewrite_options()->add_custom_optimizers();
+    custom->set_name("weir_placer");
+    (*custom->mutable_parameter_map())["placer"].set_s(placer == PlacerKind::kGreedy ? "greedy" : "heft");
+  }
+  graph_options->set_build_cost_model(build_cost_model);
+  graph_options->set_build_cost_model_after(build_cost_model_after);
 }
 
 }  // namespace weir

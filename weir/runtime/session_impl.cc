@@ -155,14 +155,6 @@ Status Session::Impl::Extend(Graph&& graph) {
   return Extend(static_cast<const Graph&>(graph));
 }
 
-Status Session::ExtendBytes(std::string_view graph_def) {
-  GraphDef def;
-  if (!def.ParseFromArray(graph_def.data(), static_cast<int>(graph_def.size()))) {
-    return InvalidArgument("Not a serialized GraphDef");
-  }
-  return impl_->Extend(def);
-}
-
 int64_t Session::Impl::graph_version() const {
   absl::MutexLock lock(&graph_mu_);
   return version_;

@@ -1,9 +1,13 @@
+#include <google/protobuf/wire_format_lite.h>
+
 #include <algorithm>
 
 #include "weir/distributed/wire/fields_internal.h"
+#include "weir/distributed/wire/tensor_wire.h"
 
 namespace weir::wire_internal {
 
+using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
 bool ReadNested(CodedInputStream* in, absl::FunctionRef<bool()> body) {
@@ -69,6 +73,42 @@ std::string ToUtf8(std::string_view text) {
     text.remove_prefix(std::max<size_t>(length, 1));
   }
   return out;
+}
+
+void WriteText(int field, std::string_view text, WireBuffer* out) {
+  if (!text.empty()) out->AppendBytesField(field, text);
+}
+void WriteNumber(int field, uint64_t number, WireBuffer* out) {
+  if (number == 0) return;
+  out->AppendTag(field, 0);
+  out->AppendVarint(number);
+}
+
+bool ReadFlag(CodedInputStream* in, bool* out) {
+  int64_t number = 0;
+  if (!ReadNumber(in, &number)) return false;
+  *out = number != 0;
+  return true;
+}
+
+bool ReadNamedTensor(CodedInputStream* in, std::vector<std::pair<std::string, Tensor>>* tensors, Status* error) {
+  std::string name;
+  StatusOr<Tensor> tensor = InvalidArgument("no tensor");
+  while (uint32_t tag = in->ReadTag()) {
+    bool good = true;
+    if (tag == Tag(1, 2)) {
+      good = ReadText(in, &name);
+    } else if (tag == Tag(2, 2)) {
+      good = ReadNested(in, [&] { return ReadTensorProto(in, &tensor); });
+    } else {
+      good = WireFormatLite::SkipField(in, tag);
+    }
+    if (!good) return false;
+  }
+  if (!in->ConsumedEntireMessage()) return false;
+  if (!tensor.ok() && error->ok()) *error = Annotate(tensor.status(), Cat("Invalid TensorProto for '", name, "': "));
+  tensors->emplace_back(std::move(name), tensor.ok() ? *std::move(tensor) : Tensor());
+  return true;
 }
 
 }  // namespace weir::wire_internal

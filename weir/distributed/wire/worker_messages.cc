@@ -15,42 +15,6 @@ using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::ZeroCopyInputStream;
 using namespace wire_internal;
 
-void WriteText(int field, std::string_view text, WireBuffer* out) {
-  if (!text.empty()) out->AppendBytesField(field, text);
-}
-void WriteNumber(int field, uint64_t number, WireBuffer* out) {
-  if (number == 0) return;
-  out->AppendTag(field, 0);
-  out->AppendVarint(number);
-}
-
-bool ReadFlag(CodedInputStream* in, bool* out) {
-  int64_t number = 0;
-  if (!ReadNumber(in, &number)) return false;
-  *out = number != 0;
-  return true;
-}
-
-bool ReadNamedTensor(CodedInputStream* in, std::vector<std::pair<std::string, Tensor>>* tensors, Status* error) {
-  std::string name;
-  StatusOr<Tensor> tensor = InvalidArgument("no tensor");
-  while (uint32_t tag = in->ReadTag()) {
-    bool good = true;
-    if (tag == Tag(1, 2)) {
-      good = ReadText(in, &name);
-    } else if (tag == Tag(2, 2)) {
-      good = ReadNested(in, [&] { return ReadTensorProto(in, &tensor); });
-    } else {
-      good = WireFormatLite::SkipField(in, tag);
-    }
-    if (!good) return false;
-  }
-  if (!in->ConsumedEntireMessage()) return false;
-  if (!tensor.ok() && error->ok()) *error = Annotate(tensor.status(), Cat("Invalid TensorProto for '", name, "': "));
-  tensors->emplace_back(std::move(name), tensor.ok() ? *std::move(tensor) : Tensor());
-  return true;
-}
-
 bool ReadExecutorOpts(CodedInputStream* in, RunGraphCall* call) {
   while (uint32_t tag = in->ReadTag()) {
     bool good = tag == Tag(3, 0) ? ReadFlag(in, &call->record_timeline) : WireFormatLite::SkipField(in, tag);
@@ -80,6 +44,9 @@ bool ReadRunGraphFields(CodedInputStream* in, RunGraphCall* call) {
         break;
       case Tag(6, 0):
         good = ReadFlag(in, &call->is_partial);
+        break;
+      case Tag(7, 0):
+        good = ReadFlag(in, &call->is_last_partial_run);
         break;
       case Tag(8, 2):
         good = ReadText(in, &call->session_handle);

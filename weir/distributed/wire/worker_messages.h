@@ -26,6 +26,7 @@ struct RunGraphCall {
   std::vector<std::string> recv_keys;
   bool record_timeline = false;
   bool is_partial = false;
+  bool is_last_partial_run = false;
   bool store_errors_in_response_body = false;
   int64_t request_id = 0;
 };

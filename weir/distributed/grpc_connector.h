@@ -1,0 +1,16 @@
+// What an environment needs so that sessions may have targets "grpc://host:port" (SessionOptions::target).
+// MakeEnvironment puts it there.
+#ifndef WEIR_DISTRIBUTED_GRPC_CONNECTOR_H_
+#define WEIR_DISTRIBUTED_GRPC_CONNECTOR_H_
+
+#include <memory>
+
+#include "weir/runtime/session.h"
+
+namespace weir {
+
+std::shared_ptr<SessionConnector> MakeGrpcConnector();
+
+}  // namespace weir
+
+#endif  // WEIR_DISTRIBUTED_GRPC_CONNECTOR_H_

@@ -1,0 +1,158 @@
+#include "weir/runtime/local_session_internal.h"
+#include "weir/runtime/step_waiter_internal.h"
+
+namespace weir {
+namespace {
+
+// What the caller asked for, from what the step computed.
+void Arrange(const std::vector<int>& positions, std::vector<Tensor>* tensors) {
+  thread_local std::vector<Tensor> computed;  // keeps its memory
+  computed.swap(*tensors);
+  tensors->clear();
+  for (int position : positions) tensors->push_back(computed[position]);
+  computed.clear();
+}
+
+// The memory of results that the caller has done with.
+std::vector<Tensor> TakeMemory(std::vector<Tensor>* outputs) {
+  if (outputs == nullptr) return {};
+  outputs->clear();
+  return std::move(*outputs);
+}
+
+}  // namespace
+
+LocalSession::~LocalSession() { Close().IgnoreError(); }
+
+StatusOr<std::unique_ptr<Session>> LocalSession::Create(std::shared_ptr<Environment> environment,
+                                                        SessionOptions options, std::shared_ptr<RemoteTasks> remote) {
+  auto impl = std::make_shared<Impl>(std::move(environment), std::move(options), std::move(remote));
+  WEIR_RETURN_IF_ERROR(impl->Init());
+  return std::unique_ptr<Session>(new LocalSession(std::move(impl)));
+}
+
+Status LocalSession::Extend(const GraphDef& def) { return impl_->Extend(def); }
+Status LocalSession::Extend(const Graph& graph) { return impl_->Extend(graph); }
+Status LocalSession::Extend(Graph&& graph) { return impl_->Extend(std::move(graph)); }
+int64_t LocalSession::graph_version() const { return impl_->graph_version(); }
+
+Status LocalSession::Run(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
+                         std::span<const std::string> targets, std::vector<Tensor>* outputs, StepReport* report) {
+  WEIR_ASSIGN_OR_RETURN(const Impl::Signature* signature, impl_->FindSignature(feeds, fetches, targets));
+  Step::Config config = impl_->MakeConfig(options, report);
+  std::unique_ptr<Step> step = signature->compiled->Acquire();
+  config.feeds = step->TakeFeedMemory();
+  WEIR_RETURN_IF_ERROR(impl_->OrderFeeds(*signature, feeds, &config.feeds));
+  config.spare = TakeMemory(outputs);
+  StepWaiter waiter;
+  impl_->StartStep(signature->compiled, std::move(step), std::move(config), /*detach=*/false, waiter.Callback());
+  WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
+  if (outputs != nullptr && !signature->plain_order) Arrange(signature->fetch_positions, outputs);
+  return OkStatus();
+}
+
+void LocalSession::RunAsync(const StepOptions& options, std::span<const Feed> feeds,
+                            std::span<const std::string> fetches, std::span<const std::string> targets,
+                            StepReport* report, RunDone done) {
+  auto signature = impl_->FindSignature(feeds, fetches, targets);
+  if (!signature.ok()) return done(signature.status(), {});
+  Step::Config config = impl_->MakeConfig(options, report);
+  std::unique_ptr<Step> step = (*signature)->compiled->Acquire();
+  config.feeds = step->TakeFeedMemory();
+  Status ordered = impl_->OrderFeeds(**signature, feeds, &config.feeds);
+  if (!ordered.ok()) return done(ordered, {});
+  // The signature belongs to the session, which must outlive the step.
+  impl_->StartStep(
+      (*signature)->compiled, std::move(step), std::move(config), /*detach=*/true,
+      [impl = impl_, signature = *signature, done = std::move(done)](Status status, std::vector<Tensor> out) {
+        if (status.ok() && !signature->plain_order) Arrange(signature->fetch_positions, &out);
+        done(std::move(status), std::move(out));
+      });
+}
+
+StatusOr<Session::Callable> LocalSession::MakeCallable(const CallableSpec& spec) { return impl_->MakeCallable(spec); }
+
+Status LocalSession::RunCallable(Callable callable, std::span<const Tensor> feeds, std::vector<Tensor>* outputs,
+                                 StepReport* report) {
+  WEIR_ASSIGN_OR_RETURN(auto entry, impl_->FindCallable(callable, feeds));
+  Step::Config config = impl_->MakeConfig(entry->options, report);
+  std::unique_ptr<Step> step = entry->compiled->Acquire();
+  config.feeds = step->TakeFeedMemory();
+  config.feeds.assign(feeds.begin(), feeds.end());
+  config.spare = TakeMemory(outputs);
+  StepWaiter waiter;
+  impl_->StartStep(entry->compiled, std::move(step), std::move(config), /*detach=*/false, waiter.Callback());
+  WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
+  if (outputs != nullptr && !entry->plain_order) Arrange(entry->fetch_positions, outputs);
+  return OkStatus();
+}
+
+void LocalSession::RunCallableAsync(Callable callable, std::span<const Tensor> feeds, CancellationManager* cancellation,
+                                    StepReport* report, RunDone done) {
+  auto entry = impl_->FindCallable(callable, feeds);
+  if (!entry.ok()) return done(entry.status(), {});
+  StepOptions options = (*entry)->options;
+  options.cancellation = cancellation;
+  Step::Config config = impl_->MakeConfig(options, report);
+  std::unique_ptr<Step> step = (*entry)->compiled->Acquire();
+  config.feeds = step->TakeFeedMemory();
+  config.feeds.assign(feeds.begin(), feeds.end());
+  impl_->StartStep((*entry)->compiled, std::move(step), std::move(config), /*detach=*/true,
+                   [impl = impl_, entry = *entry, done = std::move(done)](Status status, std::vector<Tensor> out) {
+                     if (status.ok() && !entry->plain_order) Arrange(entry->fetch_positions, &out);
+                     done(std::move(status), std::move(out));
+                   });
+}
+
+Status LocalSession::ReleaseCallable(Callable callable) { return impl_->ReleaseCallable(callable); }
+
+StatusOr<std::string> LocalSession::PartialRunSetup(std::span<const std::string> feeds,
+                                                    std::span<const std::string> fetches,
+                                                    std::span<const std::string> targets) {
+  StepSignature signature;
+  signature.feeds.assign(feeds.begin(), feeds.end());
+  signature.fetches.assign(fetches.begin(), fetches.end());
+  signature.targets.assign(targets.begin(), targets.end());
+  return impl_->PartialRunSetup(signature);
+}
+
+void LocalSession::PartialRunAsync(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
+                                   std::span<const std::string> fetches, RunDone done) {
+  impl_->PartialRun(handle, options, feeds, fetches, std::move(done));
+}
+
+StatusOr<Session::Part> LocalSession::AddPart(const GraphDef& def) { return impl_->AddPart(def); }
+
+void LocalSession::RunPart(Part part, int64_t step_id, std::shared_ptr<Rendezvous> rendezvous,
+                           const StepOptions& options, StepReport* report, std::function<void(Status)> done) {
+  auto compiled = impl_->FindPart(part);
+  if (!compiled.ok()) return done(compiled.status());
+  Step::Config config = impl_->MakeConfig(options, report);
+  config.context.step_id = step_id;
+  config.rendezvous = std::move(rendezvous);
+  impl_->StartStep(
+      *compiled, (*compiled)->Acquire(), std::move(config), /*detach=*/true,
+      [impl = impl_, done = std::move(done)](Status status, const std::vector<Tensor>&) { done(std::move(status)); });
+}
+
+Status LocalSession::RemovePart(Part part) { return impl_->RemovePart(part); }
+
+void LocalSession::StartClose(const Status& reason) { impl_->Close(reason); }
+
+Status LocalSession::Close() {
+  impl_->Close(Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
+  impl_->steps().AwaitEmpty();
+  return OkStatus();
+}
+
+std::vector<DeviceInfo> LocalSession::ListDevices() const {
+  std::vector<DeviceInfo> out;
+  for (const auto& device : impl_->devices().devices()) out.push_back(device->info());
+  return out;
+}
+
+int LocalSession::running_steps() const { return impl_->steps().size(); }
+
+const SessionOptions& LocalSession::options() const { return impl_->options(); }
+
+}  // namespace weir
