@@ -51,11 +51,8 @@ AccumulatedTraining MinimizeAccumulated(const Scope& scope, const Optimizer& opt
     if (variable.dtype() != DType::kFloat) parts = ops::Cast(inside, parts, variable.dtype());
     means[i].dense = sum.value() / parts;
   }
-  if (options.limits.value > 0) means = ClipByValue(scope, std::move(means), options.limits.value);
-  if (options.limits.norm > 0) means = ClipByNorm(scope, std::move(means), options.limits.norm);
-  if (options.limits.global_norm > 0) means = ClipByGlobalNorm(scope, std::move(means), options.limits.global_norm);
   out.accumulate = Group(inside, adds);
-  out.apply = optimizer.ApplyGradients(scope, variables, means);
+  out.apply = optimizer.ApplyGradients(scope, variables, Limit(scope, std::move(means), options.limits));
   // Once the step is made, everything begins anew.
   const Scope after = inside.WithControlDependencies({out.apply.op});
   std::vector<Operation> last = {out.apply.op};

@@ -123,19 +123,21 @@ Variable GlobalStep(const Scope& scope) {
   return *static_cast<Variable*>(slot.get());
 }
 
+std::vector<GradientOutput> Limit(const Scope& scope, std::vector<GradientOutput> gradients,
+                                  const GradientLimits& limits) {
+  if (limits.value > 0) gradients = ClipByValue(scope, std::move(gradients), limits.value);
+  if (limits.norm > 0) gradients = ClipByNorm(scope, std::move(gradients), limits.norm);
+  if (limits.global_norm > 0) gradients = ClipByGlobalNorm(scope, std::move(gradients), limits.global_norm);
+  return gradients;
+}
+
 const std::string& Optimizer::name() const { return rule_->name; }
 
 Training Optimizer::Minimize(const Scope& scope, const Output& loss, const MinimizeOptions& options) const {
   std::vector<Variable> variables = options.variables;
   if (variables.empty()) variables = TrainableVariables(scope.WithPrefix(""));
   const Output losses[] = {loss};
-  std::vector<GradientOutput> gradients = GradientsOf(scope, losses, variables);
-  if (options.limits.value > 0) gradients = ClipByValue(scope, std::move(gradients), options.limits.value);
-  if (options.limits.norm > 0) gradients = ClipByNorm(scope, std::move(gradients), options.limits.norm);
-  if (options.limits.global_norm > 0) {
-    gradients = ClipByGlobalNorm(scope, std::move(gradients), options.limits.global_norm);
-  }
-  return ApplyGradients(scope, variables, gradients);
+  return ApplyGradients(scope, variables, Limit(scope, GradientsOf(scope, losses, variables), options.limits));
 }
 
 Training Optimizer::ApplyGradients(const Scope& scope, std::span<const Variable> variables,

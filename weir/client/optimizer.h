@@ -23,6 +23,9 @@ struct GradientLimits {
   double global_norm = 0;  // of all together
 };
 
+std::vector<GradientOutput> Limit(const Scope& scope, std::vector<GradientOutput> gradients,
+                                  const GradientLimits& limits);
+
 struct MinimizeOptions {
   std::vector<Variable> variables;  // none: all trainable ones of the graph
   GradientLimits limits;

@@ -49,7 +49,7 @@ class Setter {
         int& chosen = server[Root(node->id)];
         if (chosen < 0) chosen = Choose(bytes[Root(node->id)]);
         node->requested_device = Cat(options_.ps_device, "/task:", chosen);
-      } else if (!UsesHandles(*node)) {
+      } else if (!UsesHandles(*node) && node->attrs.Find("_class") == nullptr) {
         node->requested_device = options_.worker_device;
       }
     }

@@ -3,7 +3,7 @@
 //
 //   Training training = optimizer::Adam().Minimize(root, loss);
 //   WEIR_RETURN_IF_ERROR(SetReplicaDevices(root, {.ps_tasks = 2, .worker_device = "/job:worker/task:1"}));
-//   WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Over(root, *server->CreateSession()));
+//   WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Create(root, "grpc://worker1:2222"));
 #ifndef WEIR_CLIENT_REPLICA_DEVICES_H_
 #define WEIR_CLIENT_REPLICA_DEVICES_H_
 
@@ -26,7 +26,8 @@ struct ReplicaDevices {
 };
 
 // Gives every node of the graph that asks for no device one. Variables that an operation uses together, such as a
-// variable and an optimizer's slots of it, go to one server, and what takes their handles with them. The same graph
+// variable and an optimizer's slots of it, go to one server, and what takes their handles with them. What is colocated
+// with another node goes where that is. The same graph
 // gets the same devices in every worker. INVALID_ARGUMENT for a device that cannot be parsed or no servers.
 Status SetReplicaDevices(const Scope& scope, const ReplicaDevices& options);
 

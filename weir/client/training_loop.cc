@@ -1,6 +1,10 @@
 #include "weir/client/training_loop.h"
 
+#include <algorithm>
+
 #include "absl/time/clock.h"
+#include "weir/base/logging.h"
+#include "weir/client/ops/state_ops.h"
 #include "weir/client/saver.h"
 #include "weir/io/checkpoint_reader.h"
 #include "weir/io/event_writer.h"
@@ -8,46 +12,111 @@
 namespace weir {
 namespace {
 
+constexpr absl::Duration kLookEvery = absl::Milliseconds(100);
+constexpr absl::Duration kMaxPause = absl::Seconds(5);
+
+// What a loop adds to the graph, once for all its sessions.
+class LoopNodes {
+ public:
+  LoopNodes(const Scope& given, const Training& training, const TrainingLoopOptions& options)
+      : saver(given, {.max_to_keep = options.max_to_keep}) {
+    const Scope scope = given.WithPrefix("").WithoutControlDependencies();
+    initialize = InitializeVariables(scope);
+    if (!options.shared) return;
+    std::vector<Operation> unsaved;
+    for (const Variable& variable : Variables(scope)) {
+      has_value.push_back(ops::VarIsInitializedOp(scope, variable.handle()));
+      if (!variable.saved()) unsaved.push_back(variable.initializer());
+    }
+    initialize_unsaved = Group(scope.WithName("init_unsaved"), unsaved);
+    step_after = training.step.Read(scope.WithControlDependencies({training.op}));
+  }
+
+  Saver saver;
+  Operation initialize;
+  Operation initialize_unsaved;
+  std::vector<Output> has_value;
+  Output step_after;  // with the step that was just made, and those of others
+};
+
 class Loop {
  public:
-  Loop(ClientSession& session, const Training& training, const Output& loss, const TrainingLoopOptions& options)
+  Loop(ClientSession& session, LoopNodes& nodes, const Training& training, const Output& loss,
+       const TrainingLoopOptions& options)
       : session_(session),
+        nodes_(nodes),
         training_(training),
         loss_(loss),
         options_(options),
-        saver_(session.scope(), {.max_to_keep = options.max_to_keep}) {}
+        writes_(!options.folder.empty() && (options.is_chief || !options.shared)) {}
 
   StatusOr<int64_t> Run() {
-    WEIR_RETURN_IF_ERROR(Begin());
-    Status status = Steps();
+    Status status = Begin();
+    if (status.ok()) status = Steps();
     // What was learnt before an error is not lost.
-    if (!options_.folder.empty() && step_ != saved_step_) {
+    if (writes_ && begun_ && step_ != saved_step_ && !IsSessionLost(status)) {
       Status saved = Save();
       if (status.ok()) status = saved;
     }
+    for (const auto& hook : options_.hooks) {
+      if (status.ok()) {
+        status = hook->OnEnd(session_, step_);
+      } else {
+        status = hook->OnError(session_, status);
+      }
+    }
     WEIR_RETURN_IF_ERROR(status);
-    for (const auto& hook : options_.hooks) WEIR_RETURN_IF_ERROR(hook->OnEnd(session_, step_));
     if (writer_ != nullptr) WEIR_RETURN_IF_ERROR(writer_->Close());
     return step_;
   }
+  bool made_steps() const { return made_steps_; }
 
  private:
   Status Begin() {
-    WEIR_RETURN_IF_ERROR(session_.RunTargets({InitializeVariables(session_.scope().WithPrefix(""))}));
-    if (!options_.folder.empty()) {
-      StatusOr<std::string> latest = LatestCheckpoint(options_.folder);
-      if (latest.ok()) {
-        WEIR_RETURN_IF_ERROR(saver_.Restore(session_, *latest));
-      } else if (latest.status().code() != absl::StatusCode::kNotFound) {
-        return latest.status();
-      }
+    WEIR_RETURN_IF_ERROR(options_.shared ? PrepareShared() : Restore(nodes_.initialize));
+    if (writes_) {
       WEIR_ASSIGN_OR_RETURN(writer_, EventWriter::Create(options_.folder));
     }
     WEIR_ASSIGN_OR_RETURN(Tensor step, session_.Evaluate(training_.step.value()));
     step_ = saved_step_ = step.scalar<int64_t>();
     last_save_ = absl::Now();
+    begun_ = true;
     for (const auto& hook : options_.hooks) WEIR_RETURN_IF_ERROR(hook->OnBegin(session_, step_));
     return OkStatus();
+  }
+
+  // Runs `before`, then gives the variables the values of the last checkpoint, if there is one.
+  Status Restore(const Operation& before) {
+    WEIR_RETURN_IF_ERROR(session_.RunTargets({before}));
+    if (options_.folder.empty()) return OkStatus();
+    StatusOr<std::string> latest = LatestCheckpoint(options_.folder);
+    if (absl::IsNotFound(latest.status())) return OkStatus();
+    if (!latest.ok()) return latest.status();
+    return nodes_.saver.Restore(session_, *latest);
+  }
+
+  Status PrepareShared() {
+    WEIR_ASSIGN_OR_RETURN(bool ready, IsReady());
+    if (!ready && options_.is_chief) {
+      // Others begin when every variable has a value: it must then be the right one.
+      const bool restores = !options_.folder.empty() && LatestCheckpoint(options_.folder).ok();
+      return Restore(restores ? nodes_.initialize_unsaved : nodes_.initialize);
+    }
+    const absl::Time deadline = absl::Now() + options_.ready_timeout;
+    while (!ready) {
+      if (absl::Now() > deadline) {
+        return DeadlineExceeded("The chief has not given the variables their values within ",
+                                absl::FormatDuration(options_.ready_timeout));
+      }
+      absl::SleepFor(kLookEvery);
+      WEIR_ASSIGN_OR_RETURN(ready, IsReady());
+    }
+    return OkStatus();
+  }
+
+  StatusOr<bool> IsReady() {
+    WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> flags, session_.Run(nodes_.has_value));
+    return std::all_of(flags.begin(), flags.end(), [](const Tensor& flag) { return flag.scalar<bool>(); });
   }
 
   Status Steps() {
@@ -64,8 +133,10 @@ class Loop {
       if (summarize) {
         for (const auto& [name, value] : options_.summaries) fetches.push_back(value);
       }
+      if (options_.shared) fetches.push_back(nodes_.step_after);
       WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> values, session_.Run(feeds, fetches, {training_.op}));
-      ++step_;
+      step_ = options_.shared ? values.back().scalar<int64_t>() : step_ + 1;
+      made_steps_ = true;
       if (summarize) WEIR_RETURN_IF_ERROR(Summarize(values));
       if (values[0].dtype() != DType::kFloat) return InvalidArgument("a loss is a float scalar");
       const double loss = values[0].scalar<float>();
@@ -76,13 +147,13 @@ class Loop {
   }
 
   bool IsTimeToSave() const {
-    if (options_.folder.empty()) return false;
+    if (!writes_) return false;
     if (options_.save_every_steps > 0 && step_ - saved_step_ >= options_.save_every_steps) return true;
     return absl::Now() - last_save_ >= options_.save_every;
   }
 
   Status Save() {
-    WEIR_RETURN_IF_ERROR(saver_.Save(session_, options_.folder + "/model", step_).status());
+    WEIR_RETURN_IF_ERROR(nodes_.saver.Save(session_, options_.folder + "/model", step_).status());
     saved_step_ = step_;
     last_save_ = absl::Now();
     return OkStatus();
@@ -102,10 +173,13 @@ class Loop {
   }
 
   ClientSession& session_;
+  LoopNodes& nodes_;
   const Training& training_;
   const Output& loss_;
   const TrainingLoopOptions& options_;
-  Saver saver_;
+  const bool writes_;  // checkpoints and summaries
+  bool begun_ = false;
+  bool made_steps_ = false;
   std::unique_ptr<EventWriter> writer_;
   int64_t step_ = 0;
   int64_t saved_step_ = 0;
@@ -116,7 +190,36 @@ class Loop {
 
 StatusOr<int64_t> TrainUntil(ClientSession& session, const Training& training, const Output& loss,
                              const TrainingLoopOptions& options) {
-  return Loop(session, training, loss, options).Run();
+  LoopNodes nodes(session.scope(), training, options);
+  return Loop(session, nodes, training, loss, options).Run();
+}
+
+bool IsSessionLost(const Status& status) { return absl::IsUnavailable(status) || absl::IsAborted(status); }
+
+StatusOr<int64_t> TrainUntil(const Scope& scope, const MakeSession& make_session, const Training& training,
+                             const Output& loss, const TrainingLoopOptions& options) {
+  LoopNodes nodes(scope, training, options);
+  absl::Duration pause = kLookEvery;
+  for (int lost = 0;;) {
+    StatusOr<int64_t> steps;
+    {
+      StatusOr<std::unique_ptr<ClientSession>> session = make_session();
+      if (!session.ok()) {
+        steps = session.status();
+      } else {
+        Loop loop(**session, nodes, training, loss, options);
+        steps = loop.Run();
+        if (loop.made_steps()) {
+          lost = 0;
+          pause = kLookEvery;
+        }
+      }
+    }
+    if (steps.ok() || !IsSessionLost(steps.status()) || ++lost > options.max_recoveries) return steps;
+    WEIR_LOG(WARNING) << "the session is lost, a new one is made: " << Message(steps.status());
+    absl::SleepFor(pause);
+    pause = std::min(pause * 2, kMaxPause);
+  }
 }
 
 }  // namespace weir

@@ -1,5 +1,6 @@
 // TrainUntil: a training loop that survives: it begins with the last checkpoint of a folder if there is one, saves now
-// and then and at the end, writes summaries, and stops when it is told to.
+// and then and at the end, writes summaries, and stops when it is told to. On a cluster it makes a new session when a
+// task was lost, and goes on from the last checkpoint.
 #ifndef WEIR_CLIENT_TRAINING_LOOP_H_
 #define WEIR_CLIENT_TRAINING_LOOP_H_
 
@@ -24,6 +25,9 @@ class TrainingHook {
   // `step` steps are done; `loss` as the step gave it. Setting `stop` ends the loop.
   virtual Status OnStep(ClientSession& session, int64_t step, double loss, bool* stop) { return OkStatus(); }
   virtual Status OnEnd(ClientSession& session, int64_t step) { return OkStatus(); }
+  // The loop ends, or loses its session, with this error: the hook must not use the session any more. It may know a
+  // better reason than the step did.
+  virtual Status OnError(ClientSession& session, const Status& error) { return error; }
 };
 
 struct TrainingLoopOptions {
@@ -37,11 +41,27 @@ struct TrainingLoopOptions {
   // The feeds of the step after `step`. OUT_OF_RANGE: the data are used up, which ends the loop.
   std::function<StatusOr<ClientSession::Feeds>(int64_t step)> feeds;
   std::vector<std::shared_ptr<TrainingHook>> hooks;
+
+  // Several workers train the same variables, which outlive their sessions. Then the chief alone gives variables their
+  // values, if they have none, saves and writes summaries; the others wait for it; and the graph's own count of steps,
+  // to which all add, says how many there are.
+  bool shared = false;
+  bool is_chief = true;
+  absl::Duration ready_timeout = absl::Minutes(10);  // how long others wait for the chief
+  int max_recoveries = 20;                           // that may follow each other without a step in between
 };
 
 // Initialises or restores the graph's variables, then runs steps. Returns how many there are now.
 StatusOr<int64_t> TrainUntil(ClientSession& session, const Training& training, const Output& loss,
                              const TrainingLoopOptions& options);
+
+// The same with sessions that it makes itself: a new one when the last was lost, from the last checkpoint on.
+using MakeSession = std::function<StatusOr<std::unique_ptr<ClientSession>>()>;
+StatusOr<int64_t> TrainUntil(const Scope& scope, const MakeSession& make_session, const Training& training,
+                             const Output& loss, const TrainingLoopOptions& options);
+
+// True for the error of a step that a new session may not have: a task died or was started again.
+bool IsSessionLost(const Status& status);
 
 }  // namespace weir
 

@@ -63,6 +63,43 @@ TEST(TrainUntil, StopsWhenToldOrWhenDataEnd) {
             absl::StatusCode::kDataLoss);
 }
 
+TEST(TrainUntil, MakesANewSessionWhenTheLastIsLost) {
+  struct LoseOnce : TrainingHook {
+    Status OnStep(ClientSession&, int64_t step, double, bool*) override {
+      return step == 5 && !lost ? Unavailable("a task is lost") : OkStatus();
+    }
+    Status OnError(ClientSession&, const Status& error) override {
+      lost = true;
+      return error;
+    }
+    bool lost = false;
+  };
+  Line line;
+  const std::string folder = testing::TempDir() + "/lost_session";
+  std::filesystem::remove_all(folder);
+  TrainingLoopOptions options{.folder = folder, .last_step = 8, .save_every_steps = 2};
+  auto hook = std::make_shared<LoseOnce>();
+  options.hooks = {hook};
+  std::vector<int64_t> steps;
+  options.feeds = [&](int64_t step) -> StatusOr<ClientSession::Feeds> {
+    steps.push_back(step);
+    return ClientSession::Feeds();
+  };
+  auto connect = [&] { return ClientSession::Create(line.root); };
+  EXPECT_EQ(TrainUntil(line.root, connect, line.training, line.loss, options).value(), 8);
+  EXPECT_EQ(steps, (std::vector<int64_t>{0, 1, 2, 3, 4, 4, 5, 6, 7}));  // step 5 was lost
+  // Other errors are not, and nobody tries for ever.
+  hook->lost = false;
+  options.last_step = 100;
+  options.feeds = [](int64_t) -> StatusOr<ClientSession::Feeds> { return DataLoss("broken"); };
+  EXPECT_TRUE(absl::IsDataLoss(TrainUntil(line.root, connect, line.training, line.loss, options).status()));
+  options.max_recoveries = 2;
+  int tries = 0;
+  auto nobody = [&]() -> StatusOr<std::unique_ptr<ClientSession>> { return ++tries, Unavailable("nobody is there"); };
+  EXPECT_TRUE(absl::IsUnavailable(TrainUntil(line.root, nobody, line.training, line.loss, options).status()));
+  EXPECT_EQ(tries, 3);
+}
+
 TEST(MovingAverages, FollowTheirVariables) {
   Scope root = Scope::NewRoot();
   Variable w(root, "w", Input(1.0f));

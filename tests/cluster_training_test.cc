@@ -1,0 +1,85 @@
+// The example's training on two parameter servers and two workers, which are processes, in its three modes.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "examples/cluster_training/replica.h"
+#include "tests/process_cluster.h"
+
+namespace weir {
+namespace {
+
+constexpr int64_t kSteps = 12;
+
+ReplicaOptions Alone(const std::string& model) { return {.model = model, .steps = kSteps}; }
+
+ReplicaOptions OnCluster(ProcessCluster& cluster, const std::string& model, const std::string& mode, int task) {
+  ReplicaOptions options = Alone(model);
+  options.mode = mode;
+  options.target = cluster.target("worker", task);
+  options.task = task;
+  options.workers = options.ps = 2;
+  return options;
+}
+
+// Both workers; the chief's result.
+ReplicaResult TrainTogether(const ReplicaOptions& chief, const ReplicaOptions& other) {
+  std::thread beside([&] {
+    StatusOr<ReplicaResult> result = TrainReplica(other);
+    EXPECT_TRUE(result.ok()) << result.status();
+  });
+  StatusOr<ReplicaResult> result = TrainReplica(chief);
+  beside.join();
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? *result : ReplicaResult();
+}
+
+class ClusterTraining : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ClusterTraining, TogetherAsOneProcessDoes) {
+  const ReplicaResult alone = TrainReplica(Alone(GetParam())).value();
+  EXPECT_LT(alone.loss, alone.loss_before);
+  ProcessCluster cluster;
+  const ReplicaResult result =
+      TrainTogether(OnCluster(cluster, GetParam(), "sync", 0), OnCluster(cluster, GetParam(), "sync", 1));
+  EXPECT_EQ(result.steps, kSteps);
+  EXPECT_EQ(result.stale, 0);
+  EXPECT_NEAR(result.loss_before, alone.loss_before, 1e-4);
+  EXPECT_NEAR(result.loss, alone.loss, 1e-3);
+}
+
+TEST_P(ClusterTraining, EveryWorkerForItselfOrWithABackup) {
+  for (const char* mode : {"async", "backup"}) {
+    ProcessCluster cluster;
+    const ReplicaResult result =
+        TrainTogether(OnCluster(cluster, GetParam(), mode, 0), OnCluster(cluster, GetParam(), mode, 1));
+    EXPECT_GE(result.steps, kSteps) << mode;
+    EXPECT_LE(result.steps, kSteps + 1) << mode;
+    EXPECT_LT(result.loss, result.loss_before) << mode;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ClusterTraining, ::testing::Values("cnn", "lstm"),
+                         [](const auto& info) { return info.param; });
+
+// A parameter server dies in the middle and comes back empty.
+TEST(ClusterTrainingFaults, ALostParameterServerIsRestoredFromTheLastCheckpoint) {
+  ProcessCluster cluster;
+  ReplicaOptions chief = OnCluster(cluster, "cnn", "async", 0), other = OnCluster(cluster, "cnn", "async", 1);
+  chief.folder = other.folder = testing::TempDir() + "/lost_ps";
+  std::filesystem::remove_all(chief.folder);
+  bool lost = false;
+  chief.on_step = [&](int64_t step) {
+    if (step < 7 || std::exchange(lost, true)) return;
+    cluster.Kill("ps", 0);
+    cluster.Start("ps", 0);
+  };
+  const ReplicaResult result = TrainTogether(chief, other);
+  EXPECT_TRUE(lost);
+  EXPECT_GE(result.steps, kSteps);
+  EXPECT_LT(result.loss, result.loss_before);
+}
+
+}  // namespace
+}  // namespace weir
