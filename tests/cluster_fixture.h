@@ -56,6 +56,14 @@ class GraphText {
       (*node_->mutable_attr())[name].set_i(value);
       return *this;
     }
+    Added& Bool(const std::string& name, bool value) {
+      (*node_->mutable_attr())[name].set_b(value);
+      return *this;
+    }
+    Added& Function(const std::string& name, const std::string& function) {
+      (*node_->mutable_attr())[name].mutable_func()->set_name(function);
+      return *this;
+    }
     Added& Value(const Tensor& value) {
       Type("dtype", static_cast<DataType>(value.dtype()));
       ToProto(value, (*node_->mutable_attr())["value"].mutable_tensor()).IgnoreError();
@@ -101,6 +109,19 @@ class GraphText {
     Add(name, "FIFOQueueV2", {}, device).Types("component_types", {DT_FLOAT}).Text("shared_name", name);
     Add(name + "/put", "QueueEnqueueV2", {name, value}, device).Types("Tcomponents", {DT_FLOAT});
     Add(name + "/take", "QueueDequeueV2", {name}, device).Types("component_types", {DT_FLOAT});
+  }
+
+  // A function of a float "x" and one result, whose body is still to be written.
+  FunctionDef* AddFunction(const std::string& name, const std::string& result, DataType type) {
+    FunctionDef* function = def_.mutable_library()->add_function();
+    function->mutable_signature()->set_name(name);
+    OpDef::ArgDef* input = function->mutable_signature()->add_input_arg();
+    input->set_name("x");
+    input->set_type(DT_FLOAT);
+    OpDef::ArgDef* output = function->mutable_signature()->add_output_arg();
+    output->set_name(result);
+    output->set_type(type);
+    return function;
   }
 
   const GraphDef& def() const { return def_; }

@@ -15,6 +15,7 @@
 namespace weir {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
@@ -106,6 +107,58 @@ TEST(Cluster, ControlEdgesCrossTasks) {
     ASSERT_TRUE(client.Run(session, {}, "", {"group"}).ok());
     ASSERT_EQ(client.Run(session, {}, "v/read:0")->scalar<float>(), i);
   }
+}
+
+// An old-style variable's memory is what a fetch shows, read before or after the write: TensorFlow's programs (such as
+// SyncReplicasOptimizer) count on it.
+TEST(Cluster, AFetchedReferenceShowsWhatTheStepLeaves) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Const("one", Tensor::Scalar(1.0f), kPs0);
+  graph.Add("v", "VariableV2", {}, kPs0).Type("dtype", DT_FLOAT).Scalars("shape");
+  graph.Add("init", "Assign", {"v", "one"}, kPs0).Type("T", DT_FLOAT);
+  graph.Identity("before", "v", kPs0);
+  graph.Add("add", "AssignAdd", {"v", "one", "^before"}, kPs0).Type("T", DT_FLOAT);
+  graph.Add("after", "Identity", {"before", "^add"}, kPs1).Type("T", DT_FLOAT);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  for (const char* fetch : {"v:0", "before:0", "after:0"}) {
+    ASSERT_TRUE(client.Run(session, {}, "", {"init"}).ok());
+    for (int i = 2; i < 12; ++i) {
+      StatusOr<Tensor> value = client.Run(session, {}, fetch, {"add"});
+      ASSERT_TRUE(value.ok()) << value.status();
+      EXPECT_EQ(value->scalar<float>(), i) << fetch;
+    }
+  }
+}
+
+TEST(Cluster, ARemoteCallRunsWhereItsTargetSays) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  FunctionDef* function = graph.AddFunction("Handle", "h", DT_RESOURCE);
+  NodeDef* body = function->add_node_def();
+  body->set_name("node");
+  body->set_op("VarHandleOp");
+  (*body->mutable_attr())["dtype"].set_type(DT_FLOAT);
+  (*body->mutable_attr())["shape"].mutable_shape();
+  (*body->mutable_attr())["shared_name"].set_s("v");
+  (*function->mutable_ret())["h"] = "node:resource:0";
+  graph.Const("one", Tensor::Scalar(1.0f), kWorker0);
+  graph.Variable("v", "one", kPs1);
+  graph.Const("target", Tensor::Scalar(std::string("/job:ps/replica:0/task:1/device:CPU:0")), kWorker0);
+  graph.Add("call", "RemoteCall", {"target", "one"}, kWorker0)
+      .Types("Tin", {DT_FLOAT})
+      .Types("Tout", {DT_RESOURCE})
+      .Function("f", "Handle");
+  graph.Add("there", "VarIsInitializedOp", {"call"}, kPs1);
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  ASSERT_TRUE(client.Run(session, {}, "", {"v/init"}).ok());
+  StatusOr<Tensor> there = client.Run(session, {}, "there:0");
+  ASSERT_TRUE(there.ok()) << there.status();
+  EXPECT_TRUE(there->scalar<bool>());
 }
 
 TEST(Cluster, ErrorsNameTheTaskAndTheNode) {
@@ -448,56 +501,114 @@ class WorkerCalls {
   MasterClient client_;
 };
 
+// A master that feeds and fetches with the calls for a part, as TensorFlow's do, and a part that hands "x:0" on as
+// "y:0" and "v:0" as "w:0".
+class ForeignMaster {
+ public:
+  explicit ForeignMaster(const std::string& target) : worker_(target) {
+    auto status = worker_.Call<GetStatusResponse>("GetStatus", GetStatusRequest());
+    EXPECT_TRUE(status.ok()) << status.status();
+    device_ = status->device_attributes(0);
+    CreateWorkerSessionRequest create;
+    create.set_session_handle("s1");
+    EXPECT_TRUE(worker_.Call<CreateWorkerSessionResponse>("CreateWorkerSession", create).ok());
+    GraphText graph;
+    for (auto [from, to] : {std::pair("x", "y"), std::pair("v", "w")}) {
+      const std::string recv = Cat("_recv_", from, "_0");
+      Transfer(graph.Add(recv, "_Recv", {}, device_.name()).Type("tensor_type", DT_FLOAT), Cat(from, ":0"));
+      graph.Identity(to, recv, device_.name());
+      Transfer(graph.Add(Cat("_send_", to, "_0"), "_Send", {to}, device_.name()).Type("T", DT_FLOAT), Cat(to, ":0"));
+    }
+    RegisterGraphRequest add;
+    add.set_session_handle("s1");
+    *add.mutable_graph_def() = graph.def();
+    auto added = worker_.Call<RegisterGraphResponse>("RegisterGraph", add);
+    EXPECT_TRUE(added.ok()) << added.status();
+    run_.set_session_handle("s1");
+    run_.set_graph_handle(added->graph_handle());
+  }
+
+  // A call for step 77 with these feeds; what it fetches, in order.
+  StatusOr<std::vector<float>> Run(const std::map<std::string, float>& feeds, const std::vector<std::string>& fetches,
+                                   bool is_partial = false, bool is_last = false) {
+    RunGraphRequest run = run_;
+    run.set_step_id(77);
+    run.set_is_partial(is_partial);
+    run.set_is_last_partial_run(is_last);
+    for (const auto& [name, value] : feeds) {
+      run.add_send()->set_name(Key(name));
+      EXPECT_TRUE(ToProto(Tensor::Scalar(value), run.mutable_send(run.send_size() - 1)->mutable_tensor()).ok());
+    }
+    for (const std::string& name : fetches) run.add_recv_key(Key(name));
+    WEIR_ASSIGN_OR_RETURN(RunGraphResponse ran, worker_.Call<RunGraphResponse>("RunGraph", run));
+    std::vector<float> out;
+    for (const auto& received : ran.recv()) out.push_back(FromProto(received.tensor())->scalar<float>());
+    return out;
+  }
+  void CleanUp() {
+    CleanupGraphRequest clean;
+    clean.set_step_id(77);
+    EXPECT_TRUE(worker_.Call<CleanupGraphResponse>("CleanupGraph", clean).ok());
+  }
+  RunGraphRequest& run() { return run_; }
+  const DeviceAttributes& device() const { return device_; }
+
+ private:
+  void Transfer(GraphText::Added node, const std::string& tensor) {
+    node.Text("tensor_name", tensor).Text("send_device", device_.name()).Text("recv_device", device_.name());
+    node.Int("send_device_incarnation", static_cast<int64_t>(device_.incarnation())).Bool("client_terminated", true);
+  }
+  std::string Key(const std::string& tensor) const {
+    std::string hex(16, '0');
+    snprintf(hex.data(), hex.size() + 1, "%016lx", static_cast<unsigned long>(device_.incarnation()));
+    return Cat(device_.name(), ";", hex, ";", device_.name(), ";", tensor, ";0:0");
+  }
+
+  WorkerCalls worker_;
+  DeviceAttributes device_;
+  RunGraphRequest run_;
+};
+
 TEST(WorkerService, RunsAPartWithFeedsAndFetches) {
   Cluster cluster;
   cluster.Start("ps", 0);
-  WorkerCalls worker(cluster.target("ps", 0));
-  auto status = worker.Call<GetStatusResponse>("GetStatus", GetStatusRequest());
-  ASSERT_TRUE(status.ok()) << status.status();
-  const DeviceAttributes& device = status->device_attributes(0);
-  EXPECT_EQ(device.name(), "/job:ps/replica:0/task:0/device:CPU:0");
+  ForeignMaster master(cluster.target("ps", 0));
+  EXPECT_EQ(master.device().name(), "/job:ps/replica:0/task:0/device:CPU:0");
+  EXPECT_THAT(master.Run({{"x:0", 4}, {"v:0", 5}}, {"w:0", "y:0"}).value(), ElementsAre(5, 4));
+  master.CleanUp();
+  master.run().set_graph_handle("abc");
+  EXPECT_TRUE(absl::IsAborted(master.Run({}, {}).status()));
+  master.run().set_session_handle("nobody");
+  EXPECT_TRUE(absl::IsAborted(master.Run({}, {}).status()));
+}
 
+TEST(WorkerService, RunsAPartInSeveralCalls) {
+  Cluster cluster;
+  cluster.Start("ps", 0);
+  ForeignMaster master(cluster.target("ps", 0));
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_THAT(master.Run({{"x:0", 1}}, {"y:0"}, true).value(), ElementsAre(1));
+    EXPECT_THAT(master.Run({{"v:0", 2}}, {}, true).value(), ElementsAre());
+    EXPECT_THAT(master.Run({}, {"w:0"}, true, true).value(), ElementsAre(2));
+    master.CleanUp();
+  }
+  // One that is given up half-way leaves nothing behind.
+  EXPECT_THAT(master.Run({{"x:0", 1}}, {"y:0"}, true).value(), ElementsAre(1));
+  master.CleanUp();
+  EXPECT_THAT(master.Run({{"x:0", 4}, {"v:0", 5}}, {"w:0", "y:0"}).value(), ElementsAre(5, 4));
+}
+
+TEST(WorkerService, RefusesMastersOfOtherClusters) {
+  Cluster cluster;
+  cluster.Start("ps", 0);
+  WorkerCalls worker(cluster.target("ps", 0));
   CreateWorkerSessionRequest create;
   create.set_session_handle("s1");
-  ASSERT_TRUE(worker.Call<CreateWorkerSessionResponse>("CreateWorkerSession", create).ok());
-  GraphText graph;
-  auto transfer = [&](GraphText::Added node, const std::string& tensor) {
-    node.Text("tensor_name", tensor).Text("send_device", device.name()).Text("recv_device", device.name());
-    node.Int("send_device_incarnation", static_cast<int64_t>(device.incarnation()));
-  };
-  transfer(graph.Add("_recv_x_0", "_Recv", {}, device.name()).Type("tensor_type", DT_FLOAT), "x:0");
-  graph.Identity("y", "_recv_x_0", device.name());
-  transfer(graph.Add("_send_y_0", "_Send", {"y"}, device.name()).Type("T", DT_FLOAT), "y:0");
-  RegisterGraphRequest add;
-  add.set_session_handle("s1");
-  *add.mutable_graph_def() = graph.def();
-  auto added = worker.Call<RegisterGraphResponse>("RegisterGraph", add);
-  ASSERT_TRUE(added.ok()) << added.status();
-
-  auto key = [&](const std::string& tensor) {
-    std::string hex(16, '0');
-    snprintf(hex.data(), hex.size() + 1, "%016lx", static_cast<unsigned long>(device.incarnation()));
-    return Cat(device.name(), ";", hex, ";", device.name(), ";", tensor, ";0:0");
-  };
-  RunGraphRequest run;
-  run.set_session_handle("s1");
-  run.set_graph_handle(added->graph_handle());
-  run.set_step_id(77);
-  run.add_send()->set_name(key("x:0"));
-  ASSERT_TRUE(ToProto(Tensor::Scalar(4.0f), run.mutable_send(0)->mutable_tensor()).ok());
-  run.add_recv_key(key("y:0"));
-  auto ran = worker.Call<RunGraphResponse>("RunGraph", run);
-  ASSERT_TRUE(ran.ok()) << ran.status();
-  ASSERT_EQ(ran->recv_size(), 1);
-  EXPECT_EQ(FromProto(ran->recv(0).tensor())->scalar<float>(), 4);
-  CleanupGraphRequest clean;
-  clean.set_step_id(77);
-  EXPECT_TRUE(worker.Call<CleanupGraphResponse>("CleanupGraph", clean).ok());
-
-  run.set_graph_handle("abc");
-  EXPECT_TRUE(absl::IsAborted(worker.Call<RunGraphResponse>("RunGraph", run).status()));
-  run.set_session_handle("nobody");
-  EXPECT_TRUE(absl::IsAborted(worker.Call<RunGraphResponse>("RunGraph", run).status()));
+  create.set_master_task("/job:stranger/replica:0/task:0");
+  EXPECT_EQ(worker.Call<CreateWorkerSessionResponse>("CreateWorkerSession", create).status().code(),
+            absl::StatusCode::kPermissionDenied);
+  create.set_master_task("/job:worker/replica:0/task:1");
+  EXPECT_TRUE(worker.Call<CreateWorkerSessionResponse>("CreateWorkerSession", create).ok());
 }
 
 TEST(WorkerService, RefusesWhatIsNotItsOwn) {

@@ -147,6 +147,8 @@ void AddServerCommand(CLI::App& program) {
   command->add_option("--cluster", flags->cluster_file, "JSON file of the cluster's jobs and addresses");
   command->add_option("--ps", flags->ps, "host:port,... of the parameter servers");
   command->add_option("--worker", flags->worker, "host:port,... of the workers");
+  command->add_flag("--only_peers", flags->server.only_peers,
+                    "refuse parts of steps from hosts that are not of the cluster");
   command->add_flag("--spread", flags->server.spread_nodes,
                     "nodes that ask for no device go to all tasks in turn, variables to the last: for tests");
   command->add_option("--placer", flags->placer,

@@ -61,15 +61,20 @@ class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
 
 }  // namespace
 
-GrpcService::GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve)
-    : serve_(std::move(serve)) {
+GrpcService::GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve, Admit admit)
+    : serve_(std::move(serve)), admit_(std::move(admit)) {
   for (std::string_view method : methods) paths_.push_back(Cat("/tensorflow.", name, "/", method));
   for (size_t i = 0; i < paths_.size(); ++i) {
     AddMethod(new RpcServiceMethod(paths_[i].c_str(), RpcMethod::NORMAL_RPC, nullptr));
     auto start = [this, i](CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
       BeginCall();
       auto* call = new GrpcCall(this, context, request, response);
-      serve_(static_cast<int>(i), call);
+      Status admitted = admit_ ? admit_(context->peer()) : OkStatus();
+      if (admitted.ok()) {
+        serve_(static_cast<int>(i), call);
+      } else {
+        call->Finish(admitted, {});
+      }
       return call;
     };
     MarkMethodRawCallback(static_cast<int>(i), new CallbackUnaryHandler<ByteBuffer, ByteBuffer>(start));

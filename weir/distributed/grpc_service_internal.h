@@ -21,8 +21,10 @@ class GrpcService final : public grpc::Service {
  public:
   // Begins to serve a call of methods[method]; must return soon and must work until the last call has ended.
   using Serve = std::function<void(int method, IncomingCall* call)>;
-  // `name` is "MasterService".
-  GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve);
+  // Who may call, by gRPC's name of the caller. Others hear the error.
+  using Admit = std::function<Status(std::string_view peer)>;
+  // `name` is "MasterService"; without `admit` everybody may call.
+  GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve, Admit admit = nullptr);
   // Waits until no call is on its way; false if some still is at the deadline.
   bool AwaitIdle(absl::Time deadline);
 
@@ -32,6 +34,7 @@ class GrpcService final : public grpc::Service {
 
  private:
   const Serve serve_;
+  const Admit admit_;
   std::deque<std::string> paths_;  // gRPC keeps pointers to them
   absl::Mutex mu_;
   int num_calls_ ABSL_GUARDED_BY(mu_) = 0;

@@ -11,6 +11,7 @@
 #include "weir/distributed/host_memory.h"
 #include "weir/distributed/master.h"
 #include "weir/distributed/metrics.h"
+#include "weir/distributed/peer_filter.h"
 #include "weir/distributed/peers_internal.h"
 #include "weir/distributed/worker.h"
 
@@ -53,7 +54,9 @@ Status Check(const ServerOptions& options) {
 }
 
 Status CheckCluster(const ServerOptions& options, const Environment& environment) {
-  if (options.cluster.empty()) return OkStatus();
+  if (options.cluster.empty()) {
+    return options.only_peers ? InvalidArgument("only peers may call, but there is no cluster") : OkStatus();
+  }
   if (options.cluster.Find(options.job, options.task) == nullptr) {
     return InvalidArgument("the cluster has no task ", TaskName(options.job, options.task));
   }
@@ -99,7 +102,9 @@ MasterOptions ToMasterOptions(const ServerOptions& options) {
 
 WorkerOptions ToWorkerOptions(const ServerOptions& options) {
   MasterOptions master = ToMasterOptions(options);
-  return {master.sessions, master.max_graph_nodes};
+  WorkerOptions out{master.sessions, master.max_graph_nodes, {}};
+  for (const ClusterSpec::Task& task : options.cluster.tasks()) out.masters.push_back(task.name());
+  return out;
 }
 
 }  // namespace
@@ -116,9 +121,12 @@ class Server::Impl {
         master_service_(
             "MasterService", kMasterMethodNames,
             [this](int method, IncomingCall* call) { master_.Serve(static_cast<MasterMethod>(method), call); }),
-        worker_service_("WorkerService", kWorkerMethodNames, [this](int method, IncomingCall* call) {
-          worker_.Serve(static_cast<WorkerMethod>(method), call);
-        }) {
+        peer_filter_(options.cluster),
+        worker_service_(
+            "WorkerService", kWorkerMethodNames,
+            [this](int method, IncomingCall* call) { worker_.Serve(static_cast<WorkerMethod>(method), call); },
+            options.only_peers ? [this](std::string_view peer) { return peer_filter_.Check(peer); }
+                               : GrpcService::Admit()) {
     TakeAddress(options, &host_, &public_host_, &port_);
     if (!peers_.others().empty()) AllowPeersToRead();
   }
@@ -198,6 +206,7 @@ class Server::Impl {
   Master master_;
   Worker worker_;
   GrpcService master_service_;
+  PeerFilter peer_filter_;
   GrpcService worker_service_;
   std::unique_ptr<MetricsServer> metrics_;
   std::unique_ptr<grpc::Server> grpc_;  // ends before what it calls

@@ -29,7 +29,8 @@ struct ServerOptions {
   ClusterSpec cluster;
   std::string job = "localhost";
   int task = 0;
-  bool spread_nodes = false;                 // nodes that ask for no device go to all tasks, for tests (SessionOptions)
+  bool only_peers = false;    // the worker service refuses callers from other hosts than the cluster's (peer_filter.h)
+  bool spread_nodes = false;  // nodes that ask for no device go to all tasks, for tests (SessionOptions)
   PlacerKind placer = PlacerKind::kDefault;  // of clients' sessions whose config names none
   std::shared_ptr<const CostTable> costs;    // what it knows of earlier steps; may be null
 

@@ -3,6 +3,7 @@
 #ifndef WEIR_DISTRIBUTED_STEP_RENDEZVOUS_H_
 #define WEIR_DISTRIBUTED_STEP_RENDEZVOUS_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +32,10 @@ class StepRendezvous : public Rendezvous {
   // Waits for other tasks end by their cancellation.
   void StartAbort(const Status& status) override { local_.StartAbort(status); }
 
+  // The step's master gives and takes values in several calls.
+  void SetPartial() { partial_ = true; }
+  bool has_one_call() const override { return !partial_; }
+
   // For a peer that asks: an error is that of the step here and not of the peer's own.
   void RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvDone done);
 
@@ -38,6 +43,7 @@ class StepRendezvous : public Rendezvous {
   const int64_t step_id_;
   const std::string& own_prefix_;
   const FetchTensor& fetch_;
+  std::atomic<bool> partial_{false};
   LocalRendezvous local_;
 };
 

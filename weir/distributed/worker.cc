@@ -120,6 +120,13 @@ void Worker::CreateWorkerSession(IncomingCall* call) {
     if (request.session_handle().empty()) return InvalidArgument("A worker session needs a handle");
     WEIR_RETURN_IF_ERROR(sessions_.CheckRoom());
     WEIR_RETURN_IF_ERROR(CheckDevices(request, *environment_));
+    const std::vector<std::string>& known = options_.masters;
+    if (!known.empty() && !request.master_task().empty() &&
+        std::find(known.begin(), known.end(), request.master_task()) == known.end()) {
+      return Status(
+          absl::StatusCode::kPermissionDenied,
+          Cat("The master ", request.master_task(), " is no task of the cluster of ", environment_->task_name));
+    }
     if (!request.master_task().empty()) {
       DropSessionsOfEarlierMaster(request.master_task(), request.master_incarnation());
     }

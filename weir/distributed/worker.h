@@ -8,6 +8,7 @@
 
 #include "weir/base/thread_pool.h"
 #include "weir/distributed/incoming_call.h"
+#include "weir/distributed/partial_parts.h"
 #include "weir/distributed/request_ids.h"
 #include "weir/distributed/session_table.h"
 #include "weir/distributed/step_rendezvous.h"
@@ -19,6 +20,7 @@ namespace weir {
 struct WorkerOptions {
   SessionLimits sessions;
   int64_t max_graph_nodes = 50'000'000;  // of one part
+  std::vector<std::string> masters;      // the tasks that may have sessions here; none: any
 };
 
 // Thread-safe.
@@ -57,6 +59,9 @@ class Worker {
   void FinishRun(Part& part, const Status& status);
   void CountSent(const Tensor& tensor);
   void CollectResults(const std::shared_ptr<Part>& part);
+  // One of several calls for a part.
+  void RunPartial(const std::shared_ptr<Part>& part);
+  void AnswerPartial(const std::shared_ptr<Part>& part);
 
   const std::shared_ptr<Environment> environment_;
   const WorkerOptions options_;
@@ -68,6 +73,7 @@ class Worker {
     std::vector<std::string> handles;
   };
   StringMap<MasterSessions> masters_ ABSL_GUARDED_BY(masters_mu_);
+  PartialParts partial_parts_;
   SessionTable sessions_;
   ThreadPool threads_;  // for what may take long; first to be destroyed
 };

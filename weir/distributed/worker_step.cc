@@ -21,6 +21,7 @@ struct Worker::Part {
   Session::Part part = 0;
   StepReport report;
   size_t next_result = 0;
+  std::shared_ptr<PartialPart> partial;  // null if the part has one call
 };
 
 Status Worker::PrepareRun(Part& part) {
@@ -28,7 +29,6 @@ Status Worker::PrepareRun(Part& part) {
   WEIR_RETURN_IF_ERROR(request_ids_.Track(request.request_id, "RunGraph"));
   WEIR_ASSIGN_OR_RETURN(part.session, BeginCall(request.session_handle));
   WEIR_RETURN_IF_ERROR(request.send_error);
-  if (request.is_partial) return Unimplemented("Partial runs are kept by the master here, not by the worker");
   if (!absl::SimpleHexAtoi(request.graph_handle, &part.part)) {
     return Aborted("Graph handle is not found: ", request.graph_handle);
   }
@@ -49,6 +49,7 @@ void Worker::RunGraph(IncomingCall* call) {
   if (!status.ok()) return call->Finish(status, {});
   status = PrepareRun(*part);
   if (!status.ok()) return FinishRun(*part, status);
+  if (part->request.is_partial) return RunPartial(part);
   StepOptions options;
   options.cancellation = &call->cancellation;
   options.timeout = call->deadline - absl::Now();
@@ -61,9 +62,47 @@ void Worker::RunGraph(IncomingCall* call) {
                                    });
 }
 
-// What the caller wants to have with the answer; the part has sent it by now, unless it never does.
+void Worker::RunPartial(const std::shared_ptr<Part>& part) {
+  auto found = partial_parts_.FindOrAdd(part->request.step_id, part->request.graph_handle);
+  if (!found.ok()) return FinishRun(*part, found.status());
+  part->partial = found->first;
+  if (found->second) {
+    // The part outlives this call, and so does what it uses.
+    Status begun = part->session->BeginCall();
+    if (!begun.ok()) return FinishRun(*part, begun);
+    part->rendezvous->SetPartial();
+    StepOptions options;
+    options.cancellation = &part->partial->cancellation;
+    part->session->session().RunPart(
+        part->part, part->request.step_id, part->rendezvous, options, nullptr,
+        [running = part->partial, session = part->session, rendezvous = part->rendezvous](const Status& status) {
+          if (!status.ok()) rendezvous->StartAbort(status);
+          running->End(status);
+          session->EndCall();
+        });
+  }
+  CollectResults(part);
+}
+
+// Results are there. The last call is answered when the part has ended.
+void Worker::AnswerPartial(const std::shared_ptr<Part>& part) {
+  if (!part->request.is_last_partial_run) return FinishRun(*part, OkStatus());
+  partial_parts_.Remove(part->request.step_id, part->request.graph_handle);
+  CancellationManager& caller = part->call->cancellation;
+  const CancellationManager::Token token =
+      caller.Register([running = part->partial, &caller] { running->cancellation.StartCancel(caller.reason()); });
+  if (token == CancellationManager::kNoToken) part->partial->cancellation.StartCancel(caller.reason());
+  part->partial->AwaitEnd([this, part, token](const Status& status) {
+    if (token != CancellationManager::kNoToken) part->call->cancellation.TryDeregister(token);
+    FinishRun(*part, status);
+  });
+}
+
+// What the caller wants to have with the answer. A part of one call has sent it by now, unless it never does.
 void Worker::CollectResults(const std::shared_ptr<Part>& part) {
-  if (part->next_result == part->request.recv_keys.size()) return FinishRun(*part, OkStatus());
+  if (part->next_result == part->request.recv_keys.size()) {
+    return part->partial != nullptr ? AnswerPartial(part) : FinishRun(*part, OkStatus());
+  }
   const std::string& key = part->request.recv_keys[part->next_result++];
   part->rendezvous->RecvAsync(
       key, &part->call->cancellation, [this, part, &key](const Status& status, Tensor value, bool is_dead) {
@@ -93,6 +132,7 @@ void Worker::FinishRun(Part& part, const Status& status) {
   Status outcome = status;
   if (!outcome.ok() && part.rendezvous != nullptr) {
     part.rendezvous->StartAbort(outcome);
+    if (part.partial != nullptr) part.partial->cancellation.StartCancel(outcome);
     // A master that is gone will not clean up.
     if (part.call->cancellation.cancelled()) steps_->End(part.request.step_id, outcome);
   }
@@ -113,7 +153,10 @@ void Worker::FinishRun(Part& part, const Status& status) {
 void Worker::CleanupGraph(IncomingCall* call) {
   CleanupGraphRequest request;
   Status status = ParseRequest(call, &request);
-  if (status.ok()) steps_->End(request.step_id(), Cancelled("The step has ended"));
+  if (status.ok()) {
+    partial_parts_.EndStep(request.step_id());
+    steps_->End(request.step_id(), Cancelled("The step has ended"));
+  }
   Answer(call, status, CleanupGraphResponse());
 }
 
