@@ -16,6 +16,8 @@ Status NoConnector(const SessionOptions& options) {
 
 }  // namespace
 
+Session::~Session() = default;
+
 StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<Environment> environment, SessionOptions options,
                                                    std::shared_ptr<RemoteTasks> remote) {
   if (options.target.empty()) {

@@ -116,7 +116,7 @@ class Session {
                                                    SessionOptions options = {},
                                                    std::shared_ptr<RemoteTasks> remote = nullptr);
   // Closes, and waits for running steps to end.
-  virtual ~Session() = default;
+  virtual ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
