@@ -1,38 +1,17 @@
-// What tests of clusters share: free ports, graphs whose nodes name their tasks.
+// What tests of clusters share: graphs whose nodes name their tasks.
 #ifndef WEIR_TESTS_CLUSTER_FIXTURE_H_
 #define WEIR_TESTS_CLUSTER_FIXTURE_H_
-
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <string>
 #include <vector>
 
+#include "weir/base/free_ports.h"
 #include "weir/base/strings.h"
 #include "weir/proto/graph.pb.h"
 #include "weir/tensor/tensor.h"
 #include "weir/tensor/tensor_proto.h"
 
 namespace weir {
-
-// Ports that nobody listens on now.
-inline std::vector<int> FreePorts(int count) {
-  std::vector<int> sockets, ports;
-  for (int i = 0; i < count; ++i) {
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-    getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-    sockets.push_back(fd);
-    ports.push_back(ntohs(address.sin_port));
-  }
-  for (int fd : sockets) close(fd);
-  return ports;
-}
 
 // Adds nodes to a GraphDef: graph.Add("y", "Identity", {"x"}, "/job:ps/task:0").Type("T", DT_FLOAT).
 class GraphText {

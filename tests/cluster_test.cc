@@ -1,6 +1,9 @@
 // Several servers of one cluster in this process: steps over tasks, state, errors, restarts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>

@@ -1,15 +1,15 @@
 #include "weir/cli/child_process.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+
+#include "weir/base/free_ports.h"
 
 namespace weir {
 
@@ -78,21 +78,8 @@ StatusOr<std::string> ChildProcess::ReadLine() {
 }
 
 std::vector<std::string> FreeAddresses(int count) {
-  std::vector<int> sockets;
   std::vector<std::string> out;
-  for (int i = 0; i < count; ++i) {
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0) {
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-    }
-    sockets.push_back(fd);
-    out.push_back(Cat("127.0.0.1:", ntohs(address.sin_port)));
-  }
-  for (int fd : sockets) close(fd);
+  for (int port : FreePorts(count)) out.push_back(Cat("127.0.0.1:", port));
   return out;
 }
 

@@ -43,7 +43,7 @@ class ChildProcess {
   FILE* out_ = nullptr;
 };
 
-// Addresses of this machine that nobody listens on now.
+// Addresses of this machine that nobody listens on (base/free_ports.h).
 std::vector<std::string> FreeAddresses(int count);
 
 }  // namespace weir
