@@ -1,6 +1,7 @@
 // The example's training on two parameter servers and two workers, which are processes, in its three modes.
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <filesystem>
 #include <thread>
 
@@ -23,13 +24,18 @@ ReplicaOptions OnCluster(ProcessCluster& cluster, const std::string& model, cons
   return options;
 }
 
-// Both workers; the chief's result.
-ReplicaResult TrainTogether(const ReplicaOptions& chief, const ReplicaOptions& other) {
+// Both workers; the chief's result. With `in_step` neither begins a step before the other has ended the last: of two
+// tokens a worker that is much faster might take both.
+ReplicaResult TrainTogether(ReplicaOptions chief, ReplicaOptions other, bool in_step = false) {
+  std::barrier<> ended(2);
+  if (in_step) chief.on_step = other.on_step = [&](int64_t) { ended.arrive_and_wait(); };
   std::thread beside([&] {
     StatusOr<ReplicaResult> result = TrainReplica(other);
+    ended.arrive_and_drop();
     EXPECT_TRUE(result.ok()) << result.status();
   });
   StatusOr<ReplicaResult> result = TrainReplica(chief);
+  ended.arrive_and_drop();
   beside.join();
   EXPECT_TRUE(result.ok()) << result.status();
   return result.ok() ? *result : ReplicaResult();
@@ -42,7 +48,7 @@ TEST_P(ClusterTraining, TogetherAsOneProcessDoes) {
   EXPECT_LT(alone.loss, alone.loss_before);
   ProcessCluster cluster;
   const ReplicaResult result =
-      TrainTogether(OnCluster(cluster, GetParam(), "sync", 0), OnCluster(cluster, GetParam(), "sync", 1));
+      TrainTogether(OnCluster(cluster, GetParam(), "sync", 0), OnCluster(cluster, GetParam(), "sync", 1), true);
   EXPECT_EQ(result.steps, kSteps);
   EXPECT_EQ(result.stale, 0);
   EXPECT_NEAR(result.loss_before, alone.loss_before, 1e-4);
