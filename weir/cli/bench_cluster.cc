@@ -25,13 +25,14 @@ constexpr int64_t kTableColumns = 128;
 constexpr int64_t kSparseRows = 32;
 
 struct Workload {
-  std::string kind;  // "scalar", "dense", "sparse", "fetch"
+  std::string kind;  // "scalar", "dense", "sparse", "fetch", "client"
   int workers = 1;
   int servers = 1;
 };
 
 StatusOr<Workload> Parse(const std::string& name) {
   if (name == "fetch_ps_worker") return Workload{"fetch", 1, 1};
+  if (name == "fetch_worker_client") return Workload{"client", 1, 0};
   Workload out;
   std::vector<std::string> parts = absl::StrSplit(name, '_');
   if (parts.size() != 4 || parts[0] != "null" || parts[1] != "step" ||
@@ -117,6 +118,33 @@ class Worker {
   Session::Callable step_ = 0;
 };
 
+// A client of a worker in another process, which fetches a variable of it.
+class ClientRunner : public ClusterRunner {
+ public:
+  Status Start() {
+    worker_ = StartSelf({"server", "--port", "0"});
+    WEIR_ASSIGN_OR_RETURN(std::string target, worker_->ReadLine());
+    Scope root = Scope::NewRoot();
+    Variable value(root, "value", Shape({kDenseFloats}), init::RandomUniform());
+    WEIR_ASSIGN_OR_RETURN(session_, ClientSession::Create(root, target));
+    WEIR_RETURN_IF_ERROR(session_->RunTargets({value.initializer()}));
+    WEIR_ASSIGN_OR_RETURN(step_, session_->Prepare({}, {value.Read(root)}));
+    return Run();
+  }
+  Status Run() override {
+    std::vector<Tensor> outputs;
+    return session_->RunPrepared(step_, {}, &outputs);
+  }
+  StatusOr<std::vector<double>> Measure(double seconds) override {
+    return MeasureSteps([this] { return Run(); }, seconds);
+  }
+
+ private:
+  std::unique_ptr<ChildProcess> worker_;
+  std::unique_ptr<ClientSession> session_;
+  Session::Callable step_ = 0;
+};
+
 class Runner : public ClusterRunner {
  public:
   Status Start(const std::string& name) {
@@ -165,6 +193,11 @@ class Runner : public ClusterRunner {
 bool IsClusterWorkload(const std::string& name) { return Parse(name).ok(); }
 
 StatusOr<std::unique_ptr<ClusterRunner>> MakeClusterRunner(const std::string& name) {
+  if (name == "fetch_worker_client") {
+    auto client = std::make_unique<ClientRunner>();
+    WEIR_RETURN_IF_ERROR(client->Start());
+    return client;
+  }
   auto runner = std::make_unique<Runner>();
   WEIR_RETURN_IF_ERROR(runner->Start(name));
   return runner;

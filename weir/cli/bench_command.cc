@@ -177,8 +177,9 @@ Status PrintModels(std::string_view section, double seconds) {
 
 Status PrintCluster(double seconds) {
   std::printf("%-22s %12s %12s\n", "workload", "best", "median");
-  for (const char* name : {"null_step_scalar_1x1", "null_step_dense_1x1", "null_step_sparse_1x1",
-                           "null_step_scalar_2x2", "null_step_dense_2x2", "null_step_sparse_2x2", "fetch_ps_worker"}) {
+  for (const char* name :
+       {"null_step_scalar_1x1", "null_step_dense_1x1", "null_step_sparse_1x1", "null_step_scalar_2x2",
+        "null_step_dense_2x2", "null_step_sparse_2x2", "fetch_ps_worker", "fetch_worker_client"}) {
     WEIR_ASSIGN_OR_RETURN(Prepared prepared, PrepareCluster(name));
     WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, prepared.measure(seconds));
     std::sort(ms.begin(), ms.end());
