@@ -118,8 +118,9 @@ Status GrpcSession::Extend(const GraphDef& def) {
 
 void GrpcSession::End(const Status& status, std::vector<Tensor> tensors, const RunDone& done) {
   running_steps_.fetch_sub(1);
-  // What ends because the session does is told as a session of this process tells it.
-  done(absl::IsCancelled(status) && !closed().ok() ? ClosedStatus() : status, std::move(tensors));
+  // What ends because the session does is told as a session of this process tells it. The server may have heard of the
+  // session's end before it heard of the step.
+  done(!status.ok() && !closed().ok() ? ClosedStatus() : status, std::move(tensors));
 }
 
 void GrpcSession::Finish(RunStepAnswer& answer, const std::vector<std::string>& names, StepReport* report,
