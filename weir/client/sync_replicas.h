@@ -46,7 +46,8 @@ class SyncReplicas {
   // Ends the waits of all workers, for good.
   const Operation& close() const { return close_; }
 
-  // Does all that for a worker's training loop.
+  // Does all that for a worker's training loop. Workers may come and go; after the loss of a parameter server the
+  // gradients and tokens that the others still hold may not fit together, and the job has to be started again.
   std::shared_ptr<TrainingHook> MakeHook(bool is_chief) const;
 
  private:
