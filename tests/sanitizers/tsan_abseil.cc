@@ -158,6 +158,12 @@ void Notification::Notify() {
   Release(reinterpret_cast<const char*>(this) + sizeof(Mutex));
   original(this);
 }
+// It need not lock the mutex where the flag is up already.
+void Notification::WaitForNotification() const {
+  WEIR_ORIGINAL(void(const Notification*), "K", "12Notification19WaitForNotificationEv");
+  original(this);
+  Acquire(reinterpret_cast<const char*>(this) + sizeof(Mutex));
+}
 bool BlockingCounter::DecrementCount() {
   WEIR_ORIGINAL(bool(BlockingCounter*), "", "15BlockingCounter14DecrementCountEv");
   Release(this);
