@@ -12,7 +12,8 @@ import pathlib
 import re
 import subprocess
 import tempfile
-import time
+
+from timing import best
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -49,16 +50,6 @@ class TensorFlowOp:
         self.call = session.make_callable(graph.get_operation_by_name("y"))
         self.call()
 
-    def best(self, seconds):
-        least, end = float("inf"), time.perf_counter() + seconds
-        count = 0
-        while count < 3 or time.perf_counter() < end:
-            start = time.perf_counter()
-            self.call()
-            least = min(least, (time.perf_counter() - start) * 1e3)
-            count += 1
-        return least
-
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -79,7 +70,7 @@ def main():
             for name in ours:
                 if name not in peers:
                     peers[name] = TensorFlowOp(tf, np, pathlib.Path(folder) / f"{name}.pb")
-                theirs[name] = min(theirs.get(name, float("inf")), peers[name].best(options.seconds))
+                theirs[name] = min(theirs.get(name, float("inf")), best(peers[name].call, options.seconds))
     print("| operation | TensorFlow, ms | weir, ms | ratio |\n|---|---|---|---|")
     for name in ours:
         print(f"| {name} | {theirs[name]:.3f} | {ours[name]:.3f} | {ours[name] / theirs[name]:.2f} |")

@@ -10,7 +10,8 @@ import argparse
 import os
 import subprocess
 import sys
-import time
+
+from timing import best
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -54,16 +55,6 @@ def calls(tf, target, threads=2):
         "call_add": lambda: session.run(add, {feed: 1.0}),
         "fetch_worker_client": fetch,
     }
-
-
-def best(call, seconds):
-    least, end, count = float("inf"), time.perf_counter() + seconds, 0
-    while count < 3 or time.perf_counter() < end:
-        begin = time.perf_counter()
-        call()
-        least = min(least, (time.perf_counter() - begin) * 1e3)
-        count += 1
-    return least
 
 
 def main():

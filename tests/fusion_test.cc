@@ -64,6 +64,21 @@ class FusionTest : public testing::Test {
     ASSERT_EQ(fused.size(), plain.size());
     for (size_t i = 0; i < fused.size(); ++i) ExpectTensorNear(fused[i], plain[i], 1e-4, 1e-4);
   }
+  // INVALID_ARGUMENT that says this, fused or not.
+  void ExpectError(Value fetch, const std::string& text) {
+    ASSERT_TRUE(emit_.status().ok()) << emit_.status();
+    for (Toggle fusion : {Toggle::kOn, Toggle::kOff}) {
+      SessionOptions options;
+      options.rewrites.fusion = fusion;
+      auto session = Session::Create(environment_, options).value();
+      ASSERT_TRUE(session->Extend(graph_).ok());
+      std::vector<Tensor> out;
+      const std::string name = graph_.TensorName({fetch.node(), 0});
+      const Status status = session->Run(feeds_, std::span(&name, 1), {}, &out);
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_NE(Message(status).find(text), std::string::npos) << status;
+    }
+  }
 
   Value Convolution(Value x, Value w) {
     return emit_.Op("Conv2D", {x, w}, {{"strides", Ints({1, 1, 1, 1})}, {"padding", "SAME"}});
@@ -207,21 +222,7 @@ TEST_F(FusionTest, ErrorsAreThoseOfTheParts) {
   Value wrong = emit_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape()}});
   Value sum = emit_.Op("BiasAdd", {product, wrong});
   feeds_.emplace_back(Cat(graph_.node(wrong.node())->name, ":0"), Wave({4}, 0.1));
-  ASSERT_TRUE(emit_.status().ok()) << emit_.status();
-  for (Toggle fusion : {Toggle::kOn, Toggle::kOff}) {
-    SessionOptions options;
-    options.rewrites.fusion = fusion;
-    auto session = Session::Create(environment_, options).value();
-    ASSERT_TRUE(session->Extend(graph_).ok());
-    std::vector<Tensor> out;
-    const std::string fetch = graph_.TensorName({sum.node(), 0});
-    Status status = session->Run(feeds_, std::span(&fetch, 1), {}, &out);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_NE(
-        Message(status).find("Must provide as many biases as the last dimension of the input tensor: [4] vs. [4,5]"),
-        std::string::npos)
-        << status;
-  }
+  ExpectError(sum, "Must provide as many biases as the last dimension of the input tensor: [4] vs. [4,5]");
 }
 
 TEST_F(FusionTest, EveryFusibleOperationHasALoop) {
@@ -307,18 +308,7 @@ TEST_F(FusionTest, ElementwiseErrorsAreThoseOfTheParts) {
   Value x = emit_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape()}});
   Value out = Unary("Exp", Binary("Mul", Unary("Neg", x), Feed(Wave({4}, 0.2))));
   feeds_.emplace_back(Cat(graph_.node(x.node())->name, ":0"), Wave({3}, 0.1));
-  ASSERT_TRUE(emit_.status().ok()) << emit_.status();
-  for (Toggle fusion : {Toggle::kOn, Toggle::kOff}) {
-    SessionOptions options;
-    options.rewrites.fusion = fusion;
-    auto session = Session::Create(environment_, options).value();
-    ASSERT_TRUE(session->Extend(graph_).ok());
-    std::vector<Tensor> results;
-    const std::string fetch = graph_.TensorName({out.node(), 0});
-    Status status = session->Run(feeds_, std::span(&fetch, 1), {}, &results);
-    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_NE(Message(status).find("Incompatible shapes: [3] vs. [4]"), std::string::npos) << status;
-  }
+  ExpectError(out, "Incompatible shapes: [3] vs. [4]");
 }
 
 TEST_F(FusionTest, MalformedProgramsAreRefused) {

@@ -166,6 +166,17 @@ inline std::string FloatPlaceholder(std::string_view name) {
   return Cat("node { name: '", name, "' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }\n");
 }
 
+// A loop "f" over the placeholder "a", whose result is "exit". `body` takes 'switch:1' and ends with the node "next".
+inline std::string FloatLoop(std::string_view body) {
+  const std::string type = "attr { key: 'T' value { type: DT_FLOAT } }";
+  return Cat(FloatPlaceholder("a"), "node { name: 'enter' op: 'Enter' input: 'a' ", type,
+             " attr { key: 'frame_name' value { s: 'f' } } }",
+             "node { name: 'merge' op: 'Merge' input: 'enter' input: 'next' ", type,
+             " attr { key: 'N' value { i: 2 } } }", Float("test", "Equal", "input: 'merge' input: 'merge'"),
+             "node { name: 'cond' op: 'LoopCond' input: 'test' }",
+             Float("switch", "Switch", "input: 'merge' input: 'cond'"), Float("exit", "Exit", "input: 'switch'"), body);
+}
+
 // A scalar float constant.
 inline std::string FloatConst(std::string_view name, float value) {
   return Cat("node { name: '", name, "' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } ",

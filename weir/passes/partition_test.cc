@@ -119,17 +119,9 @@ TEST(PartitionGraph, CopiesBetweenTheMemoriesOfADevice) {
 }
 
 TEST(PartitionGraph, LoopsAcrossDevicesGetControlLoops) {
-  std::string type = "attr { key: 'T' value { type: DT_FLOAT } }";
-  Graph graph = Placed(
-      FloatPlaceholder("a") +
-          Cat("node { name: 'enter' op: 'Enter' input: 'a' ", type, " attr { key: 'frame_name' value { s: 'f' } } }") +
-          Cat("node { name: 'merge' op: 'Merge' input: 'enter' input: 'next' ", type,
-              " attr { key: 'N' value { i: 2 } } }") +
-          Float("test", "Equal", "input: 'merge' input: 'merge'") +
-          "node { name: 'cond' op: 'LoopCond' input: 'test' }" +
-          Float("switch", "Switch", "input: 'merge' input: 'cond'") + Float("exit", "Exit", "input: 'switch'") +
-          Float("far", "Neg", "input: 'switch:1'") + Float("next", "NextIteration", "input: 'far'"),
-      {{"far", "B"}, {"next", "B"}});
+  Graph graph =
+      Placed(FloatLoop(Float("far", "Neg", "input: 'switch:1'") + Float("next", "NextIteration", "input: 'far'")),
+             {{"far", "B"}, {"next", "B"}});
   auto parts = PartitionGraph(graph, {}).value();
   ASSERT_EQ(parts.size(), 2);
   EXPECT_NE(parts[0].graph.Find("next"), nullptr);  // turns where its Merge is

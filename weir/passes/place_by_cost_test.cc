@@ -92,16 +92,8 @@ TEST(PlaceGraphByCost, SaysWhatFitsNowhere) {
 }
 
 std::string LoopText() {
-  const std::string type = "attr { key: 'T' value { type: DT_FLOAT } }";
-  return FloatPlaceholder("a") +
-         Cat("node { name: 'enter' op: 'Enter' input: 'a' ", type, " attr { key: 'frame_name' value { s: 'f' } } }") +
-         Cat("node { name: 'merge' op: 'Merge' input: 'enter' input: 'next' ", type,
-             " attr { key: 'N' value { i: 2 } } }") +
-         Float("test", "Equal", "input: 'merge' input: 'merge'") +
-         "node { name: 'cond' op: 'LoopCond' input: 'test' }" +
-         Float("switch", "Switch", "input: 'merge' input: 'cond'") + Float("exit", "Exit", "input: 'switch'") +
-         Float("n1", "Neg", "input: 'switch:1'") + Float("n2", "Neg", "input: 'switch:1'") +
-         Float("sum", "AddV2", "input: 'n1' input: 'n2'") + Float("next", "NextIteration", "input: 'sum'") +
+  return FloatLoop(Float("n1", "Neg", "input: 'switch:1'") + Float("n2", "Neg", "input: 'switch:1'") +
+                   Float("sum", "AddV2", "input: 'n1' input: 'n2'") + Float("next", "NextIteration", "input: 'sum'")) +
          Float("after", "Neg", "input: 'exit'");
 }
 
