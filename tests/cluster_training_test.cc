@@ -69,23 +69,29 @@ TEST_P(ClusterTraining, EveryWorkerForItselfOrWithABackup) {
 INSTANTIATE_TEST_SUITE_P(Models, ClusterTraining, ::testing::Values("cnn", "lstm"),
                          [](const auto& info) { return info.param; });
 
-// A parameter server dies in the middle and comes back empty.
-TEST(ClusterTrainingFaults, ALostParameterServerIsRestoredFromTheLastCheckpoint) {
+// A parameter server dies in the middle and comes back empty: the one with the step and the tokens, or another.
+class ALostParameterServer : public ::testing::TestWithParam<std::tuple<std::string, int>> {};
+
+TEST_P(ALostParameterServer, IsRestoredFromTheLastCheckpoint) {
+  const auto& [mode, index] = GetParam();
   ProcessCluster cluster;
-  ReplicaOptions chief = OnCluster(cluster, "cnn", "async", 0), other = OnCluster(cluster, "cnn", "async", 1);
-  chief.folder = other.folder = testing::TempDir() + "/lost_ps";
-  std::filesystem::remove_all(chief.folder);
+  ReplicaOptions chief = OnCluster(cluster, "cnn", mode, 0), other = OnCluster(cluster, "cnn", mode, 1);
+  chief.folder = other.folder = Cat(testing::TempDir(), "/lost_ps_", mode, index);
   bool lost = false;
-  chief.on_step = [&](int64_t step) {
+  chief.on_step = [&, index = index](int64_t step) {
     if (step < 7 || std::exchange(lost, true)) return;
-    cluster.Kill("ps", 0);
-    cluster.Start("ps", 0);
+    cluster.Kill("ps", index);
+    cluster.Start("ps", index);
   };
   const ReplicaResult result = TrainTogether(chief, other);
   EXPECT_TRUE(lost);
   EXPECT_GE(result.steps, kSteps);
   EXPECT_LT(result.loss, result.loss_before);
 }
+
+INSTANTIATE_TEST_SUITE_P(Modes, ALostParameterServer,
+                         ::testing::Combine(::testing::Values("async", "sync", "backup"), ::testing::Values(0, 1)),
+                         [](const auto& info) { return Cat(std::get<0>(info.param), std::get<1>(info.param)); });
 
 }  // namespace
 }  // namespace weir

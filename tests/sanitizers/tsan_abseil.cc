@@ -1,11 +1,16 @@
-// Tells ThreadSanitizer what Debian's Abseil does. That library is built without it, so the order that absl::Mutex and
+// Tells ThreadSanitizer what Debian's Abseil and gRPC do. That library is built without it, so the order that absl::Mutex and
 // its kin make is invisible and every use of a guarded field would look like a race. The functions below take the place
 // of the library's own in programs built for ThreadSanitizer, call these, and report the order.
 #include <dlfcn.h>
+#include <link.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/synchronization/blocking_counter.h"
@@ -45,6 +50,37 @@ Function* Original(const std::string& name) {
   return reinterpret_cast<Function*>(found);
 }
 
+// Debian's gRPC hands work from thread to thread by queues without locks too. Its locks are taken for one: whatever a
+// thread does before it leaves one of them comes before what another does after it enters one.
+char in_grpc;
+
+struct CodeOfGrpc {
+  CodeOfGrpc() {
+    auto add = [](dl_phdr_info* info, size_t, void* self) {
+      const std::string_view name = info->dlpi_name;
+      if (name.find("/libgrpc") == name.npos && name.find("/libgpr") == name.npos) return 0;
+      for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& part = info->dlpi_phdr[i];
+        if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
+        const uintptr_t begin = info->dlpi_addr + part.p_vaddr;
+        static_cast<CodeOfGrpc*>(self)->ranges.emplace_back(begin, begin + part.p_memsz);
+      }
+      return 0;
+    };
+    dl_iterate_phdr(add, this);
+  }
+  std::vector<std::pair<uintptr_t, uintptr_t>> ranges;
+};
+
+bool CalledByGrpc(const void* return_address) {
+  static const CodeOfGrpc* const code = new CodeOfGrpc;
+  const auto at = reinterpret_cast<uintptr_t>(return_address);
+  for (const auto& [begin, end] : code->ranges) {
+    if (at >= begin && at < end) return true;
+  }
+  return false;
+}
+
 // The search for lock cycles keeps a graph of its own, under a lock that nobody sees.
 [[maybe_unused]] const bool no_cycles = (absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore), true);
 
@@ -60,10 +96,12 @@ void Mutex::Lock() {
   WEIR_ORIGINAL(void(Mutex*), "", "5Mutex4LockEv");
   original(this);
   Acquire(this);
+  if (CalledByGrpc(__builtin_return_address(0))) Acquire(&in_grpc);
 }
 void Mutex::Unlock() {
   WEIR_ORIGINAL(void(Mutex*), "", "5Mutex6UnlockEv");
   Release(this);
+  if (CalledByGrpc(__builtin_return_address(0))) Release(&in_grpc);
   original(this);
 }
 bool Mutex::TryLock() {
@@ -164,6 +202,19 @@ void Notification::WaitForNotification() const {
   original(this);
   Acquire(reinterpret_cast<const char*>(this) + sizeof(Mutex));
 }
+bool Notification::WaitForNotificationWithTimeout(Duration timeout) const {
+  WEIR_ORIGINAL(bool(const Notification*, Duration), "K",
+                "12Notification30WaitForNotificationWithTimeoutENS0_8DurationE");
+  bool result = original(this, timeout);
+  if (result) Acquire(reinterpret_cast<const char*>(this) + sizeof(Mutex));
+  return result;
+}
+bool Notification::WaitForNotificationWithDeadline(Time deadline) const {
+  WEIR_ORIGINAL(bool(const Notification*, Time), "K", "12Notification31WaitForNotificationWithDeadlineENS0_4TimeE");
+  bool result = original(this, deadline);
+  if (result) Acquire(reinterpret_cast<const char*>(this) + sizeof(Mutex));
+  return result;
+}
 bool BlockingCounter::DecrementCount() {
   WEIR_ORIGINAL(bool(BlockingCounter*), "", "15BlockingCounter14DecrementCountEv");
   Release(this);
@@ -186,3 +237,53 @@ void Status::UnrefNonInlined(uintptr_t rep) {
 
 ABSL_NAMESPACE_END
 }  // namespace absl
+
+// What gRPC's calls from outside pass on and bring back.
+extern "C" {
+struct gpr_timespec_of_tsan {
+  int64_t seconds;
+  int32_t nanoseconds;
+  int clock;
+};
+struct grpc_event_of_tsan {
+  int type;
+  int success;
+  void* tag;
+};
+int grpc_call_start_batch(void* call, const void* ops, size_t count, void* tag, void* reserved) {
+  static const auto original = Original<int(void*, const void*, size_t, void*, void*)>("grpc_call_start_batch");
+  Release(&in_grpc);
+  return original(call, ops, count, tag, reserved);
+}
+grpc_event_of_tsan grpc_completion_queue_pluck(void* queue, void* tag, gpr_timespec_of_tsan deadline, void* reserved) {
+  static const auto original =
+      Original<grpc_event_of_tsan(void*, void*, gpr_timespec_of_tsan, void*)>("grpc_completion_queue_pluck");
+  grpc_event_of_tsan event = original(queue, tag, deadline, reserved);
+  Acquire(&in_grpc);
+  return event;
+}
+void gpr_mu_lock(void* mutex) {
+  static const auto original = Original<void(void*)>("gpr_mu_lock");
+  original(mutex);
+  Acquire(&in_grpc);
+}
+void gpr_mu_unlock(void* mutex) {
+  static const auto original = Original<void(void*)>("gpr_mu_unlock");
+  Release(&in_grpc);
+  original(mutex);
+}
+int gpr_mu_trylock(void* mutex) {
+  static const auto original = Original<int(void*)>("gpr_mu_trylock");
+  const int locked = original(mutex);
+  if (locked) Acquire(&in_grpc);
+  return locked;
+}
+
+// What these libraries allocate, copy and free themselves is their own business.
+const char* __tsan_default_suppressions() {
+  return "called_from_lib:libgrpc.so\n"
+         "called_from_lib:libgrpc++.so\n"
+         "called_from_lib:libgpr.so\n"
+         "called_from_lib:libabsl_status.so\n";
+}
+}

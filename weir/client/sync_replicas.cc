@@ -187,22 +187,36 @@ void SyncReplicas::BuildChief(const Scope& scope, const Accumulators& shared, co
       ops::ResourceAccumulatorTakeGradient(scope, shared.count, options.replicas_to_aggregate, DType::kFloat);
   const Scope after = scope.WithControlDependencies({training_.op});
   const int per_step = std::max(options.total_replicas, options.replicas_to_aggregate);
-  auto tokens = [&](const Scope& here, int count) {
-    return ops::QueueEnqueueManyV2(here, shared.tokens,
-                                   {ops::Fill(here, Tensor::Vector<int32_t>({count}), training_.step.Read(here))});
-  };
+  const Output tokens = ops::Fill(after, Tensor::Vector<int32_t>({per_step}), training_.step.Read(after));
   const Operation last[] = {shared.accepted.AssignAdd(after, ops::Cast(after, accepted, DType::kInt64)),
-                            tokens(after, per_step)};
+                            ops::QueueEnqueueManyV2(after, shared.tokens, {tokens})};
   update_ = Group(scope.WithName("update"), last);
 
-  // A worker that gives several gradients to one update needs tokens for all but the last of them before it.
+  // The chief marks every place of gradients when it begins. A task that was lost and came back has no marks, so all are
+  // there only once the chief has seen to all tasks.
+  std::vector<Variable> marks = {Variable(scope.ColocateWith(training_.step.handle().op()), "begun", Shape(),
+                                          init::Zeros(), DType::kInt64, kCounter)};
+  for (size_t i = 0; i < shared.variables.size(); ++i) {
+    marks.emplace_back(scope.ColocateWith(shared.variables[i].handle().op()), Cat("begun_", i), Shape(), init::Zeros(),
+                       DType::kInt64, kCounter);
+  }
+  std::vector<Output> begun;
+  for (const Variable& mark : marks) begun.push_back(mark.Read(scope));
+  has_begun_ = ops::Min(scope, ops::Pack(scope, begun), 0);
+
+  // A worker that gives several gradients to one update needs tokens for all but the last of them before it. If the
+  // tokens are older than this beginning, an update may have ended without giving out its own: then everybody gets one.
+  const int first_tokens = std::max(0, options.replicas_to_aggregate - options.total_replicas);
   const Output step = training_.step.Read(scope);
-  std::vector<Operation> first = {tokens(scope, std::max(0, options.replicas_to_aggregate - options.total_replicas)),
-                                  ops::ResourceAccumulatorSetGlobalStep(scope, shared.count, step)};
+  const Output count = ops::SelectV2(scope, ops::Equal(scope, marks[0].Read(scope), Tensor::Scalar<int64_t>(0)),
+                                     Tensor::Vector<int32_t>({first_tokens}), Tensor::Vector<int32_t>({per_step}));
+  std::vector<Operation> first = {
+      ops::QueueEnqueueManyV2(scope, shared.tokens, {ops::Fill(scope, count, training_.step.Read(scope))}),
+      ops::ResourceAccumulatorSetGlobalStep(scope, shared.count, step)};
   for (const GradientAccumulator& accumulator : shared.gradients) first.push_back(accumulator.SetStep(scope, step));
-  Variable begun(scope, "begun", Shape(), init::Zeros(), DType::kInt64, kCounter);
-  has_begun_ = begun.Read(scope);
-  begin_chief_ = begun.Assign(scope.WithControlDependencies(first).WithName("begin_chief"), 1);
+  std::vector<Operation> marked;
+  for (const Variable& mark : marks) marked.push_back(mark.Assign(scope.WithControlDependencies(first), 1));
+  begin_chief_ = Group(scope.WithName("begin_chief"), marked);
 }
 
 void SyncReplicas::BuildWorker(const Scope& scope, const Accumulators& shared,

@@ -39,15 +39,15 @@ class SyncReplicas {
   // Before a worker's first step, and again in a new session; of the chief `begin_chief` comes first.
   const Operation& begin() const { return begin_; }
   const Operation& begin_chief() const { return begin_chief_; }
-  // 1 once the chief has begun, int64: a gradient that comes before could be taken for a stale one.
+  // 1 once the chief has begun on all tasks, int64: a gradient that comes before could be taken for a stale one.
   const Output& has_begun() const { return has_begun_; }
   // One update, which waits for its gradients. The chief runs it again and again, beside its own steps.
   const Operation& update() const { return update_; }
   // Ends the waits of all workers, for good.
   const Operation& close() const { return close_; }
 
-  // Does all that for a worker's training loop. Workers may come and go; after the loss of a parameter server the
-  // gradients and tokens that the others still hold may not fit together, and the job has to be started again.
+  // Does all that for a worker's training loop. Tasks may come and go: after the loss of a parameter server all begin
+  // again at the last checkpoint, and what the others still hold of gradients and tokens counts for the first updates.
   std::shared_ptr<TrainingHook> MakeHook(bool is_chief) const;
 
  private:
