@@ -45,13 +45,17 @@ set(WEIR_LOOP_OPTIONS -fno-math-errno -fno-trapping-math -ffp-contract=off
 
 # Files of a room are compiled several at a time: what they include is read once for all of them. So names must differ
 # across a room, also those of anonymous namespaces. Rooms of large loops, where reading takes little of the time,
-# those on the path of every op, where the compiler then inlines less (it limits how much a unit may grow), and those whose
+# files on the path of every op, where the compiler then inlines less (it limits how much a unit may grow), and rooms whose
 # files repeat the same few names are left alone. -DWEIR_UNITY=OFF compiles every file by itself, which is
 # faster when one file changes often.
 option(WEIR_UNITY "Compile several files of a room at once" ON)
 set(WEIR_UNITY_BATCH 6)
-set(WEIR_UNITED_TESTS client framework passes)  # rooms with many tests, whose names differ
-set(WEIR_ALONE base tensor framework runtime device_cpu gradients ops ops_image ops_linalg ops_math ops_nn testing wire)
+set(WEIR_UNITED_TESTS client framework io passes tensor wire)  # rooms with many tests, whose names differ
+set(WEIR_ALONE base device_cpu gradients ops ops_image ops_linalg ops_math ops_nn testing wire)
+# Files on the path of every op in rooms that are otherwise united.
+set(WEIR_HOT_tensor allocator copy_elements tensor)
+set(WEIR_HOT_framework call_kernel device kernel resource scratch variable)
+set(WEIR_HOT_runtime execution_plan executor executor_async frames kernel_cache local_rendezvous step)
 function(weir_unite target)
   if(WEIR_UNITY AND NOT WEIR_FUZZ)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${WEIR_UNITY_BATCH})
@@ -85,6 +89,8 @@ function(weir_room name)
   endif()
   if((sources OR ROOM_SOURCES) AND NOT name IN_LIST WEIR_ALONE)
     weir_unite(weir_${name})
+    list(TRANSFORM WEIR_HOT_${name} REPLACE "(.+)" "${folder}/\\1.cc" OUTPUT_VARIABLE hot)
+    set_source_files_properties(${hot} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(name IN_LIST WEIR_CALM_ROOMS)
     target_compile_options(weir_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
@@ -129,7 +135,7 @@ function(weir_test name)
   endif()
   target_compile_definitions(${name} PRIVATE WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # Tests are compiled far more often than they run.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O0>)
   if(TARGET weir_pch_tests)
     target_precompile_headers(${name} REUSE_FROM weir_pch_tests)
   endif()

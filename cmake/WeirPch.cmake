@@ -6,9 +6,10 @@ if(NOT WEIR_PCH OR WEIR_FUZZ)
   return()
 endif()
 
-# ccache counts the contents of a precompiled header, not its date, if it is told that macros do not matter.
+# ccache counts the contents of a precompiled header, not its date, if it is told that macros do not matter; and it need not
+# run the preprocessor, whose list of headers the compiler writes too.
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
                                   ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
@@ -30,6 +31,6 @@ if(WEIR_TESTS)
   add_executable(weir_pch_tests ${CMAKE_CURRENT_LIST_DIR}/pch.cc)
   target_link_libraries(weir_pch_tests PRIVATE weir_options absl::status absl::statusor absl::synchronization GTest::gtest
                         GTest::gmock)
-  target_compile_options(weir_pch_tests PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_compile_options(weir_pch_tests PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O0>)
   target_precompile_headers(weir_pch_tests PRIVATE ${headers} <gmock/gmock.h> <gtest/gtest.h>)
 endif()

@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-constexpr int64_t kBatch = 64, kSteps = 100;
+constexpr int64_t kFitBatch = 64, kSteps = 100;
 
 nn::LayerPtr Cnn() {
   return nn::Sequential({nn::Conv2D(32, 5, {.padding = "same", .activation = "relu"}), nn::MaxPool2D(),
@@ -52,8 +52,8 @@ double Seconds(std::chrono::steady_clock::time_point since) {
 }  // namespace
 
 Status BenchFit(int rounds) {
-  WEIR_ASSIGN_OR_RETURN(ExampleSet digits, DrawDigits(kBatch * kSteps, 1));
-  WEIR_ASSIGN_OR_RETURN(auto batches, nn::TensorBatches({digits.inputs}, digits.labels, {.batch_size = kBatch}));
+  WEIR_ASSIGN_OR_RETURN(ExampleSet digits, DrawDigits(kFitBatch * kSteps, 1));
+  WEIR_ASSIGN_OR_RETURN(auto batches, nn::TensorBatches({digits.inputs}, digits.labels, {.batch_size = kFitBatch}));
   BareLoop bare;
   WEIR_RETURN_IF_ERROR(bare.Build());
   nn::Model model(Cnn(), {{28, 28, 1}}, 1);
@@ -89,7 +89,7 @@ Status BenchFit(int rounds) {
   }
   std::filesystem::remove_all(folder);
   std::printf("MNIST CNN, batch %lld: bare loop %.3f ms a step, Model::Fit %.3f ms, ratio %.3f\n",
-              static_cast<long long>(kBatch), best_bare * 1e3, best_fit * 1e3, best_fit / best_bare);
+              static_cast<long long>(kFitBatch), best_bare * 1e3, best_fit * 1e3, best_fit / best_bare);
   return OkStatus();
 }
 

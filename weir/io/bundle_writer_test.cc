@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-const std::string kFolder = WEIR_SOURCE_DIR "/tests/fixtures/checkpoint_v2/";
+const std::string kWrittenByTensorFlow = WEIR_SOURCE_DIR "/tests/fixtures/checkpoint_v2/";
 
 std::string Folder(const std::string& name) {
   std::string out = testing::TempDir() + "/" + std::to_string(getpid()) + "_" + name;
@@ -21,7 +21,7 @@ std::string Folder(const std::string& name) {
 
 TEST(BundleWriter, WritesTheBytesThatTensorFlowWrites) {
   // TensorFlow put the tensors into the file in the order of their offsets, which for this one is that of names.
-  auto reader = CheckpointReader::Open(kFolder + "sharded/model");
+  auto reader = CheckpointReader::Open(kWrittenByTensorFlow + "sharded/model");
   ASSERT_TRUE(reader.ok()) << reader.status();
   std::string folder = Folder("sharded_again");
   std::filesystem::create_directory(folder);
@@ -37,7 +37,7 @@ TEST(BundleWriter, WritesTheBytesThatTensorFlowWrites) {
   ASSERT_TRUE((*second)->Finish().ok());
   ASSERT_EQ(MergeBundles(parts, folder + "/model"), OkStatus());
   for (const char* suffix : {".index", ".data-00000-of-00002", ".data-00001-of-00002"}) {
-    EXPECT_EQ(ReadFile(folder + "/model" + suffix).value(), ReadFile(kFolder + "sharded/model" + suffix).value())
+    EXPECT_EQ(ReadFile(folder + "/model" + suffix).value(), ReadFile(kWrittenByTensorFlow + "sharded/model" + suffix).value())
         << suffix;
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder + "/temp"));
@@ -45,7 +45,7 @@ TEST(BundleWriter, WritesTheBytesThatTensorFlowWrites) {
 
 TEST(BundleWriter, WhatWasWrittenIsRead) {
   std::string prefix = Folder("again") + "/model";
-  auto reader = CheckpointReader::Open(kFolder + "saver/model.ckpt-7");
+  auto reader = CheckpointReader::Open(kWrittenByTensorFlow + "saver/model.ckpt-7");
   ASSERT_TRUE(reader.ok()) << reader.status();
   auto writer = BundleWriter::Create(prefix);
   ASSERT_TRUE(writer.ok()) << writer.status();

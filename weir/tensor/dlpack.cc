@@ -13,7 +13,7 @@ struct TypeName {
   uint8_t code;
   uint8_t bits;
 };
-constexpr TypeName kTypes[] = {
+constexpr TypeName kDlpackTypes[] = {
     {DType::kFloat, dlpack::kFloat, 32},       {DType::kDouble, dlpack::kFloat, 64},
     {DType::kHalf, dlpack::kFloat, 16},        {DType::kBFloat16, dlpack::kBFloat, 16},
     {DType::kInt8, dlpack::kInt, 8},           {DType::kInt16, dlpack::kInt, 16},
@@ -63,7 +63,7 @@ void CopyStrided(const dlpack::Array& array, const char* from, Tensor* out) {
 
 StatusOr<ManagedTensor*> ToDLPack(const Tensor& tensor) {
   if (!tensor.in_host_memory()) return Unimplemented("DLPack of memory of a device is not supported");
-  for (const TypeName& type : kTypes) {
+  for (const TypeName& type : kDlpackTypes) {
     if (type.dtype != tensor.dtype()) continue;
     auto* holder = new Holder;
     holder->tensor = tensor;
@@ -94,7 +94,7 @@ StatusOr<Tensor> FromDLPack(ManagedTensor* managed) {
     return Unimplemented("DLPack tensor of device type ", array.device.device_type, ": only host memory is supported");
   }
   DType dtype = DType::kInvalid;
-  for (const TypeName& type : kTypes) {
+  for (const TypeName& type : kDlpackTypes) {
     if (type.code == array.dtype.code && type.bits == array.dtype.bits && array.dtype.lanes == 1) dtype = type.dtype;
   }
   if (dtype == DType::kInvalid) {

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-Tensor Iota(const Shape& shape) {
+Tensor Whole(const Shape& shape) {
   Tensor out = Tensor::Allocate(DType::kInt64, shape).value();
   std::iota(out.data<int64_t>(), out.data<int64_t>() + out.num_elements(), 0);
   return out;
@@ -16,14 +16,14 @@ Tensor Iota(const Shape& shape) {
 
 // What TensorFlow's Print shows between its outer brackets.
 TEST(SummarizeValues, FirstElementsInNestedBrackets) {
-  Tensor t = Iota(Shape({2, 2, 3}));
+  Tensor t = Whole(Shape({2, 2, 3}));
   EXPECT_EQ(t.SummarizeValues(3), "[[0 1 2]]...");
   EXPECT_EQ(t.SummarizeValues(-1), "[[0 1 2][3 4 5]][[6 7 8][9 10 11]]");
   EXPECT_EQ(t.SummarizeValues(10), "[[0 1 2][3 4 5]][[6 7 8][9...]]...");
   EXPECT_EQ(t.SummarizeValues(0), "...");
-  EXPECT_EQ(Iota(Shape({6})).SummarizeValues(3), "0 1 2...");
-  EXPECT_EQ(Iota(Shape({7, 7})).SummarizeValues(1), "[0...]...");
-  EXPECT_EQ(Iota(Shape({2, 0})).SummarizeValues(3), "");
+  EXPECT_EQ(Whole(Shape({6})).SummarizeValues(3), "0 1 2...");
+  EXPECT_EQ(Whole(Shape({7, 7})).SummarizeValues(1), "[0...]...");
+  EXPECT_EQ(Whole(Shape({2, 0})).SummarizeValues(3), "");
   EXPECT_EQ(Tensor::Scalar(5).SummarizeValues(3), "5");
   EXPECT_EQ(Tensor::Vector<bool>({true, false}).SummarizeValues(3), "1 0");
   EXPECT_EQ(Tensor::Vector<std::string>({"a\"b", "c\n\xc3\xbf\\", "d'"}).SummarizeValues(2),
@@ -33,17 +33,17 @@ TEST(SummarizeValues, FirstElementsInNestedBrackets) {
 
 // What StringFormat and PrintV2 show.
 TEST(SummarizeValues, BothEndsOfEveryDimension) {
-  EXPECT_EQ(Iota(Shape({2, 2, 3})).SummarizeValues(3, true), "[[[0 1 2]\n  [3 4 5]]\n\n [[6 7 8]\n  [9 10 11]]]");
-  EXPECT_EQ(Iota(Shape({2, 2, 3})).SummarizeValues(0, true), "[\n\n ...]");
-  EXPECT_EQ(Iota(Shape({6})).SummarizeValues(0, true), "[ ...]");
-  EXPECT_EQ(Iota(Shape({6})).SummarizeValues(3, true), "[0 1 2 3 4 5]");
-  EXPECT_EQ(Iota(Shape({7, 7})).SummarizeValues(1, true), "[[0 ... 6]\n ...\n [42 ... 48]]");
-  EXPECT_EQ(Iota(Shape({7, 7})).SummarizeValues(2, true),
+  EXPECT_EQ(Whole(Shape({2, 2, 3})).SummarizeValues(3, true), "[[[0 1 2]\n  [3 4 5]]\n\n [[6 7 8]\n  [9 10 11]]]");
+  EXPECT_EQ(Whole(Shape({2, 2, 3})).SummarizeValues(0, true), "[\n\n ...]");
+  EXPECT_EQ(Whole(Shape({6})).SummarizeValues(0, true), "[ ...]");
+  EXPECT_EQ(Whole(Shape({6})).SummarizeValues(3, true), "[0 1 2 3 4 5]");
+  EXPECT_EQ(Whole(Shape({7, 7})).SummarizeValues(1, true), "[[0 ... 6]\n ...\n [42 ... 48]]");
+  EXPECT_EQ(Whole(Shape({7, 7})).SummarizeValues(2, true),
             "[[0 1 ... 5 6]\n [7 8 ... 12 13]\n ...\n [35 36 ... 40 41]\n [42 43 ... 47 48]]");
-  EXPECT_EQ(Iota(Shape({0})).SummarizeValues(3, true), "[]");
-  EXPECT_EQ(Iota(Shape({2, 0})).SummarizeValues(3, true), "[\n ...]");
-  EXPECT_EQ(Iota(Shape({0, 2})).SummarizeValues(3, true), "[]");
-  EXPECT_EQ(Iota(Shape({2, 0, 3})).SummarizeValues(3, true), "[\n\n ...]");
+  EXPECT_EQ(Whole(Shape({0})).SummarizeValues(3, true), "[]");
+  EXPECT_EQ(Whole(Shape({2, 0})).SummarizeValues(3, true), "[\n ...]");
+  EXPECT_EQ(Whole(Shape({0, 2})).SummarizeValues(3, true), "[]");
+  EXPECT_EQ(Whole(Shape({2, 0, 3})).SummarizeValues(3, true), "[\n\n ...]");
   EXPECT_EQ(Tensor::Vector<std::string>({"a\"b", "c", "d'"}).SummarizeValues(1, true), "[\"a\\\"b\" ... \"d\\'\"]");
   EXPECT_EQ(Tensor::Scalar("x\n").SummarizeValues(3, true), "\"x\\n\"");
   EXPECT_EQ(Tensor::Vector<std::complex<double>>({{1, 2}, {3, 0}}).SummarizeValues(3, true), "[? ?]");
@@ -65,8 +65,8 @@ TEST(SummarizeValues, FloatsReadBackTheSame) {
 }
 
 TEST(ToString, NamesTypeAndShape) {
-  EXPECT_EQ(Iota(Shape({2, 3})).ToString(4), "int64 [2,3]: 0 1 2 3 ...");
-  EXPECT_EQ(Iota(Shape({2, 0})).ToString(), "int64 [2,0]:");
+  EXPECT_EQ(Whole(Shape({2, 3})).ToString(4), "int64 [2,3]: 0 1 2 3 ...");
+  EXPECT_EQ(Whole(Shape({2, 0})).ToString(), "int64 [2,0]:");
   EXPECT_EQ(Tensor().ToString(), "<no value>");
 }
 
