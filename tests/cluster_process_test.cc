@@ -140,11 +140,10 @@ TEST(ClusterProcess, TenThousandAbortedStepsLeaveNothingBehind) {
     }
     for (std::thread& thread : threads) thread.join();
   };
-  abort_some(1000);
+  abort_some(kManyTimes / 10);
   std::map<std::string, int64_t> before;
   for (const char* job : {"ps", "worker"}) before[job] = cluster.process(job, 0).Figure("VmRSS");
-  abort_some(10'000);
-  constexpr int64_t kSlackKilobytes = 32 << 10;
+  abort_some(kManyTimes);
   for (const char* job : {"ps", "worker"}) {
     EXPECT_LE(cluster.process(job, 0).Figure("VmRSS"), before[job] + kSlackKilobytes) << job;
   }

@@ -18,6 +18,16 @@
 
 namespace weir {
 
+// How often a test does what must leave nothing behind, and how much more memory a process may have then: what its heap
+// keeps for itself. Sanitizers are slow, and keep freed memory and notes about all of it.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int kManyTimes = 1000;
+inline constexpr int64_t kSlackKilobytes = 512 << 10;
+#else
+inline constexpr int kManyTimes = 10'000;
+inline constexpr int64_t kSlackKilobytes = 32 << 10;
+#endif
+
 // A child process whose standard output is read line by line.
 class Process {
  public:

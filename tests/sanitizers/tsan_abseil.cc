@@ -1,6 +1,6 @@
-// Tells ThreadSanitizer what Debian's Abseil and gRPC do. That library is built without it, so the order that absl::Mutex and
-// its kin make is invisible and every use of a guarded field would look like a race. The functions below take the place
-// of the library's own in programs built for ThreadSanitizer, call these, and report the order.
+// Tells ThreadSanitizer what Debian's Abseil and gRPC do. That library is built without it, so the order that
+// absl::Mutex and its kin make is invisible and every use of a guarded field would look like a race. The functions
+// below take the place of the library's own in programs built for ThreadSanitizer, call these, and report the order.
 #include <dlfcn.h>
 #include <link.h>
 

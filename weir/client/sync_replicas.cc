@@ -192,8 +192,8 @@ void SyncReplicas::BuildChief(const Scope& scope, const Accumulators& shared, co
                             ops::QueueEnqueueManyV2(after, shared.tokens, {tokens})};
   update_ = Group(scope.WithName("update"), last);
 
-  // The chief marks every place of gradients when it begins. A task that was lost and came back has no marks, so all are
-  // there only once the chief has seen to all tasks.
+  // The chief marks every place of gradients when it begins. A task that was lost and came back has no marks, so all
+  // are there only once the chief has seen to all tasks.
   std::vector<Variable> marks = {Variable(scope.ColocateWith(training_.step.handle().op()), "begun", Shape(),
                                           init::Zeros(), DType::kInt64, kCounter)};
   for (size_t i = 0; i < shared.variables.size(); ++i) {

@@ -37,7 +37,8 @@ TEST(BundleWriter, WritesTheBytesThatTensorFlowWrites) {
   ASSERT_TRUE((*second)->Finish().ok());
   ASSERT_EQ(MergeBundles(parts, folder + "/model"), OkStatus());
   for (const char* suffix : {".index", ".data-00000-of-00002", ".data-00001-of-00002"}) {
-    EXPECT_EQ(ReadFile(folder + "/model" + suffix).value(), ReadFile(kWrittenByTensorFlow + "sharded/model" + suffix).value())
+    EXPECT_EQ(ReadFile(folder + "/model" + suffix).value(),
+              ReadFile(kWrittenByTensorFlow + "sharded/model" + suffix).value())
         << suffix;
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder + "/temp"));
