@@ -2,7 +2,7 @@
 # once takes a third off the time of a build from scratch. A file must still include what it uses: -DWEIR_PCH=OFF builds
 # without.
 option(WEIR_PCH "Precompile the headers that most files include" ON)
-if(NOT WEIR_PCH OR WEIR_FUZZ)
+if(NOT WEIR_PCH)
   return()
 endif()
 
@@ -12,7 +12,7 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
                                   ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
-add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 # RE2 and gRPC ask for it; a precompiled header is of use only to those who are compiled with the same macros.
 add_compile_options(-pthread)
 

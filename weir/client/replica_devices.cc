@@ -9,6 +9,8 @@
 namespace weir {
 namespace {
 
+constexpr std::string_view kBeside = "loc:@";
+
 bool IsVariable(const Node& node) {
   return node.op() == "VarHandleOp" || node.op() == "VariableV2" || node.op() == "Variable";
 }
@@ -61,15 +63,25 @@ class Setter {
     return id;
   }
 
+  // Who uses a variable goes where it is, and so does a variable that is to lie beside another.
   void JoinUsers() {
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr) continue;
       for (size_t i = 0; i < node->inputs.size(); ++i) {
-        if (!TakesHandle(*node, i)) continue;
-        const NodeId a = Root(node->id), b = Root(node->inputs[i].node);
-        parent_[std::max(a, b)] = std::min(a, b);
+        if (TakesHandle(*node, i)) Join(node->id, node->inputs[i].node);
+      }
+      StatusOr<std::vector<std::string>> beside = std::vector<std::string>();
+      if (IsVariable(*node)) beside = node->Attr<std::vector<std::string>>("_class");
+      if (!beside.ok()) continue;
+      for (std::string_view name : *beside) {
+        if (!name.starts_with(kBeside)) continue;
+        if (const Node* other = graph_.Find(name.substr(kBeside.size()))) Join(node->id, other->id);
       }
     }
+  }
+  void Join(NodeId a, NodeId b) {
+    a = Root(a), b = Root(b);
+    parent_[std::max(a, b)] = std::min(a, b);
   }
 
   static bool UsesHandles(const Node& node) {

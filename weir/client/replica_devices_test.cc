@@ -52,6 +52,15 @@ TEST(ReplicaDevices, SlotsStayWithTheirVariable) {
   EXPECT_EQ(DeviceOf(root, loss.op().name()), "/job:worker/task:0");
 }
 
+TEST(ReplicaDevices, AVariableBesideAnotherFollowsIt) {
+  Scope root = ThreeVariables();
+  Variable d(root, "d", Shape(), init::Zeros());
+  Variable beside(root.ColocateWith(d.handle().op()), "beside", Shape(), init::Zeros());
+  ASSERT_TRUE(SetReplicaDevices(root, {.ps_tasks = 2}).ok());
+  EXPECT_EQ(DeviceOf(root, "beside"), DeviceOf(root, "d"));
+  EXPECT_EQ(DeviceOf(root, "d"), "/job:ps/task:1");
+}
+
 TEST(ReplicaDevices, RefusesWhatCannotBe) {
   Scope root = ThreeVariables();
   EXPECT_TRUE(absl::IsInvalidArgument(SetReplicaDevices(root, {.ps_tasks = 0})));
