@@ -77,6 +77,7 @@ TEST_P(ALostParameterServer, IsRestoredFromTheLastCheckpoint) {
   ProcessCluster cluster;
   ReplicaOptions chief = OnCluster(cluster, "cnn", mode, 0), other = OnCluster(cluster, "cnn", mode, 1);
   chief.folder = other.folder = Cat(testing::TempDir(), "/lost_ps_", mode, index);
+  std::filesystem::remove_all(chief.folder);
   bool lost = false;
   chief.on_step = [&, index = index](int64_t step) {
     if (step < 7 || std::exchange(lost, true)) return;

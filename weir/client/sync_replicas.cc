@@ -20,55 +20,6 @@ constexpr absl::Duration kPollEvery = absl::Milliseconds(50);
 constexpr absl::Duration kChiefTime = absl::Minutes(10);
 constexpr VariableOptions kCounter{.trainable = false, .saved = false};
 
-// Where the gradients of one variable come together. It lives beside the variable, under the variable's name, so that
-// all workers find the same one.
-class GradientAccumulator {
- public:
-  GradientAccumulator(const Scope& scope, const Variable& variable, bool is_sparse)
-      : scope_(scope.ColocateWith(variable.handle().op())), dtype_(variable.dtype()), is_sparse_(is_sparse) {
-    const std::string name = Cat(variable.name(), "/gradients");
-    handle_ = OpCall(scope_, is_sparse ? "SparseConditionalAccumulator" : "ResourceConditionalAccumulator")
-                  .Set("dtype", dtype_)
-                  .Set("shape", PartialShape(variable.shape()))
-                  .Set("shared_name", name)
-                  .Single();
-  }
-
-  Operation Apply(const Scope& scope, const Output& step, const GradientOutput& gradient) const {
-    if (!is_sparse_) return ops::ResourceAccumulatorApplyGradient(scope, handle_, step, gradient.dense);
-    return OpCall(scope, "SparseAccumulatorApplyGradient")
-        .Add(handle_)
-        .Add(step)
-        .Add(ops::Cast(scope, gradient.indices, DType::kInt64))
-        .Add(gradient.values)
-        .Add(ops::Cast(scope, gradient.dense_shape, DType::kInt64))
-        .Set("has_known_shape", true)
-        .Finish();
-  }
-
-  GradientOutput Take(const Scope& scope, int count) const {
-    if (!is_sparse_) return {.dense = ops::ResourceAccumulatorTakeGradient(scope, handle_, count, dtype_)};
-    OpCall call(scope, "SparseAccumulatorTakeGradient");
-    call.Add(handle_).Add(count).Set("dtype", dtype_);
-    GradientOutput taken;
-    taken.indices = call.One(0);
-    taken.values = call.One(1);
-    taken.dense_shape = call.One(2);
-    return taken;
-  }
-
-  Operation SetStep(const Scope& scope, const Output& step) const {
-    if (!is_sparse_) return ops::ResourceAccumulatorSetGlobalStep(scope, handle_, step);
-    return OpCall(scope, "AccumulatorSetGlobalStep").Add(handle_).Add(step).Finish();
-  }
-
- private:
-  Scope scope_;
-  DType dtype_;
-  bool is_sparse_;
-  Output handle_;
-};
-
 // The chief's updates in a thread, for as long as a session lasts.
 class SyncHook : public TrainingHook {
  public:
@@ -128,6 +79,55 @@ class SyncHook : public TrainingHook {
 };
 
 }  // namespace
+
+// Where the gradients of one variable come together. It lives beside the variable, under the variable's name, so that
+// all workers find the same one.
+class GradientAccumulator {
+ public:
+  GradientAccumulator(const Scope& scope, const Variable& variable, bool is_sparse)
+      : scope_(scope.ColocateWith(variable.handle().op())), dtype_(variable.dtype()), is_sparse_(is_sparse) {
+    const std::string name = Cat(variable.name(), "/gradients");
+    handle_ = OpCall(scope_, is_sparse ? "SparseConditionalAccumulator" : "ResourceConditionalAccumulator")
+                  .Set("dtype", dtype_)
+                  .Set("shape", PartialShape(variable.shape()))
+                  .Set("shared_name", name)
+                  .Single();
+  }
+
+  Operation Apply(const Scope& scope, const Output& step, const GradientOutput& gradient) const {
+    if (!is_sparse_) return ops::ResourceAccumulatorApplyGradient(scope, handle_, step, gradient.dense);
+    return OpCall(scope, "SparseAccumulatorApplyGradient")
+        .Add(handle_)
+        .Add(step)
+        .Add(ops::Cast(scope, gradient.indices, DType::kInt64))
+        .Add(gradient.values)
+        .Add(ops::Cast(scope, gradient.dense_shape, DType::kInt64))
+        .Set("has_known_shape", true)
+        .Finish();
+  }
+
+  GradientOutput Take(const Scope& scope, int count) const {
+    if (!is_sparse_) return {.dense = ops::ResourceAccumulatorTakeGradient(scope, handle_, count, dtype_)};
+    OpCall call(scope, "SparseAccumulatorTakeGradient");
+    call.Add(handle_).Add(count).Set("dtype", dtype_);
+    GradientOutput taken;
+    taken.indices = call.One(0);
+    taken.values = call.One(1);
+    taken.dense_shape = call.One(2);
+    return taken;
+  }
+
+  Operation SetStep(const Scope& scope, const Output& step) const {
+    if (!is_sparse_) return ops::ResourceAccumulatorSetGlobalStep(scope, handle_, step);
+    return OpCall(scope, "AccumulatorSetGlobalStep").Add(handle_).Add(step).Finish();
+  }
+
+ private:
+  Scope scope_;
+  DType dtype_;
+  bool is_sparse_;
+  Output handle_;
+};
 
 // What all workers share, beside the variables.
 struct SyncReplicas::Accumulators {

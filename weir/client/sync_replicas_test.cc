@@ -101,7 +101,7 @@ TEST(SyncReplicas, TrainsInLoops) {
     };
     StatusOr<int64_t> steps = TrainUntil(*replica.session, replica.sync.training(), replica.loss, options);
     EXPECT_TRUE(steps.ok()) << steps.status();
-    if (steps.ok()) EXPECT_EQ(*steps, 10);
+    EXPECT_EQ(steps.value_or(-1), 10);
   };
   std::thread beside([&] { train(other, false, 2); });
   train(chief, true, 2);

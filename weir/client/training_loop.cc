@@ -14,6 +14,7 @@ namespace {
 
 constexpr absl::Duration kLookEvery = absl::Milliseconds(100);
 constexpr absl::Duration kMaxPause = absl::Seconds(5);
+constexpr char kPositionName[] = "weir/training_loop/position";
 
 // What a loop adds to the graph, once for all its sessions.
 class LoopNodes {
@@ -41,13 +42,15 @@ class LoopNodes {
 
 class Loop {
  public:
+  // `is_again`: a session before this one was lost.
   Loop(ClientSession& session, LoopNodes& nodes, const Training& training, const Output& loss,
-       const TrainingLoopOptions& options)
+       const TrainingLoopOptions& options, bool is_again)
       : session_(session),
         nodes_(nodes),
         training_(training),
         loss_(loss),
         options_(options),
+        is_again_(is_again),
         writes_(!options.folder.empty() && (options.is_chief || !options.shared)) {}
 
   StatusOr<int64_t> Run() {
@@ -58,6 +61,8 @@ class Loop {
       Status saved = Save();
       if (status.ok()) status = saved;
     }
+    Status written = nodes_.saver.Wait();
+    if (status.ok()) status = written;
     for (const auto& hook : options_.hooks) {
       if (status.ok()) {
         status = hook->OnEnd(session_, step_);
@@ -88,11 +93,22 @@ class Loop {
   // Runs `before`, then gives the variables the values of the last checkpoint, if there is one.
   Status Restore(const Operation& before) {
     WEIR_RETURN_IF_ERROR(session_.RunTargets({before}));
-    if (options_.folder.empty()) return OkStatus();
-    StatusOr<std::string> latest = LatestCheckpoint(options_.folder);
-    if (absl::IsNotFound(latest.status())) return OkStatus();
+    StatusOr<std::string> latest = NotFound("no folder");
+    if (!options_.folder.empty()) latest = LatestCheckpoint(options_.folder);
+    if (absl::IsNotFound(latest.status())) {
+      return is_again_ && options_.restore_position ? options_.restore_position(Tensor()) : OkStatus();
+    }
     if (!latest.ok()) return latest.status();
-    return nodes_.saver.Restore(session_, *latest);
+    WEIR_RETURN_IF_ERROR(nodes_.saver.Restore(session_, *latest));
+    return RestorePosition(*latest);
+  }
+
+  Status RestorePosition(const std::string& checkpoint) {
+    if (!options_.restore_position) return OkStatus();
+    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<CheckpointReader> reader, CheckpointReader::Open(checkpoint));
+    if (!reader->tensors().contains(kPositionName)) return OkStatus();
+    WEIR_ASSIGN_OR_RETURN(Tensor position, reader->Read(kPositionName));
+    return options_.restore_position(position);
   }
 
   Status PrepareShared() {
@@ -153,7 +169,14 @@ class Loop {
   }
 
   Status Save() {
-    WEIR_RETURN_IF_ERROR(nodes_.saver.Save(session_, options_.folder + "/model", step_).status());
+    const std::string prefix = options_.folder + "/model";
+    std::map<std::string, Tensor> more;
+    if (options_.save_position) {
+      WEIR_ASSIGN_OR_RETURN(Tensor position, options_.save_position());
+      if (position.has_value()) more[kPositionName] = std::move(position);
+    }
+    WEIR_RETURN_IF_ERROR(options_.save_in_background ? nodes_.saver.SaveAsync(session_, prefix, step_, more)
+                                                     : nodes_.saver.Save(session_, prefix, step_, more).status());
     saved_step_ = step_;
     last_save_ = absl::Now();
     return OkStatus();
@@ -177,6 +200,7 @@ class Loop {
   const Training& training_;
   const Output& loss_;
   const TrainingLoopOptions& options_;
+  const bool is_again_;
   const bool writes_;  // checkpoints and summaries
   bool begun_ = false;
   bool made_steps_ = false;
@@ -191,7 +215,7 @@ class Loop {
 StatusOr<int64_t> TrainUntil(ClientSession& session, const Training& training, const Output& loss,
                              const TrainingLoopOptions& options) {
   LoopNodes nodes(session.scope(), training, options);
-  return Loop(session, nodes, training, loss, options).Run();
+  return Loop(session, nodes, training, loss, options, /*is_again=*/false).Run();
 }
 
 bool IsSessionLost(const Status& status) { return absl::IsUnavailable(status) || absl::IsAborted(status); }
@@ -200,6 +224,7 @@ StatusOr<int64_t> TrainUntil(const Scope& scope, const MakeSession& make_session
                              const Output& loss, const TrainingLoopOptions& options) {
   LoopNodes nodes(scope, training, options);
   absl::Duration pause = kLookEvery;
+  bool is_again = false;
   for (int lost = 0;;) {
     StatusOr<int64_t> steps;
     {
@@ -207,7 +232,8 @@ StatusOr<int64_t> TrainUntil(const Scope& scope, const MakeSession& make_session
       if (!session.ok()) {
         steps = session.status();
       } else {
-        Loop loop(**session, nodes, training, loss, options);
+        Loop loop(**session, nodes, training, loss, options, is_again);
+        is_again = true;
         steps = loop.Run();
         if (loop.made_steps()) {
           lost = 0;

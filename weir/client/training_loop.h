@@ -36,10 +36,17 @@ struct TrainingLoopOptions {
   int64_t save_every_steps = 0;
   absl::Duration save_every = absl::Minutes(10);
   int max_to_keep = 5;
+  // Steps go on while a checkpoint's files are written; an error of that comes with the next save or the loop's end.
+  bool save_in_background = false;
   int64_t summary_every_steps = 100;
   std::map<std::string, Output> summaries;  // scalars; the loss is one by itself
   // The feeds of the step after `step`. OUT_OF_RANGE: the data are used up, which ends the loop.
   std::function<StatusOr<ClientSession::Feeds>(int64_t step)> feeds;
+  // Where in the data training is: what goes into every checkpoint beside the variables, and comes back from the one
+  // that training goes on from (data::Elements::Save and Restore, say). `restore_position` gets a tensor without a
+  // value when a lost session begins again without any checkpoint. With several workers these are the chief's.
+  std::function<StatusOr<Tensor>()> save_position;
+  std::function<Status(const Tensor& position)> restore_position;
   std::vector<std::shared_ptr<TrainingHook>> hooks;
 
   // Several workers train the same variables, which outlive their sessions. Then the chief alone gives variables their

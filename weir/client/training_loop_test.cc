@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "weir/client/averages.h"
+#include "weir/client/data/elements.h"
 #include "weir/client/operators.h"
 #include "weir/client/ops/all_ops.h"
 #include "weir/client/saver.h"
@@ -98,6 +100,65 @@ TEST(TrainUntil, MakesANewSessionWhenTheLastIsLost) {
   auto nobody = [&]() -> StatusOr<std::unique_ptr<ClientSession>> { return ++tries, Unavailable("nobody is there"); };
   EXPECT_TRUE(absl::IsUnavailable(TrainUntil(line.root, nobody, line.training, line.loss, options).status()));
   EXPECT_EQ(tries, 3);
+}
+
+// Shuffled numbers are fed; two runs with a loss of the session and an end in between see each once, in one order.
+TEST(TrainUntil, GoesOnAtTheSameElement) {
+  const std::string folder = testing::TempDir() + "/positions";
+  std::filesystem::remove_all(folder);
+  const data::Dataset numbers = data::Range(0, 12).Shuffle(5, {.seed = 3, .reshuffle_each_epoch = false});
+  std::vector<int64_t> expected;
+  for (data::Elements all(numbers); const data::Tensors& element : all) {
+    expected.push_back(element[0].scalar<int64_t>());
+  }
+
+  struct LoseAtFive : TrainingHook {
+    Status OnStep(ClientSession&, int64_t step, double, bool*) override {
+      return step == 5 && !std::exchange(lost, true) ? Unavailable("a task is lost") : OkStatus();
+    }
+    bool lost = false;
+  };
+  std::map<int64_t, int64_t> seen;  // by step
+  for (const int64_t last : {7, 12}) {
+    Line line;
+    data::Elements elements(numbers);
+    TrainingLoopOptions options{.folder = folder, .last_step = last, .save_every_steps = 2, .save_in_background = true};
+    options.feeds = [&](int64_t step) -> StatusOr<ClientSession::Feeds> {
+      data::Tensors element;
+      WEIR_ASSIGN_OR_RETURN(bool more, elements.Next(&element));
+      if (!more) return OutOfRange("no more");
+      seen[step] = element[0].scalar<int64_t>();
+      return ClientSession::Feeds();
+    };
+    options.save_position = [&] { return elements.Save(); };
+    options.restore_position = [&](const Tensor& position) { return elements.Restore(position); };
+    if (last == 7) options.hooks = {std::make_shared<LoseAtFive>()};
+    auto connect = [&] { return ClientSession::Create(line.root); };
+    auto steps = TrainUntil(line.root, connect, line.training, line.loss, options);
+    ASSERT_TRUE(steps.ok()) << steps.status();
+    EXPECT_EQ(*steps, last);
+  }
+  std::vector<int64_t> in_order;
+  for (const auto& [step, number] : seen) in_order.push_back(number);
+  EXPECT_EQ(in_order, expected);
+}
+
+TEST(TrainUntil, AnErrorOfABackgroundSaveEndsTheLoop) {
+  Line line;
+  TrainingLoopOptions options{.last_step = 4, .save_every_steps = 1, .save_in_background = true};
+  options.folder = testing::TempDir() + "/taken_away";
+  struct TakeAway : TrainingHook {
+    explicit TakeAway(std::string folder) : folder(std::move(folder)) {}
+    Status OnStep(ClientSession&, int64_t step, double, bool*) override {
+      if (step > 1) return OkStatus();
+      std::filesystem::remove_all(folder);
+      std::ofstream(folder) << "a file in its place";
+      return OkStatus();
+    }
+    const std::string folder;
+  };
+  options.hooks = {std::make_shared<TakeAway>(options.folder)};
+  EXPECT_FALSE(TrainUntil(*line.session, line.training, line.loss, options).ok());
 }
 
 TEST(MovingAverages, FollowTheirVariables) {

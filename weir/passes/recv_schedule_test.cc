@@ -108,7 +108,8 @@ TEST(ScheduleRecvs, RandomGraphsStayAcyclicAcrossDevices) {
     // A transfer's consumers come after what its Recv waits for: add those edges to the whole graph.
     for (const auto& [tensor, anchor] : schedule.after) {
       for (const auto& node : graph.nodes()) {
-        const bool takes = std::ranges::any_of(node->inputs, [&](Endpoint e) { return e.node == std::get<0>(tensor); });
+        const bool takes = std::ranges::any_of(
+            node->inputs, [&, tensor = tensor](Endpoint e) { return e.node == std::get<0>(tensor); });
         if (takes && node->assigned_device == std::get<2>(tensor)) node->control_inputs.push_back(anchor);
       }
     }
