@@ -15,6 +15,7 @@
 #include "weir/client/saved_model.h"
 #include "weir/io/checkpoint_reader.h"
 #include "weir/io/file.h"
+#include "weir/tensor/npy.h"
 #include "weir/testing/tensor_matchers.h"
 
 namespace weir::nn {
@@ -120,6 +121,18 @@ TEST(Model, ACheckpointThatDoesNotFitIsRefused) {
   EXPECT_TRUE(other.Load(folder, renamed).ok());
   EXPECT_TRUE(other.Load(folder, {.partial = true}).ok());
   EXPECT_EQ(small.Load(folder + "/nothing").code(), absl::StatusCode::kNotFound);
+}
+
+// What tf.train.Checkpoint wrote of a model of Keras 3, whose variables hang on the optimizer and on the layers.
+TEST(Model, LoadsTheWeightsOfKeras) {
+  const std::string folder = WEIR_SOURCE_DIR "/tests/fixtures/checkpoint_v2/keras3";
+  Model model(Sequential({Dense(3, {.activation = "relu"}), BatchNorm(), Dense(2)}), {{4}});
+  Status loaded = model.Load(folder + "/model");
+  ASSERT_TRUE(loaded.ok()) << loaded;
+  ExpectTensorNear(model.Predict(ReadNpy(folder + "/x.npy").value()).value(), ReadNpy(folder + "/y.npy").value());
+  // By a path through the layers too; the checkpoint's own key goes through the optimizer.
+  RestoreOptions by_path{.names = {{"dense/kernel", "model/_functional/_operations/1/_kernel"}}};
+  EXPECT_TRUE(model.Load(folder + "/model", by_path).ok());
 }
 
 TEST(Saver, KeepsTheLastFew) {

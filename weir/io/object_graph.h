@@ -10,8 +10,9 @@
 
 namespace weir {
 
-// The key of each variable in the checkpoint: by its name, where only one has it ("dense/kernel", "dense/kernel/Adam"),
-// and by its path in the object graph ("net/layers/0/kernel"). Empty for a checkpoint without an object graph,
+// The key of each variable in the checkpoint: by its name, where only one has it ("dense/kernel", "dense/kernel/Adam";
+// Keras puts the model's own name first, which may be left out), and by its paths in the object graph
+// ("net/layers/0/kernel"), one through each object that holds it. Empty for a checkpoint without an object graph,
 // DATA_LOSS if the graph cannot be read.
 StatusOr<std::map<std::string, std::string>> ObjectGraphKeys(const CheckpointReader& reader);
 
