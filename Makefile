@@ -8,7 +8,8 @@ LIBFUZZER_FLAGS = -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096
 DECODERS := png jpeg gif bmp webp wav example sequence csv json record table checkpoint checkpointv1 tensor compressed
 JOBS := $(shell nproc)
 # Tests of the source tree and the package say nothing new under a sanitizer.
-SANITIZED_CTEST := ctest --parallel $(JOBS) --output-on-failure --no-tests=error --label-exclude lint
+LEAKS := LSAN_OPTIONS=suppressions=$(CURDIR)/tests/sanitizers/lsan.supp:print_suppressions=0
+SANITIZED_CTEST := $(LEAKS) ctest --parallel $(JOBS) --output-on-failure --no-tests=error --label-exclude lint
 
 .DEFAULT_GOAL := all
 .PHONY: all test bench asan tsan lint format fuzz soak faults docs install help
@@ -42,11 +43,12 @@ format:  ## Format every C++ file
 
 fuzz:  ## Mutate graphs, files and requests, and run made-up nodes of every op, for FUZZ_SECONDS each
 	cmake --preset fuzz
-	cmake --build --preset fuzz --target graph_def_fuzz decoder_fuzz master_fuzz op_fuzz
+	cmake --build --preset fuzz --target graph_def_fuzz decoder_fuzz master_fuzz worker_fuzz op_fuzz
 	build/fuzz/bin/op_fuzz --seed $(FUZZ_SEED) --seconds $(FUZZ_SECONDS)
-	mkdir -p build/fuzz/corpus/graph_def build/fuzz/corpus/master
+	mkdir -p build/fuzz/corpus/graph_def build/fuzz/corpus/master build/fuzz/corpus/worker
 	build/fuzz/bin/graph_def_fuzz $(LIBFUZZER_FLAGS) build/fuzz/corpus/graph_def tests/fuzz/corpus/graph_def
 	build/fuzz/bin/master_fuzz $(LIBFUZZER_FLAGS) build/fuzz/corpus/master
+	build/fuzz/bin/worker_fuzz $(LIBFUZZER_FLAGS) build/fuzz/corpus/worker
 	for kind in $(DECODERS); do \
 	  mkdir -p build/fuzz/corpus/$$kind && cp tests/fuzz/corpus/decoders/$$kind* build/fuzz/corpus/$$kind && \
 	  WEIR_DECODER=$$kind build/fuzz/bin/decoder_fuzz $(LIBFUZZER_FLAGS) build/fuzz/corpus/$$kind || exit 1; done

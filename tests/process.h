@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/sanitizers.h"
 #include "weir/base/strings.h"
 
 namespace weir {

@@ -27,6 +27,7 @@
 #include "absl/strings/numbers.h"
 #include "tests/op_fuzz/run_case.h"
 #include "weir/base/logging.h"
+#include "weir/base/sanitizers.h"
 #include "weir/client/environment.h"
 #include "weir/io/record_writer.h"
 #include "weir/runtime/execution_plan.h"
@@ -45,12 +46,6 @@ using Clock = std::chrono::steady_clock;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 #else
 constexpr bool kSanitized = false;
 #endif

@@ -196,27 +196,28 @@ void AddBenchCommand(CLI::App& app) {
   command->footer(
       "Examples:\n  weir bench engine\n  weir bench train\n  weir bench --serve   # one request a line: prepare, "
       "measure, probe");
-  auto* section = new std::string("engine");
-  auto* seconds = new double(0.5);
-  auto* serve = new bool(false);
-  auto* filter = new std::string;
-  auto* graphs = new std::string;
-  auto* place = new std::string;
-  command->add_option("section", *section, "What to measure: engine, train, infer, ops, fit or cluster")
+  struct Options {
+    std::string section = "engine", filter, graphs, place;
+    double seconds = 0.5;
+    bool serve = false;
+  };
+  auto options = std::make_shared<Options>();
+  command->add_option("section", options->section, "What to measure: engine, train, infer, ops, fit or cluster")
       ->check(CLI::IsMember({"engine", "train", "infer", "ops", "fit", "cluster"}));
-  command->add_option("--seconds", *seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
-  command->add_option("--filter", *filter, "Only the ops whose names contain this");
-  command->add_option("--graphs", *graphs, "A folder for the ops' graphs");
-  command->add_option("--cluster_worker", *place, "Be a further worker of a cluster's workload")->group("");
-  command->add_flag("--serve", *serve, "Answer requests of a benchmark driver on standard input");
-  command->callback([=] {
-    if (*serve) return Serve();
-    Status status = !place->empty()         ? ServeClusterWorker(*filter, *place)
-                    : *section == "engine"  ? PrintEngine(*seconds)
-                    : *section == "fit"     ? BenchFit(std::max(1, static_cast<int>(*seconds * 5)))
-                    : *section == "ops"     ? bench::MeasureOps(*filter, *seconds, *graphs)
-                    : *section == "cluster" ? PrintCluster(*seconds)
-                                            : PrintModels(*section, *seconds);
+  command->add_option("--seconds", options->seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
+  command->add_option("--filter", options->filter, "Only the ops whose names contain this");
+  command->add_option("--graphs", options->graphs, "A folder for the ops' graphs");
+  command->add_option("--cluster_worker", options->place, "Be a further worker of a cluster's workload")->group("");
+  command->add_flag("--serve", options->serve, "Answer requests of a benchmark driver on standard input");
+  command->callback([options] {
+    const auto& [section, filter, graphs, place, seconds, serve] = *options;
+    if (serve) return Serve();
+    Status status = !place.empty()         ? ServeClusterWorker(filter, place)
+                    : section == "engine"  ? PrintEngine(seconds)
+                    : section == "fit"     ? BenchFit(std::max(1, static_cast<int>(seconds * 5)))
+                    : section == "ops"     ? bench::MeasureOps(filter, seconds, graphs)
+                    : section == "cluster" ? PrintCluster(seconds)
+                                           : PrintModels(section, seconds);
     if (!status.ok()) {
       std::fprintf(stderr, "weir bench: %s\n", status.ToString().c_str());
       std::exit(1);

@@ -115,12 +115,16 @@ Output ScheduledRate(const Scope& scope, const Optimizer::Rule& rule, const Vari
 }
 
 Variable GlobalStep(const Scope& scope) {
-  std::shared_ptr<void>& slot = scope.state()->extras[kStepKey];
-  if (slot == nullptr) {
-    slot = std::make_shared<Variable>(scope.WithPrefix("").WithoutName().WithoutControlDependencies(), "global_step",
-                                      Shape(), init::Zeros(), DType::kInt64, VariableOptions{.trainable = false});
+  const Scope root = scope.WithPrefix("").WithoutName().WithoutControlDependencies();
+  std::shared_ptr<void>& slot = scope.state()->extras[kStepKey];  // its name: the variable would hold the graph
+  if (slot != nullptr) {
+    for (const Variable& variable : Variables(root)) {
+      if (variable.name() == *static_cast<std::string*>(slot.get())) return variable;
+    }
   }
-  return *static_cast<Variable*>(slot.get());
+  Variable step(root, "global_step", Shape(), init::Zeros(), DType::kInt64, VariableOptions{.trainable = false});
+  slot = std::make_shared<std::string>(step.name());
+  return step;
 }
 
 std::vector<GradientOutput> Limit(const Scope& scope, std::vector<GradientOutput> gradients,

@@ -85,6 +85,7 @@ class Scope {
  private:
   friend class Output;
   friend class EagerCall;
+  friend class Variable;
   explicit Scope(std::shared_ptr<const ScopePlace> place) : place_(std::move(place)) {}
   ScopePlace Copy() const;
   std::shared_ptr<const ScopePlace> place_;

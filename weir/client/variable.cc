@@ -9,17 +9,41 @@ namespace {
 
 constexpr char kVariablesKey[] = "variables";
 
-std::vector<Variable>& Registered(const Scope& scope) {
-  std::shared_ptr<void>& slot = scope.state()->extras[kVariablesKey];
-  if (slot == nullptr) slot = std::make_shared<std::vector<Variable>>();
-  return *static_cast<std::vector<Variable>*>(slot.get());
-}
-
 bool IsBelow(const std::string& name, const std::string& prefix) {
   return prefix.empty() || (name.starts_with(prefix) && name.size() > prefix.size() && name[prefix.size()] == '/');
 }
 
 }  // namespace
+
+// What a graph keeps of its variables: nothing that holds the graph, which would then keep itself alive.
+struct Variable::Registration {
+  std::weak_ptr<Data> data;  // of those who hold the variable, if anybody does
+  Data values;               // without nodes
+  Endpoint handle, value;
+  NodeId initializer;
+  ScopePlace place;  // without its state
+};
+
+std::vector<Variable::Registration>& Variable::Registered(const Scope& scope) {
+  std::shared_ptr<void>& slot = scope.state()->extras[kVariablesKey];
+  if (slot == nullptr) slot = std::make_shared<std::vector<Registration>>();
+  return *static_cast<std::vector<Registration>*>(slot.get());
+}
+
+Variable Variable::FromRegistration(const Scope& scope, Registration& registration) {
+  Variable out;
+  out.data_ = registration.data.lock();
+  if (out.data_ != nullptr) return out;
+  auto place = std::make_shared<ScopePlace>(registration.place);
+  place->state = scope.place()->state;
+  const Scope made_in(std::move(place));
+  out.data_ = std::make_shared<Data>(registration.values);
+  out.data_->handle = Output(made_in, registration.handle);
+  out.data_->value = Output(made_in, registration.value);
+  out.data_->initializer = Operation(made_in, registration.initializer);
+  registration.data = out.data_;
+  return out;
+}
 
 Variable::Variable(const Scope& scope, std::string_view name, const Shape& shape, const Initializer& initializer,
                    DType dtype, const VariableOptions& options)
@@ -60,7 +84,16 @@ void Variable::Build(const Scope& scope, std::string name, const Output& initial
       ops::ReadVariableOp(scope.WithoutControlDependencies().WithPrefix(name + "/Read"), data_->handle, data_->dtype);
   // Operators on a variable belong to the scope that made it, not below its own name.
   data_->value = Output(scope, data_->value.endpoint());
-  Registered(scope).push_back(*this);
+  Registration registration{.data = data_,
+                            .values = *data_,
+                            .handle = data_->handle.endpoint(),
+                            .value = data_->value.endpoint(),
+                            .initializer = data_->initializer.node_id(),
+                            .place = *scope.place()};
+  registration.values.handle = registration.values.value = Output();
+  registration.values.initializer = Operation();
+  registration.place.state = nullptr;
+  Registered(scope).push_back(std::move(registration));
 }
 
 Variable Variable::FromHandle(const Scope& scope, std::string name, const Output& handle, const Shape& shape,
@@ -89,8 +122,9 @@ Operation Variable::AssignSub(const Scope& scope, const Input& value) const {
 
 std::vector<Variable> Variables(const Scope& scope) {
   std::vector<Variable> out;
-  for (const Variable& variable : Registered(scope)) {
-    if (IsBelow(variable.name(), scope.prefix())) out.push_back(variable);
+  for (Variable::Registration& registration : Variable::Registered(scope)) {
+    if (!IsBelow(registration.values.name, scope.prefix())) continue;
+    out.push_back(Variable::FromRegistration(scope, registration));
   }
   return out;
 }

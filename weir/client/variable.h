@@ -65,6 +65,10 @@ class Variable {
     Output value;
     Operation initializer;
   };
+  struct Registration;
+  static std::vector<Registration>& Registered(const Scope& scope);
+  static Variable FromRegistration(const Scope& scope, Registration& registration);
+  friend std::vector<Variable> Variables(const Scope& scope);
   void Build(const Scope& scope, std::string name, const Output& initial_value, const VariableOptions& options);
   std::shared_ptr<Data> data_;
 };

@@ -93,6 +93,27 @@ std::vector<SimulatedTransfer> TransfersOf(const Graph& graph, const CostModel& 
   return out;
 }
 
+std::vector<std::string> AssignedDevices(const Graph& graph) {
+  std::vector<std::string> out(graph.nodes().size());
+  for (const auto& node : graph.nodes()) {
+    if (node != nullptr) out[node->id] = node->assigned_device;
+  }
+  return out;
+}
+void AssignDevices(Graph* graph, const std::vector<std::string>& devices) {
+  for (const auto& node : graph->nodes()) {
+    if (node != nullptr) node->assigned_device = devices[node->id];
+  }
+}
+
+// How long a step of the graph takes once it is placed with these options.
+StatusOr<double> PlaceAndSimulate(Graph* graph, const PlacementOptions& options,
+                                  const std::shared_ptr<const CostTable>& measured) {
+  WEIR_RETURN_IF_ERROR(PlaceGraph(graph, options));
+  WEIR_ASSIGN_OR_RETURN(const SimulatedStep step, SimulateStep(*graph, CostModel(*graph, measured)));
+  return step.makespan;
+}
+
 }  // namespace
 
 Status PlaceGraphByCost(Graph* graph, PlacementOptions options, PlacerKind kind,
@@ -100,6 +121,11 @@ Status PlaceGraphByCost(Graph* graph, PlacementOptions options, PlacerKind kind,
   const std::unique_ptr<Placer> placer = MakePlacer(kind);
   if (placer == nullptr || options.devices.size() < 2) return PlaceGraph(graph, options);
   options.whole_loops = true;
+  // The algorithms are no better than their rules of thumb: where the plain placement takes less time, it stays.
+  const std::vector<std::string> before = AssignedDevices(*graph);
+  WEIR_ASSIGN_OR_RETURN(const double plain_makespan, PlaceAndSimulate(graph, options, measured));
+  const std::vector<std::string> plain = AssignedDevices(*graph);
+  AssignDevices(graph, before);
   options.choose = [&](const PlacementChoices& choices) -> StatusOr<std::vector<int>> {
     std::vector<std::string> devices;
     for (const PlaceableDevice& device : options.devices) devices.push_back(device.name);
@@ -108,7 +134,9 @@ Status PlaceGraphByCost(Graph* graph, PlacementOptions options, PlacerKind kind,
     WEIR_ASSIGN_OR_RETURN(Schedule schedule, PlaceOrKeepTogether(*placer, tasks.problem));
     return std::move(schedule.device);
   };
-  return PlaceGraph(graph, options);
+  WEIR_ASSIGN_OR_RETURN(const double makespan, PlaceAndSimulate(graph, options, measured));
+  if (plain_makespan < makespan) AssignDevices(graph, plain);
+  return OkStatus();
 }
 
 StatusOr<SimulatedStep> SimulateStep(const Graph& graph, const CostModel& costs) {

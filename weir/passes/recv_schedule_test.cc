@@ -81,7 +81,8 @@ TEST(ScheduleRecvs, NeverWaitsForABranch) {
                            Float("c1", "Neg", "input: 'switch:1'") + Float("c2", "Neg", "input: 'c1'") +
                            Float("use", "AddV2", "input: 'c2' input: 'early'");
   Graph graph = PlacedForRecvs(text, {"a", "early"});
-  for (const auto& [tensor, anchor] : ScheduleRecvs(graph, CostModel(graph, RecvCosts()), 0).value().after) {
+  const RecvSchedule schedule = ScheduleRecvs(graph, CostModel(graph, RecvCosts()), 0).value();
+  for (const auto& [tensor, anchor] : schedule.after) {
     EXPECT_NE(graph.node(anchor)->name.substr(0, 1), "c");
   }
 }

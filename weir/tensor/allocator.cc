@@ -16,14 +16,11 @@
 #include <mutex>
 #include <utility>
 
+#include "weir/base/sanitizers.h"
+
 namespace weir {
 namespace {
 
-#if defined(__has_feature)  // Clang's way to say what GCC says by a macro
-#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kCaching = false;  // every block is the system's own, so that stale pointers are found
 #else

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "weir/base/sanitizers.h"
 
 namespace weir {
 namespace {
