@@ -96,7 +96,8 @@ class Training {
 // The client of a dead master knows only that its connection is gone; who lost another task is told which.
 void ExpectNamesTheLost(const Status& status, const Victim& victim) {
   EXPECT_TRUE(absl::IsUnavailable(status) || absl::IsAborted(status)) << status;
-  if (!victim.is_master) EXPECT_THAT(Message(status), HasSubstr(TaskName(victim.job, victim.index)));
+  if (victim.is_master) return;
+  EXPECT_THAT(Message(status), HasSubstr(TaskName(victim.job, victim.index)));
 }
 
 void TrainThroughADeath(ProcessCluster& cluster, const Victim& victim, uint32_t seed) {

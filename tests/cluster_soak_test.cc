@@ -42,7 +42,9 @@ class SoakClient {
     config.set_operation_timeout_in_ms(30'000);
     StatusOr<std::string> session = client_.CreateSession(SoakGraph(), config);
     ASSERT_TRUE(session.ok()) << session.status();
-    if (first) ASSERT_TRUE(client_.Run(*session, {}, "", {"v/init", "w/init"}).ok());
+    if (first) {
+      ASSERT_TRUE(client_.Run(*session, {}, "", {"v/init", "w/init"}).ok());
+    }
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(Train(client_, *session).ok());
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(client_.Run(*session, {}, "", {"large/rank", "small/rank"}).ok());
     for (int i = 0; i < 20; ++i) ASSERT_FALSE(client_.Run(*session, {}, "never/read:0").ok());
@@ -71,7 +73,9 @@ std::vector<int64_t> Memory(ProcessCluster& cluster) {
 
 TEST(ClusterSoak, MemoryStaysFlat) {
   double seconds = 5;
-  if (const char* text = std::getenv("WEIR_SOAK_SECONDS")) ASSERT_TRUE(absl::SimpleAtod(text, &seconds));
+  if (const char* text = std::getenv("WEIR_SOAK_SECONDS")) {
+    ASSERT_TRUE(absl::SimpleAtod(text, &seconds));
+  }
   ProcessCluster cluster;
   SoakClient chief(cluster, 0), other(cluster, 1);
   chief.Cycle(/*first=*/true);
@@ -91,14 +95,15 @@ TEST(ClusterSoak, MemoryStaysFlat) {
     std::fflush(stdout);
   }
   // The first third warms up pools and caches; the most of the last third is held against the most of the second.
-  constexpr int64_t kSlackKilobytes = 32 << 10;
   for (size_t task = 0; task < 4; ++task) {
     int64_t before = 0, after = 0;
     for (size_t i = samples.size() / 3; i < samples.size(); ++i) {
       int64_t& most = i < samples.size() * 2 / 3 ? before : after;
       most = std::max(most, samples[i][task]);
     }
-    if (before > 0) EXPECT_LE(after, before + before / 20 + kSlackKilobytes) << "task " << task;
+    if (before > 0) {
+      EXPECT_LE(after, before + before / 20 + kSlackKilobytes) << "task " << task;
+    }
   }
   std::printf("%zu cycles\n", samples.size());
 }
