@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
+#include "absl/synchronization/notification.h"
 #include "weir/ops/io/register.h"
 #include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
@@ -163,8 +165,12 @@ TEST_F(ReaderTest, BadQueues) {
 TEST_F(ReaderTest, AReadThatWaitsIsCancelledAndLeavesTheReaderUsable) {
   const Tensor reader = Handle(run("IdentityReaderV2")), queue = QueueHandle();
   Status first, second;
-  int ended = 0;
-  auto waits = run("ReaderReadV2").Input(reader).Input(queue).RunAsync([&](Status s, auto) { first = s, ++ended; });
+  std::atomic<int> ended = 0;
+  absl::Notification first_ended;
+  auto waits = run("ReaderReadV2").Input(reader).Input(queue).RunAsync([&](Status s, auto) {
+    first = s, ++ended;
+    first_ended.Notify();
+  });
   auto in_line = run("ReaderReadV2").Input(reader).Input(queue).RunAsync([&](Status s, auto) { second = s, ++ended; });
   EXPECT_EQ(ended, 0);
   in_line->StartCancel();
@@ -175,6 +181,7 @@ TEST_F(ReaderTest, AReadThatWaitsIsCancelledAndLeavesTheReaderUsable) {
   auto out = after.Run();  // comes behind the first
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_EQ((*out)[1].scalar<S>(), "y");
+  ASSERT_TRUE(first_ended.WaitForNotificationWithTimeout(absl::Seconds(60)));
   EXPECT_TRUE(first.ok()) << first;
   EXPECT_EQ(ended, 2);
 }
