@@ -107,10 +107,17 @@ TEST(TrainUntil, GoesOnAtTheSameElement) {
   const std::string folder = testing::TempDir() + "/positions";
   std::filesystem::remove_all(folder);
   const data::Dataset numbers = data::Range(0, 12).Shuffle(5, {.seed = 3, .reshuffle_each_epoch = false});
+  data::Elements again(numbers);
+  data::Tensors one;
+  ASSERT_TRUE(again.Next(&one).value());
+  ASSERT_TRUE(again.Restore(Tensor()).ok());
   std::vector<int64_t> expected;
   for (data::Elements all(numbers); const data::Tensors& element : all) {
     expected.push_back(element[0].scalar<int64_t>());
   }
+
+  ASSERT_TRUE(again.Next(&one).value());
+  EXPECT_EQ(one[0].scalar<int64_t>(), expected[0]);
 
   struct LoseAtFive : TrainingHook {
     Status OnStep(ClientSession&, int64_t step, double, bool*) override {

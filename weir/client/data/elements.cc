@@ -7,7 +7,7 @@
 
 namespace weir::data {
 
-Elements::Elements(const Dataset& dataset) : spec_(dataset.spec()), status_(dataset.status()) {
+Elements::Elements(const Dataset& dataset) : dataset_(dataset), spec_(dataset.spec()), status_(dataset.status()) {
   if (!status_.ok()) return;
   iterator_ = eager::AnonymousIteratorV3(spec_.types, spec_.shapes);
   status_ = iterator_.status();
@@ -42,6 +42,10 @@ StatusOr<Tensor> Elements::Save() {
 }
 
 Status Elements::Restore(const Tensor& position) {
+  if (!position.has_value()) {
+    *this = Elements(dataset_);
+    return status_;
+  }
   WEIR_RETURN_IF_ERROR(status_);
   if (position.dtype() != DType::kString || position.num_elements() != 1) {
     return InvalidArgument("a position is a string scalar");

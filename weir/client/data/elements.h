@@ -18,7 +18,8 @@ class Elements {
   // The next element; false at the end.
   StatusOr<bool> Next(Tensors* element);
 
-  // Where the walk is, as a string scalar, and back: a walk over an equal dataset goes on at the same element.
+  // Where the walk is, as a string scalar, and back: a walk over an equal dataset goes on at the same element. Without
+  // a value: at the first.
   StatusOr<Tensor> Save();
   Status Restore(const Tensor& position);
 
@@ -39,6 +40,7 @@ class Elements {
   const Status& status() const { return status_; }
 
  private:
+  Dataset dataset_;
   ElementSpec spec_;
   EagerTensor iterator_;
   Tensors current_;
