@@ -124,6 +124,24 @@ TEST_F(FusionTest, TakesBiasAndActivation) {
   EXPECT_NE(second.attrs.Find("_constant_weights"), nullptr);
 }
 
+// Both sides of the sum could take it; one does, and the other stays whole.
+TEST_F(FusionTest, ASumOfTwoConvolutionsBelongsToOne) {
+  Value x = Feed(Wave({1, 6, 6, 16}, 0.7));
+  auto side = [&](double frequency) {
+    return Norm(Convolution(x, emit_.Constant(Wave({3, 3, 16, 16}, frequency))), 16, /*is_constant=*/true);
+  };
+  Value relu = emit_.Op("Relu", {emit_.Op("AddV2", {side(0.2), side(0.3)})});
+  ExpectSame({relu});
+  ASSERT_TRUE(FuseContractions(&graph_).ok());
+  const Node& last = *graph_.node(relu.node());
+  EXPECT_EQ(last.op(), "_FusedConv2D");
+  EXPECT_EQ(last.Attr<std::vector<std::string>>("fused_ops").value(),
+            (std::vector<std::string>{"FusedBatchNorm", "Add", "Relu"}));
+  const Node& other = *graph_.node(last.inputs.back().node);
+  EXPECT_EQ(other.op(), "_FusedConv2D");
+  EXPECT_EQ(other.Attr<std::vector<std::string>>("fused_ops").value(), (std::vector<std::string>{"FusedBatchNorm"}));
+}
+
 TEST_F(FusionTest, LeavesWhatOthersSee) {
   Value b = Feed(Wave({2}, 0.7));
   Value m = emit_.Op("MatMul", {Feed(Wave({2, 2}, 0.7)), Feed(Wave({2, 2}, 0.7))});
@@ -208,7 +226,7 @@ TEST_F(FusionTest, ResultsInBetweenCanBeFetched) {
   ExpectSame({product, sum});
 }
 
-TEST_F(FusionTest, NaNStaysNaN) {
+TEST_F(FusionTest, NaNStaysNaNWhereWeightsMayChange) {
   Tensor x = Wave({40, 30}, 0.7);
   x.data<float>()[5] = NAN;
   Value product = emit_.Op("MatMul", {Feed(x), Feed(Wave({30, 50}, 0.2))});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/container/flat_hash_set.h"
 #include "weir/graph/shape_inference.h"
 
 namespace weir {
@@ -73,6 +74,7 @@ class Fuser {
     if (node->requested_device != chain.contraction->requested_device || !IsPure(*node) || !IsFloat(*node)) {
       return nullptr;
     }
+    if (taken_.contains(node->id)) return nullptr;  // the sum of two contractions belongs to one of them
     *input = uses[0].input;
     return node;
   }
@@ -148,8 +150,10 @@ class Fuser {
     if (is_constant) attrs.Set(kConstantWeights, true);
 
     std::vector<NodeId> control = contraction.control_inputs;
-    for (const Node* node : chain.rest)
+    for (const Node* node : chain.rest) {
       control.insert(control.end(), node->control_inputs.begin(), node->control_inputs.end());
+      taken_.insert(node->id);
+    }
     Node* fused = chain.last();
     fused->schema = schema;
     fused->attrs = std::move(attrs);
@@ -163,6 +167,7 @@ class Fuser {
   Graph& graph_;
   const Consumers consumers_;
   const InferredShapes shapes_;
+  absl::flat_hash_set<NodeId> taken_;  // part of a chain already
 };
 
 }  // namespace

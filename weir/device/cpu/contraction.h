@@ -35,7 +35,8 @@ struct Epilogue {
   const float* scale = nullptr;   // one a column (or channel), multiplied
   const float* bias = nullptr;    // one a column, added; there must be one if there is a scale
   const float* addend = nullptr;  // of the result's shape, added
-  bool empty() const { return scale == nullptr && bias == nullptr && addend == nullptr; }
+  bool relu = false;              // at last, what is not above zero becomes zero, as does what is not a number
+  bool empty() const { return scale == nullptr && bias == nullptr && addend == nullptr && !relu; }
 };
 
 // Constants in the order that the library likes, kept so that every step finds them ready. Thread-safe; belongs to a

@@ -38,9 +38,12 @@ ConvolutionShape LibraryShape(const ConvGeometry& g) {
   return {g.batch, g.groups, g.in_channels, g.out_channels, 2, {LibraryAxis(g.h), LibraryAxis(g.w)}};
 }
 
+bool HasConstantWeights(const KernelInit& init) {
+  return init.HasAttr(kConstantWeights) && init.Attr<bool>(kConstantWeights).value_or(false);
+}
+
 std::shared_ptr<PackedWeights> PackedWeightsFor(const KernelInit& init) {
-  auto constant = init.HasAttr(kConstantWeights) ? init.Attr<bool>(kConstantWeights) : StatusOr<bool>(false);
-  return constant.ok() && *constant ? MakePackedWeights() : nullptr;
+  return HasConstantWeights(init) ? MakePackedWeights() : nullptr;
 }
 
 }  // namespace weir::nn

@@ -30,6 +30,7 @@ void ConvolveLoops(KernelContext& ctx, const ConvGeometry& g, const float* input
 
 // The attribute by which the fusing pass says that the second operand never changes.
 inline constexpr char kConstantWeights[] = "_constant_weights";
+bool HasConstantWeights(const KernelInit& init);
 // Where to keep such weights in the library's order; null if they may change.
 std::shared_ptr<PackedWeights> PackedWeightsFor(const KernelInit& init);
 

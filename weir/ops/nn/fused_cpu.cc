@@ -48,6 +48,9 @@ struct FusedOps {
   bool has_norm = false;
   bool has_addend = false;
   const ActivationEntry* activation = nullptr;
+  // Whether the library may do the activation itself. Its Relu makes 0 of NaN: where weights are constants that is what
+  // TensorFlow's fused operations give too; a model that trains must show when it has come to nothing.
+  bool library_activates = false;
   float epsilon = 0;
   float alpha = 0;
 
@@ -56,6 +59,7 @@ struct FusedOps {
     WEIR_ASSIGN_OR_RETURN(std::vector<std::string> names, init.Attr<std::vector<std::string>>("fused_ops"));
     WEIR_ASSIGN_OR_RETURN(fused.epsilon, init.Attr<float>("epsilon"));
     WEIR_ASSIGN_OR_RETURN(fused.alpha, init.Attr<float>("leakyrelu_alpha"));
+    fused.library_activates = !names.empty() && names.back() == "Relu" && nn::HasConstantWeights(init);
     size_t i = 0;
     fused.has_norm = allows_norm && !names.empty() && names[0] == "FusedBatchNorm";
     if (names.empty() || (!fused.has_norm && names[0] != "BiasAdd")) return Unknown(init, names);
@@ -197,19 +201,23 @@ StatusOr<Tensor*> AddBroadcast(KernelContext& ctx, const Tensor& x, const Tensor
 template <typename Contract>
 Status RunFused(KernelContext& ctx, const FusedOps& fused, const Shape& shape, Contract contract) {
   WEIR_ASSIGN_OR_RETURN(const Columns columns, Columns::Make(ctx, fused, shape));
-  auto compute = [&](float* to) {
-    if (shape.num_elements() == 0 || contract(columns.epilogue(), to)) return;
+  // True if the contraction did all of it.
+  auto compute = [&](const Epilogue& epilogue, float* to) {
+    if (shape.num_elements() == 0 || contract(epilogue, to)) return true;
     contract(Epilogue{}, to);
     columns.Apply(ctx, to);
+    return false;
   };
+  Epilogue epilogue = columns.epilogue();
   Tensor* out = nullptr;
   if (const Tensor* addend = columns.broadcast_addend()) {
     WEIR_ASSIGN_OR_RETURN(Tensor part, ctx.AllocateTemp(DType::kFloat, shape));
-    compute(part.data<float>());
+    compute(epilogue, part.data<float>());
     WEIR_ASSIGN_OR_RETURN(out, AddBroadcast(ctx, part, *addend));
   } else {
     WEIR_ASSIGN_OR_RETURN(out, ctx.AllocateOutput(0, shape));
-    compute(out->data<float>());
+    epilogue.relu = fused.library_activates;
+    if (compute(epilogue, out->data<float>()) && epilogue.relu) return OkStatus();
   }
   Activate(ctx, fused, *out);
   return OkStatus();

@@ -27,6 +27,7 @@ namespace weir::onednn {
   DO(memory_desc_get_size)                               \
   DO(memory_destroy)                                     \
   DO(post_ops_append_binary)                             \
+  DO(post_ops_append_eltwise)                            \
   DO(post_ops_create)                                    \
   DO(post_ops_destroy)                                   \
   DO(primitive_attr_create)                              \

@@ -113,6 +113,11 @@ int PrimitiveAttr::AppendBinary(dnnl_alg_kind_t kind, const MemoryDesc& operand)
   GetLibrary()->post_ops_append_binary(post_ops_, kind, operand.get());
   return DNNL_ARG_ATTR_MULTIPLE_POST_OP(num_post_ops_++) | DNNL_ARG_SRC_1;
 }
+void PrimitiveAttr::AppendRelu() {
+  if (post_ops_ == nullptr) GetLibrary()->post_ops_create(&post_ops_);
+  GetLibrary()->post_ops_append_eltwise(post_ops_, dnnl_eltwise_relu, 0, 0);
+  ++num_post_ops_;
+}
 const_dnnl_primitive_attr_t PrimitiveAttr::get() {
   if (post_ops_ != nullptr) GetLibrary()->primitive_attr_set_post_ops(attr_, post_ops_);
   return attr_;
@@ -129,6 +134,7 @@ EpilogueArguments::EpilogueArguments(const Epilogue& epilogue, const MemoryDesc&
     add(dnnl_binary_add, column);
   }
   if (epilogue.addend != nullptr) add(dnnl_binary_add, result);
+  if (epilogue.relu) attr.AppendRelu();
 }
 void EpilogueArguments::AppendTo(std::vector<Operation::Argument>& arguments, const MemoryDesc& own_bias) {
   if (own_bias_) arguments.push_back({DNNL_ARG_BIAS, dnnl_query_undef, MemoryDesc::Copy(own_bias.get())});
@@ -140,7 +146,8 @@ void EpilogueArguments::AppendData(const Epilogue& epilogue, absl::InlinedVector
   }
 }
 int EpilogueArguments::Flags(const Epilogue& epilogue) {
-  return (epilogue.scale != nullptr) + 2 * (epilogue.bias != nullptr) + 4 * (epilogue.addend != nullptr);
+  return (epilogue.scale != nullptr) + 2 * (epilogue.bias != nullptr) + 4 * (epilogue.addend != nullptr) +
+         8 * epilogue.relu;
 }
 
 std::unique_ptr<Operation> Operation::Make(Primitive primitive, std::vector<Argument> arguments) {

@@ -76,6 +76,7 @@ class PrimitiveAttr {
   ~PrimitiveAttr();
   // result = result * operand, or + operand. Returns the argument that the operand becomes.
   int AppendBinary(dnnl_alg_kind_t kind, const MemoryDesc& operand);
+  void AppendRelu();
   const_dnnl_primitive_attr_t get();
 
  private:
