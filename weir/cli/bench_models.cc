@@ -1,5 +1,7 @@
 #include "weir/cli/bench_models.h"
 
+#include <numeric>
+
 #include "weir/cli/bench_net.h"
 #include "weir/cli/bench_training.h"
 
@@ -285,13 +287,16 @@ StatusOr<std::unique_ptr<ModelRunner>> ModelRunner::Make(std::shared_ptr<Environ
   return runner;
 }
 
-StatusOr<double> ModelRunner::Run() {
+Status ModelRunner::Run() {
   WEIR_RETURN_IF_ERROR(session_->RunCallable(callable_, batches_[next_], &outputs_));
   next_ = (next_ + 1) % batches_.size();
-  double sum = 0;
-  if (outputs_[0].num_elements() == 1) return outputs_[0].data<float>()[0];
-  for (float x : outputs_[0].span<float>()) sum += x;
-  return sum;
+  return OkStatus();
+}
+
+StatusOr<double> ModelRunner::RunAndSum() {
+  WEIR_RETURN_IF_ERROR(Run());
+  const std::span<const float> values = outputs_[0].span<float>();
+  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 }  // namespace weir::bench

@@ -25,8 +25,10 @@ class ModelRunner {
  public:
   static StatusOr<std::unique_ptr<ModelRunner>> Make(std::shared_ptr<Environment> environment,
                                                      const ModelWorkload& workload);
-  // The next batch. Returns the loss, or the sum of the logits.
-  StatusOr<double> Run();
+  // The next batch.
+  Status Run();
+  // The same; returns the loss, or the sum of the logits.
+  StatusOr<double> RunAndSum();
 
  private:
   std::unique_ptr<Session> session_;

@@ -11,17 +11,18 @@ namespace {
 constexpr int kParts = 16;
 constexpr int64_t kBlock = 512;  // exponentials that are summed while they are in cache
 
-// Where exp leaves the normal numbers. Vectors are slow beyond it, and masked positions are far beyond.
-constexpr float kSmallestExponent = -87.3f;
+// Where exp comes near the end of the normal numbers, and a power just above that. Vectors are slow beyond it, and
+// masked positions are far beyond.
+constexpr float kSmallestExponent = -87;
+constexpr float kSmallestPower = 1.7e-38f;
 
-WEIR_VECTOR void Exponentials(const float* x, float shift, int64_t n, float* out) {
+// `smallest` is an argument because the compiler drops the clamp by a constant, whose power it knows.
+WEIR_VECTOR void Exponentials(const float* x, float shift, float smallest, int64_t n, float* out) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    // Asked of the clamped number: of the other one, the compiler sees that the clamp does not matter and drops it.
     const float exponent = x[i] - shift;
-    const float clamped = exponent < kSmallestExponent ? kSmallestExponent : exponent;
-    const float power = std::exp(clamped);
-    out[i] = clamped == kSmallestExponent ? 0 : power;
+    const float power = std::exp(exponent < smallest ? smallest : exponent);
+    out[i] = power < kSmallestPower ? 0 : power;
   }
 }
 
@@ -57,7 +58,7 @@ float ExponentialsOf(const float* x, float shift, int64_t n, float* out) {
   float sum = 0;
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t count = std::min(kBlock, n - i);
-    Exponentials(x + i, shift, count, out + i);
+    Exponentials(x + i, shift, kSmallestExponent, count, out + i);
     sum += Sum(out + i, count);
   }
   return sum;
@@ -68,7 +69,7 @@ float SumOfExponentials(const float* x, float shift, int64_t n) {
   float sum = 0;
   for (int64_t i = 0; i < n; i += kBlock) {
     const int64_t count = std::min(kBlock, n - i);
-    Exponentials(x + i, shift, count, block);
+    Exponentials(x + i, shift, kSmallestExponent, count, block);
     sum += Sum(block, count);
   }
   return sum;

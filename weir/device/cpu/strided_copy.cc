@@ -57,23 +57,77 @@ struct Dim {
   int64_t to;
 };
 
+// A square of 16 bytes by as many rows: four numbers of four bytes, two of eight.
+template <typename T>
+struct Square {
+  static constexpr int64_t kSize = 16 / sizeof(T);
+  typedef T Row __attribute__((vector_size(16)));
+
+  static Row Load(const T* from) {
+    Row row;
+    std::memcpy(&row, from, sizeof(row));
+    return row;
+  }
+  static void Transpose(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+    Row row[kSize];
+    for (int64_t i = 0; i < kSize; ++i) row[i] = Load(from + i * from_stride);
+    if constexpr (kSize == 2) {
+      Store(__builtin_shufflevector(row[0], row[1], 0, 2), to);
+      Store(__builtin_shufflevector(row[0], row[1], 1, 3), to + to_stride);
+    } else {
+      const Row low02 = __builtin_shufflevector(row[0], row[2], 0, 4, 1, 5);
+      const Row low13 = __builtin_shufflevector(row[1], row[3], 0, 4, 1, 5);
+      const Row high02 = __builtin_shufflevector(row[0], row[2], 2, 6, 3, 7);
+      const Row high13 = __builtin_shufflevector(row[1], row[3], 2, 6, 3, 7);
+      Store(__builtin_shufflevector(low02, low13, 0, 4, 1, 5), to);
+      Store(__builtin_shufflevector(low02, low13, 2, 6, 3, 7), to + to_stride);
+      Store(__builtin_shufflevector(high02, high13, 0, 4, 1, 5), to + 2 * to_stride);
+      Store(__builtin_shufflevector(high02, high13, 2, 6, 3, 7), to + 3 * to_stride);
+    }
+  }
+
+ private:
+  static void Store(Row row, T* to) { std::memcpy(to, &row, sizeof(row)); }
+};
+
 // Swaps two dimensions: out[c * to + r] = in[r * from + c], `rows` by `columns`, in tiles that fit a few cache lines. A
 // tile goes through a buffer, since lines that lie a power of two apart would push each other out.
 template <typename T>
 void SwapTiles(const void* from, int64_t from_stride, void* to, int64_t to_stride, int64_t rows, int64_t columns) {
-  constexpr int64_t kTile = 16;
+  constexpr int64_t kTile = 64 / static_cast<int64_t>(std::max<size_t>(sizeof(T), 4));
   const T* in = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
   T tile[kTile * kTile];
+  auto fill = [&](const T* first, int64_t height, int64_t width) {
+    if constexpr (sizeof(T) >= 4) {
+      if (height == kTile && width == kTile) {
+        constexpr int64_t kSize = Square<T>::kSize;
+        for (int64_t i = 0; i < kTile; i += kSize) {
+          for (int64_t k = 0; k < kTile; k += kSize) {
+            Square<T>::Transpose(first + i * from_stride + k, from_stride, tile + k * kTile + i, kTile);
+          }
+        }
+        return;
+      }
+    }
+    for (int64_t i = 0; i < height; ++i) {
+      const T* row = first + i * from_stride;
+      for (int64_t k = 0; k < width; ++k) tile[k * kTile + i] = row[k];
+    }
+  };
   for (int64_t r = 0; r < rows; r += kTile) {
     const int64_t height = std::min(kTile, rows - r);
     for (int64_t c = 0; c < columns; c += kTile) {
       const int64_t width = std::min(kTile, columns - c);
-      for (int64_t i = 0; i < height; ++i) {
-        const T* row = in + (r + i) * from_stride + c;
-        for (int64_t k = 0; k < width; ++k) tile[k * kTile + i] = row[k];
+      fill(in + r * from_stride + c, height, width);
+      for (int64_t k = 0; k < width; ++k) {
+        T* row = out + (c + k) * to_stride + r;
+        if (height == kTile) {
+          std::memcpy(row, tile + k * kTile, kTile * sizeof(T));
+        } else {
+          std::copy_n(tile + k * kTile, height, row);
+        }
       }
-      for (int64_t k = 0; k < width; ++k) std::copy_n(tile + k * kTile, height, out + (c + k) * to_stride + r);
     }
   }
 }

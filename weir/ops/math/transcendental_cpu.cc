@@ -9,12 +9,20 @@
 namespace weir {
 namespace {
 
-// Vectors are slow where a logarithm is no number, so such elements do not reach it.
+// Vectors are slow where a logarithm is no number, so such elements are mirrored at the pole before they reach it. (Not
+// by asking whether they are beyond the pole: the compiler would see that these do not matter and leave them alone.)
+template <typename T>
+T Mirrored(T x, T pole) {
+  return std::max(x, 2 * pole - x);
+}
+template <typename T>
+T OnlyBeyond(T pole, T x, T y) {
+  return x > pole ? y : x == pole ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
+}
 template <typename T>
 T LogOf(T x) {
   if constexpr (std::is_floating_point_v<T>) {
-    const T y = std::log(x > T(0) ? x : T(1));
-    return x > T(0) ? y : x == T(0) ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
+    return OnlyBeyond(T(0), x, std::log(Mirrored(x, T(0))));
   } else {
     return std::log(x);
   }
@@ -22,8 +30,7 @@ T LogOf(T x) {
 template <typename T>
 T Log1pOf(T x) {
   if constexpr (std::is_floating_point_v<T>) {
-    const T y = std::log1p(x > T(-1) ? x : T(0));
-    return x > T(-1) ? y : x == T(-1) ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
+    return OnlyBeyond(T(-1), x, std::log1p(Mirrored(x, T(-1))));
   } else {
     return Log1p(x);
   }

@@ -112,9 +112,30 @@ template <typename T, bool kMax>
 void PoolRow(const Geometry& g, const T* image, int64_t oh, ComputeType<T>* sums, T* to) {
   PoolRowBody<T, kMax>(g, image, oh, sums, to);
 }
-template <bool kMax>
-WEIR_VECTOR void PoolFloatRow(const Geometry& g, const float* image, int64_t oh, float* sums, float* to) {
-  PoolRowBody<float, kMax>(g, image, oh, sums, to);
+WEIR_VECTOR void AverageFloatRow(const Geometry& g, const float* image, int64_t oh, float* sums, float* to) {
+  PoolRowBody<float, false>(g, image, oh, sums, to);
+}
+
+inline float LargerOf(float best, float x) { return x > best || x != x ? x : best; }
+
+// Up to three neighbours are compared at once, so that the largest so far is seldom stored and read again.
+WEIR_VECTOR void LargestFloatRow(const Geometry& g, const float* image, int64_t oh, float* /*sums*/, float* to) {
+  const int64_t channels = g.channels, top = g.h.Begin(oh), bottom = g.h.End(oh);
+  for (int64_t ow = 0; ow < g.w.output; ++ow, to += channels) {
+    const int64_t left = g.w.Begin(ow), right = g.w.End(ow);
+    const bool is_empty = top >= bottom || left >= right;
+    const float* first = image + (top * g.w.input + left) * channels;
+    for (int64_t c = 0; c < channels; ++c) to[c] = is_empty ? 0 : first[c];
+    for (int64_t ih = top; ih < bottom; ++ih) {
+      for (int64_t iw = left; iw < right; iw += 3) {
+        const float* a = image + (ih * g.w.input + iw) * channels;
+        const float* b = right - iw > 1 ? a + channels : a;
+        const float* d = right - iw > 2 ? b + channels : b;
+#pragma GCC ivdep
+        for (int64_t c = 0; c < channels; ++c) to[c] = LargerOf(LargerOf(LargerOf(to[c], a[c]), b[c]), d[c]);
+      }
+    }
+  }
 }
 
 template <bool kMax>
@@ -141,7 +162,7 @@ class ForwardKernel : public PoolKernel {
           const T* image = input.data<T>() + i / g.h.output * g.image();
           T* to = out->data<T>() + i * g.w.output * g.channels;
           if constexpr (kIsFloat) {
-            PoolFloatRow<kMax>(g, image, i % g.h.output, sums.data(), to);
+            (kMax ? LargestFloatRow : AverageFloatRow)(g, image, i % g.h.output, sums.data(), to);
           } else {
             PoolRow<T, kMax>(g, image, i % g.h.output, sums.data(), to);
           }

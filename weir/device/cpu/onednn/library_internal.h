@@ -36,6 +36,7 @@ namespace weir::onednn {
   DO(primitive_attr_set_scratchpad_mode)                 \
   DO(primitive_create)                                   \
   DO(primitive_desc_destroy)                             \
+  DO(primitive_desc_next_impl)                           \
   DO(primitive_desc_query)                               \
   DO(primitive_desc_query_md)                            \
   DO(primitive_destroy)                                  \

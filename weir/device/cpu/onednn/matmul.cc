@@ -1,4 +1,6 @@
 // Matrix products.
+#include <string_view>
+
 #include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/onednn/operation_internal.h"
 
@@ -17,6 +19,29 @@ MemoryDesc Describe(const MatrixOperand& operand, int64_t batch, int64_t rows, i
   return MemoryDesc::Strided(dims, strides);
 }
 
+// oneDNN offers first what is best where it may pack the second operand beforehand. Where it has to take that operand
+// as it lies, its older code (which packs on the way) is faster for large ones, up to three times, and for vectors;
+// unless the columns of a transposed one would have to be gathered for few rows, or the sum is short and its result
+// must be gone over once more for the epilogue.
+bool IsBetterOnTheWay(const ProductShape& s, const MatrixOperand& b, const Epilogue& epilogue) {
+  constexpr int64_t kLarge = 500'000, kLongSum = 256;
+  if (s.batch != 1) return false;
+  if (s.m == 1 || s.n == 1) return true;
+  return b.column_stride == 1 && s.k * s.n >= kLarge && (epilogue.empty() || s.k >= kLongSum);
+}
+
+// Goes on to the implementation that packs on the way; false if there is none.
+bool AdvanceToPackingOnTheWay(dnnl_primitive_desc_t desc) {
+  const Library& library = *GetLibrary();
+  while (desc != nullptr) {
+    const char* name = "";
+    library.primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name);
+    if (std::string_view(name).starts_with("gemm:jit")) return true;
+    if (library.primitive_desc_next_impl(desc) != dnnl_success) return false;
+  }
+  return false;
+}
+
 std::unique_ptr<Operation> Make(const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b,
                                 const Epilogue& epilogue, bool is_constant) {
   const Library& library = *GetLibrary();
@@ -27,9 +52,17 @@ std::unique_ptr<Operation> Make(const ProductShape& s, const MatrixOperand& a, c
   PrimitiveAttr attr;
   EpilogueArguments extra(epilogue, column, dst, attr);
   const MemoryDesc best = MemoryDesc::Any(weight_dims);
-  dnnl_primitive_desc_t desc = nullptr;
-  library.matmul_primitive_desc_create(&desc, library.engine, src.get(), is_constant ? best.get() : weights.get(),
-                                       extra.has_own_bias() ? column.get() : nullptr, dst.get(), attr.get());
+  auto describe = [&] {
+    dnnl_primitive_desc_t desc = nullptr;
+    library.matmul_primitive_desc_create(&desc, library.engine, src.get(), is_constant ? best.get() : weights.get(),
+                                         extra.has_own_bias() ? column.get() : nullptr, dst.get(), attr.get());
+    return desc;
+  };
+  dnnl_primitive_desc_t desc = describe();
+  if (!is_constant && IsBetterOnTheWay(s, b, epilogue) && !AdvanceToPackingOnTheWay(desc)) {
+    library.primitive_desc_destroy(desc);
+    desc = describe();
+  }
   std::vector<Operation::Argument> arguments;
   arguments.push_back({DNNL_ARG_SRC, dnnl_query_src_md, std::move(src)});
   arguments.push_back({DNNL_ARG_WEIGHTS, dnnl_query_weights_md, std::move(weights)});
