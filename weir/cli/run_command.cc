@@ -30,6 +30,7 @@ struct RunFlags {
   int repeat = 1;
   int max_values = 100;
   double timeout_seconds = 0;
+  bool deterministic = false;
 };
 
 constexpr char kRunExamples[] = R"(Examples:
@@ -182,7 +183,7 @@ Status WriteTrace(const std::string& path, const StepReport& report) {
 }
 
 Status RunGraphs(const RunFlags& flags) {
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment({.libraries = flags.libraries}));
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment({.libraries = flags.libraries, .deterministic = flags.deterministic}));
   WEIR_ASSIGN_OR_RETURN(Program program, Load(flags, environment));
   std::vector<Feed> feeds;
   for (const std::string& text : flags.feeds) {
@@ -254,6 +255,7 @@ void AddRunCommand(CLI::App& program) {
   command->add_option("--values", flags->max_values, "print at most so many values a tensor")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--timeout", flags->timeout_seconds, "seconds that a run may take; 0: any");
+  command->add_flag("--deterministic", flags->deterministic, "results do not depend on the number of threads; slower");
   command->callback([flags] { ExitOnError(RunGraphs(*flags)); });
 }
 

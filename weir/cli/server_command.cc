@@ -170,6 +170,8 @@ void AddServerCommand(CLI::App& program) {
   command->add_option("--max_message_bytes", flags->server.max_message_bytes, "largest request");
   command->add_option("--max_sessions", flags->server.max_sessions, "sessions at once; 0: any number");
   command->add_option("--max_graph_nodes", flags->server.max_graph_nodes, "nodes in the graph of one session");
+  command->add_flag("--deterministic", flags->environment.deterministic,
+                    "results never depend on the number of threads; slower");
   command->add_option("--memory_limit", flags->environment.memory_limit, "bytes that all tensors may take; 0: any");
   command->add_option("--idle_session_seconds", flags->idle_session_seconds,
                       "a session unused for so long is closed; 0: never");

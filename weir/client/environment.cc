@@ -29,6 +29,7 @@ StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions&
     WEIR_RETURN_IF_ERROR(LoadLibrary(library, environment.get()));
   }
   if (!options.file_root.empty()) WEIR_RETURN_IF_ERROR(ConfineFiles(options.file_root));
+  environment->deterministic = options.deterministic;
   if (options.memory_limit > 0) SetCpuMemoryLimit(options.memory_limit);
   return environment;
 }

@@ -192,6 +192,7 @@ StatusOr<EagerResult> EagerRuntime::RunEntry(Entry& entry, std::vector<Tensor> i
   step.functions = functions_.get();
   step.step_resources = &step_resources_;
   step.deadline = options.deadline;
+  step.deterministic = environment_->deterministic;
   Status status;
   KernelContext context(step, entry.node, in, out);
   if (!entry.kernel->is_async()) {

@@ -76,7 +76,7 @@ struct SessionOptions {
   // Tensors of other devices are asked for when they will be needed, not at once (passes/recv_schedule.h).
   bool schedule_recvs = false;
   bool isolate_state = false;  // resources of this session's own, gone with it
-  bool deterministic = false;
+  bool deterministic = false;  // what a step computes does not depend on the number of threads
   absl::Duration operation_timeout = absl::InfiniteDuration();  // default for every step
   RewriteOptions rewrites;
   // Every so many steps of a signature, after the first `build_cost_model_after`, the report holds a cost graph; 0:

@@ -92,6 +92,7 @@ StatusOr<std::vector<Tensor>> Evaluate(KernelCache& kernels, Device* device, Thr
   step.device = device;
   step.intra_op = intra_op;
   step.cancellation = &cancellation;
+  step.deterministic = true;
   KernelNode info{node.name, node.schema, node.types};
   std::vector<Slot> in(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) in[i].tensor = inputs[i];

@@ -231,7 +231,7 @@ Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* r
   config.context.session_handle = handle_;
   config.context.runner = [pool = inter_op_](std::function<void()> closure) { pool->Schedule(std::move(closure)); };
   config.context.functions = functions_.get();
-  config.context.deterministic = options_.deterministic;
+  config.context.deterministic = options_.deterministic || environment_->deterministic;
   config.timeout = std::min(options.timeout, options_.operation_timeout);
   config.cancellation = options.cancellation;
   config.trace = report != nullptr ? options.trace : TraceLevel::kNone;

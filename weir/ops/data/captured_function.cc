@@ -66,6 +66,7 @@ Status FunctionCaller::Call(IteratorContext& ctx, Element arguments, int64_t ind
   step.cancellation = ctx.cancellation;
   step.functions = ctx.functions.get();
   step.step_resources = &step_resources;
+  step.deterministic = ctx.deterministic;
   CallEnd end;
   ctx.functions->Run(step, handle_, std::move(arguments),
                      [&end](Status status, Element out) { end.Finish(std::move(status), std::move(out)); });

@@ -31,6 +31,7 @@ struct IteratorContext {
   Device* device = nullptr;
   ThreadPool* intra_op = nullptr;  // for kernels of functions; never null where there are functions
   CancellationManager* cancellation = nullptr;
+  bool deterministic = false;  // see StepContext
 };
 
 class DatasetIterator {

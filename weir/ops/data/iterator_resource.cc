@@ -13,6 +13,7 @@ namespace weir {
 StatusOr<WalkSetup> WalkSetup::From(const KernelContext& ctx) {
   WalkSetup setup;
   setup.device = &ctx.device();
+  setup.deterministic = ctx.step().deterministic;
   if (ctx.step().functions != nullptr) {
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<FunctionRuntime> functions, ctx.step().functions->Detach());
     setup.functions = std::move(functions);
@@ -26,6 +27,7 @@ IteratorContext WalkSetup::MakeContext(CancellationManager* cancellation) const 
   ctx.device = device;
   ctx.intra_op = functions != nullptr ? functions->intra_op() : nullptr;
   ctx.cancellation = cancellation;
+  ctx.deterministic = deterministic;
   return ctx;
 }
 

@@ -15,6 +15,7 @@ namespace weir {
 struct WalkSetup {
   std::shared_ptr<FunctionRuntime> functions;  // detached; null if the graph has none
   Device* device = nullptr;
+  bool deterministic = false;
   // From a step that starts a walk.
   static StatusOr<WalkSetup> From(const KernelContext& ctx);
   IteratorContext MakeContext(CancellationManager* cancellation) const;

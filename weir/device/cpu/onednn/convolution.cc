@@ -137,16 +137,14 @@ std::unique_ptr<Operation> Make(Part part, const ConvolutionShape& s, const Epil
   return Operation::Make(Primitive(desc), std::move(arguments));
 }
 
-bool Run(const KernelContext& ctx, Part part, const ConvolutionShape& s, const Epilogue& epilogue, const float* image,
-         const float* filter, const float* pooled, const Weights* weights = nullptr) {
-  const double operations = Operations(s);
-  if (operations < kMinOperations || GetLibrary() == nullptr) return false;
-  const ThreadGrant grant(ctx, operations, ThreadGrant::Share::kInTurn);
+bool RunAtOnce(const KernelContext& ctx, Part part, const ConvolutionShape& s, const Epilogue& epilogue,
+               const float* image, const float* filter, const float* pooled, const Weights* weights) {
+  const ThreadGrant grant(ctx, Operations(s), ThreadGrant::Share::kInTurn);
   OperationKey key = {
       1 + static_cast<int64_t>(part), grant.threads(), s.batch, s.groups, s.in_channels, s.out_channels};
   for (int i = 0; i < s.rank; ++i) {
     const ConvolutionShape::Axis& a = s.axes[i];
-    key.insert(key.end(), {a.input, a.filter, a.stride, a.dilation, a.before, a.output});
+    for (int64_t size : {a.input, a.filter, a.stride, a.dilation, a.before, a.output}) key.push_back(size);
   }
   key.push_back(EpilogueArguments::Flags(epilogue));
   auto operation = FindOrMake(key, [&] { return Make(part, s, epilogue); });
@@ -155,6 +153,31 @@ bool Run(const KernelContext& ctx, Part part, const ConvolutionShape& s, const E
                                         const_cast<float*>(pooled)};
   EpilogueArguments::AppendData(epilogue, data);
   return operation->Run(data, weights);
+}
+
+// Image by image.
+bool RunInPieces(const KernelContext& ctx, Part part, const ConvolutionShape& s, const Epilogue& epilogue,
+                 const float* image, const float* filter, const float* pooled, const Weights* weights) {
+  ConvolutionShape one = s;
+  one.batch = 1;
+  int64_t image_size = s.in_channels, pooled_size = s.out_channels;
+  for (int i = 0; i < s.rank; ++i) {
+    image_size *= s.axes[i].input;
+    pooled_size *= s.axes[i].output;
+  }
+  return RunPieces(ctx, s.batch, Operations(s), [&](int64_t i) {
+    Epilogue end = epilogue;
+    if (end.addend != nullptr) end.addend += i * pooled_size;
+    return RunAtOnce(ctx, part, one, end, image + i * image_size, filter, pooled + i * pooled_size, weights);
+  });
+}
+
+bool Run(const KernelContext& ctx, Part part, const ConvolutionShape& s, const Epilogue& epilogue, const float* image,
+         const float* filter, const float* pooled, const Weights* weights = nullptr) {
+  if (Operations(s) < kMinOperations || GetLibrary() == nullptr) return false;
+  // The gradient by the filter is a sum over the images, and has to be done by one thread then.
+  const bool is_split = ctx.step().deterministic && part != Part::kFilter;
+  return (is_split ? RunInPieces : RunAtOnce)(ctx, part, s, epilogue, image, filter, pooled, weights);
 }
 
 }  // namespace

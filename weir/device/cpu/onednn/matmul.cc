@@ -1,4 +1,5 @@
 // Matrix products.
+#include <algorithm>
 #include <string_view>
 
 #include "weir/device/cpu/contraction.h"
@@ -71,15 +72,15 @@ std::unique_ptr<Operation> Make(const ProductShape& s, const MatrixOperand& a, c
   return Operation::Make(Primitive(desc), std::move(arguments));
 }
 
-}  // namespace
+double Operations(const ProductShape& s) {
+  return 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n) *
+         static_cast<double>(s.k);
+}
 
-bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b,
-                      const Epilogue& epilogue, float* out, const Weights* constant_b) {
-  const double operations = 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n) *
-                            static_cast<double>(s.k);
-  if (operations < kMinOperations || GetLibrary() == nullptr) return false;
+bool Run(const KernelContext& ctx, const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b,
+         const Epilogue& epilogue, float* out, const Weights* constant_b) {
   const bool is_constant = constant_b != nullptr && constant_b->packed != nullptr && s.batch == 1;
-  const ThreadGrant grant(ctx, operations, ThreadGrant::Share::kHalf);
+  const ThreadGrant grant(ctx, Operations(s), ThreadGrant::Share::kHalf);
   const OperationKey key = {0,
                             grant.threads(),
                             s.batch,
@@ -99,6 +100,32 @@ bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& s, const Mat
   absl::InlinedVector<void*, 8> data = {const_cast<float*>(a.data), const_cast<float*>(b.data), out};
   EpilogueArguments::AppendData(epilogue, data);
   return operation->Run(data, is_constant ? constant_b : nullptr);
+}
+
+// The matrices of a batch one by one, a single one by some rows at a time.
+bool RunInPieces(const KernelContext& ctx, const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b,
+                 const Epilogue& epilogue, float* out, const Weights* constant_b) {
+  constexpr int64_t kRows = 64;
+  const int64_t strips = (s.m + kRows - 1) / kRows;
+  return RunPieces(ctx, s.batch * strips, Operations(s), [&](int64_t i) {
+    const int64_t matrix = i / strips, first = i % strips * kRows;
+    const ProductShape piece = {1, std::min(kRows, s.m - first), s.n, s.k};
+    MatrixOperand x = a, y = b;
+    x.data += matrix * a.batch_stride + first * a.row_stride;
+    y.data += matrix * b.batch_stride;
+    const int64_t at = (matrix * s.m + first) * s.n;
+    Epilogue end = epilogue;
+    if (end.addend != nullptr) end.addend += at;
+    return Run(ctx, piece, x, y, end, out + at, constant_b);
+  });
+}
+
+}  // namespace
+
+bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b,
+                      const Epilogue& epilogue, float* out, const Weights* constant_b) {
+  if (Operations(s) < kMinOperations || GetLibrary() == nullptr) return false;
+  return (ctx.step().deterministic ? RunInPieces : Run)(ctx, s, a, b, epilogue, out, constant_b);
 }
 
 }  // namespace weir

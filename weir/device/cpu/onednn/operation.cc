@@ -16,6 +16,7 @@ constexpr size_t kMaxOperations = 1024;
 constexpr size_t kWeights = 1;  // which argument
 // Work that is done in less time than another thread needs to wake up.
 constexpr double kOneThreadOperations = 1e6;
+constexpr double kOperationsPerNs = 50;  // of one thread
 std::atomic<int> calls_under_way{0};
 absl::Mutex all_threads;
 
@@ -216,13 +217,13 @@ bool Operation::Run(std::span<void* const> data, const Weights* weights) const {
 
 ThreadGrant::ThreadGrant(const KernelContext& ctx, double operations, Share share) {
   const int all = ctx.step().intra_op->num_threads();
-  if (all > 1 && operations > kOneThreadOperations) {
+  // Sums are split by the number of threads, so a deterministic step has always one; see RunPieces.
+  if (all > 1 && operations > kOneThreadOperations && !ctx.step().deterministic) {
     is_counted_ = true;
     is_exclusive_ = share == Share::kInTurn;
     if (is_exclusive_) all_threads.Lock();
     const bool is_alone = calls_under_way.fetch_add(1, std::memory_order_relaxed) == 0;
-    // Sums are split by the number of threads, so a deterministic step must always have the same.
-    threads_ = is_alone || is_exclusive_ || ctx.step().deterministic ? all : std::max(1, all / 2);
+    threads_ = is_alone || is_exclusive_ ? all : std::max(1, all / 2);
   }
   thread_local int last = 0;
   if (last != threads_) GetLibrary()->set_num_threads(last = threads_);
@@ -230,6 +231,16 @@ ThreadGrant::ThreadGrant(const KernelContext& ctx, double operations, Share shar
 ThreadGrant::~ThreadGrant() {
   if (is_counted_) calls_under_way.fetch_sub(1, std::memory_order_relaxed);
   if (is_exclusive_) all_threads.Unlock();
+}
+
+bool RunPieces(const KernelContext& ctx, int64_t count, double operations, absl::FunctionRef<bool(int64_t)> run) {
+  std::atomic<bool> ok = true;
+  ctx.ParallelFor(count, operations / static_cast<double>(count) / kOperationsPerNs, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (!run(i)) ok.store(false, std::memory_order_relaxed);
+    }
+  });
+  return ok.load(std::memory_order_relaxed);
 }
 
 std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,

@@ -169,6 +169,10 @@ class ThreadGrant {
   bool is_exclusive_ = false;
 };
 
+// What a deterministic step does in place of giving an operation more threads: parts that do not depend on the number
+// of threads, `count` of them, are spread over the step's own. False if one of them is.
+bool RunPieces(const KernelContext& ctx, int64_t count, double operations, absl::FunctionRef<bool(int64_t)> run);
+
 using OperationKey = absl::InlinedVector<int64_t, 40>;
 // Finds what was made for the key before, or makes it; null where that was impossible. A primitive is made for the
 // number of threads that runs it, so that number belongs into the key.
