@@ -1,6 +1,9 @@
 // Every row: symbolic against numeric Jacobian.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "gradient_rows.h"
 #include "weir/client/environment.h"
 #include "weir/client/gradients.h"
@@ -43,6 +46,55 @@ TEST(GradientCheck, Sparse) { Check(gradient_rows::Sparse()); }
 TEST(GradientCheck, Rearranged) { Check(gradient_rows::Rearranged()); }
 TEST(GradientCheck, Linalg) { Check(gradient_rows::Linalg()); }
 TEST(GradientCheck, Sequences) { Check(gradient_rows::Sequences()); }
+
+bool HasKernel(const OpSchema& schema, const std::string& attr, DType type) {
+  const std::optional<AttrList>& allowed = schema.FindAttr(attr)->allowed;
+  if (allowed.has_value() && std::ranges::find(allowed->type, type) == allowed->type.end()) return false;
+  return std::ranges::any_of(DefaultEnvironment()->kernels.All(schema.name), [&](const KernelEntry* kernel) {
+    return kernel->device_type == "CPU" && std::ranges::all_of(kernel->constraints, [&](const auto& constraint) {
+             return constraint.attr != attr || std::ranges::find(constraint.types, type) != constraint.types.end();
+           });
+  });
+}
+
+// Whether the op has a kernel for numbers of the type, and its schema allows them.
+bool Takes(const GradientCase& row, DType type) {
+  std::shared_ptr<Environment> environment = DefaultEnvironment();
+  const OpSchema* schema = environment->ops.LookUp(row.op).value();
+  for (const ArgSchema& arg : schema->inputs) {
+    if (arg.type_attr.empty()) continue;
+    size_t at = static_cast<size_t>(&arg - schema->inputs.data());
+    if (at < row.inputs.size() && row.inputs[at].of_type) return HasKernel(*schema, arg.type_attr, type);
+  }
+  return false;
+}
+
+// What TensorFlow differentiates in float and double alone, though the ops take narrower types.
+constexpr std::string_view kWideOnly[] = {"Digamma", "Igamma", "Igammac", "ResizeBicubic"};
+
+void CheckNarrow(const std::vector<GradientCase>& rows, int* checked) {
+  SessionRunner runner;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!CanNarrow(rows[i])) continue;
+    for (DType type : {DType::kFloat, DType::kHalf, DType::kBFloat16}) {
+      if (!Takes(rows[i], type) || !Takes(rows[i], DType::kDouble)) continue;
+      if (type != DType::kFloat && std::ranges::find(kWideOnly, rows[i].op) != std::end(kWideOnly)) continue;
+      Status status = CheckNarrowGradient(rows[i], type, DefaultEnvironment()->ops, BuiltinGradients(), runner);
+      EXPECT_TRUE(status.ok()) << "row " << i << ", " << Name(type) << ": " << status;
+      ++*checked;
+    }
+  }
+}
+
+TEST(GradientCheck, NarrowTypes) {
+  int checked = 0;
+  for (const auto& rows : {gradient_rows::Math(), gradient_rows::Reductions(), gradient_rows::Array(),
+                           gradient_rows::Nn(), gradient_rows::Image(), gradient_rows::Sparse(),
+                           gradient_rows::Rearranged(), gradient_rows::Linalg(), gradient_rows::Sequences()}) {
+    CheckNarrow(rows, &checked);
+  }
+  EXPECT_GT(checked, 900);
+}
 
 // The checker must find a wrong gradient.
 TEST(GradientCheck, SeesAWrongGradient) {

@@ -220,6 +220,18 @@ struct Checker {
     return rows;
   }
 
+  // Every element of the outputs by every element of the inputs, without differences.
+  StatusOr<Matrix> SymbolicJacobian() {
+    Graph graph(ops);
+    graph.versions().producer = kGraphDefVersion;
+    std::vector<std::pair<std::string, Tensor>> flows;
+    std::vector<std::string> names;
+    std::vector<Endpoint> xs, dense;
+    WEIR_RETURN_IF_ERROR(AddGradientsOf(graph, flows, names, xs, dense));
+    WEIR_RETURN_IF_ERROR(runner.Load(graph));
+    return Symbolic(flows, names);
+  }
+
   Status Compare(const Matrix& numeric, const Matrix& symbolic) const {
     const double tolerance = real == DType::kDouble ? 2e-6 : 2e-2;
     for (size_t column = 0; column < numeric.size(); ++column) {
@@ -233,11 +245,11 @@ struct Checker {
     return OkStatus();
   }
 
-  Status Run() {
-    Graph graph(ops);
-    graph.versions().producer = kGraphDefVersion;
+  // The op, zeros of its outputs' shapes to let flow in, and the names of what then comes out for each input.
+  Status AddGradientsOf(Graph& graph, std::vector<std::pair<std::string, Tensor>>& flows,
+                        std::vector<std::string>& names, std::vector<Endpoint>& xs, std::vector<Endpoint>& dense) {
     WEIR_ASSIGN_OR_RETURN(Node * op, Build(graph));
-    std::vector<Endpoint> ys, xs;
+    std::vector<Endpoint> ys;
     for (int i = 0; i < op->num_outputs(); ++i) {
       if (IsNumber(op->output_type(i)) && (test.outputs < 0 || i < test.outputs)) ys.push_back({op->id, i});
     }
@@ -247,7 +259,6 @@ struct Checker {
     // The outputs' shapes must be known for what flows into them.
     WEIR_RETURN_IF_ERROR(runner.Load(graph));
     WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, runner.Run(Feeds(), fetches));
-    std::vector<std::pair<std::string, Tensor>> flows;
     std::vector<Endpoint> grad_ys;
     for (size_t i = 0; i < ys.size(); ++i) {
       WEIR_ASSIGN_OR_RETURN(Tensor zeros, Tensor::Zeros(outputs[i].dtype(), outputs[i].shape()));
@@ -255,12 +266,21 @@ struct Checker {
       WEIR_ASSIGN_OR_RETURN(Endpoint flow, Placeholder(graph, Cat("flow", i), zeros));
       grad_ys.push_back(flow);
     }
-    WEIR_ASSIGN_OR_RETURN(std::vector<Endpoint> dense, AddDenseGradients(graph, gradients, ys, xs, grad_ys));
-    std::vector<std::string> names, second_names;
+    WEIR_ASSIGN_OR_RETURN(dense, AddDenseGradients(graph, gradients, ys, xs, grad_ys));
     for (Endpoint each : dense) {
       WEIR_ASSIGN_OR_RETURN(std::string name, Fetchable(graph, each));
       names.push_back(std::move(name));
     }
+    return OkStatus();
+  }
+
+  Status Run() {
+    Graph graph(ops);
+    graph.versions().producer = kGraphDefVersion;
+    std::vector<std::pair<std::string, Tensor>> flows;
+    std::vector<std::string> names, second_names;
+    std::vector<Endpoint> xs, dense;
+    WEIR_RETURN_IF_ERROR(AddGradientsOf(graph, flows, names, xs, dense));
     if (test.twice) {
       WEIR_RETURN_IF_ERROR(AddSecond(graph, xs, dense, second_names));
     }
@@ -389,30 +409,77 @@ GradientCase& GradientCase::Twice() {
   return *this;
 }
 
+namespace {
+
+// The inputs of a row in the type under test. Numbers are those of `rounded`, if that is narrower.
+std::vector<Tensor> InputsOf(const GradientCase& test, DType real, DType rounded) {
+  std::vector<Tensor> out;
+  for (const GradientCase::Input& input : test.inputs) {
+    if (!input.of_type) {
+      out.push_back(input.value);
+      continue;
+    }
+    std::vector<double> reals = input.numbers;
+    if (test.complex) {
+      reals.clear();
+      for (size_t i = 0; i < input.numbers.size(); ++i) {
+        reals.push_back(input.numbers[i]);
+        reals.push_back(input.imaginary[i]);
+      }
+    }
+    if (rounded != real) reals = ToReals(FromReals(rounded, input.shape, reals));
+    out.push_back(FromReals(TypeUnderTest(test, real), input.shape, reals));
+  }
+  return out;
+}
+
+}  // namespace
+
 Status CheckGradient(const GradientCase& test, const OpRegistry& ops, const GradientRegistry& gradients,
                      GraphRunner& runner) {
   for (DType real : test.types) {
     for (bool known_shapes : {true, false}) {
-      Checker checker{test, ops, gradients, runner, real, known_shapes, {}};
-      for (const GradientCase::Input& input : test.inputs) {
-        if (!input.of_type) {
-          checker.inputs.push_back(input.value);
-          continue;
-        }
-        std::vector<double> reals = input.numbers;
-        if (test.complex) {
-          reals.clear();
-          for (size_t i = 0; i < input.numbers.size(); ++i) {
-            reals.push_back(input.numbers[i]);
-            reals.push_back(input.imaginary[i]);
-          }
-        }
-        checker.inputs.push_back(FromReals(TypeUnderTest(test, real), input.shape, reals));
-      }
+      Checker checker{test, ops, gradients, runner, real, known_shapes, InputsOf(test, real, real)};
       Status status = checker.Run();
       if (!status.ok()) {
         return Annotate(status, Cat(test.op, " of ", Name(real), known_shapes ? "" : ", shapes unknown", ": "));
       }
+    }
+  }
+  return OkStatus();
+}
+
+bool CanNarrow(const GradientCase& test) {
+  // Inputs and attributes that name a type of their own leave no choice.
+  for (const GradientCase::Input& input : test.inputs) {
+    if (!input.of_type && IsNumber(input.value.dtype())) return false;
+  }
+  for (const auto& [name, value] : test.attrs) {
+    const DType* type = value.get_if<DType>();
+    if (type != nullptr && IsNumber(*type)) return false;
+  }
+  return !test.complex;
+}
+
+Status CheckNarrowGradient(const GradientCase& test, DType narrow, const OpRegistry& ops,
+                           const GradientRegistry& gradients, GraphRunner& runner) {
+  Checker exact{test, ops, gradients, runner, DType::kDouble, true, InputsOf(test, DType::kDouble, narrow)};
+  WEIR_ASSIGN_OR_RETURN(const Checker::Matrix wanted, exact.SymbolicJacobian());
+  Checker checker{test, ops, gradients, runner, narrow, true, InputsOf(test, narrow, narrow)};
+  WEIR_ASSIGN_OR_RETURN(const Checker::Matrix found, checker.SymbolicJacobian());
+  double largest = 1;
+  for (const std::vector<double>& row : wanted) {
+    for (double x : row) largest = std::max(largest, std::abs(x));
+  }
+  // A gradient is a few sums and products of numbers with so many bits, which may cancel.
+  const double tolerance = largest * (narrow == DType::kFloat ? 1e-5 : narrow == DType::kHalf ? 1e-2 : 6e-2);
+  if (found.size() != wanted.size()) return Internal("The Jacobians have different sizes");
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (found[i].size() != wanted[i].size()) return Internal("The Jacobians have different sizes");
+    for (size_t j = 0; j < wanted[i].size(); ++j) {
+      if (std::abs(wanted[i][j] - found[i][j]) <= tolerance) continue;
+      return InvalidArgument(test.op, " of ", Name(narrow), ": d output[", i, "] / d input[", j, "] is ", found[i][j],
+                             ", of double ", wanted[i][j]);
     }
   }
   return OkStatus();

@@ -72,6 +72,13 @@ class GraphRunner {
 Status CheckGradient(const GradientCase& test, const OpRegistry& ops, const GradientRegistry& gradients,
                      GraphRunner& runner);
 
+// Whether the row leaves the type of its numbers open.
+bool CanNarrow(const GradientCase& test);
+// Holds the gradient in a narrower type against the one of doubles, which CheckGradient has held against differences:
+// in a narrow type itself they show nothing.
+Status CheckNarrowGradient(const GradientCase& test, DType narrow, const OpRegistry& ops,
+                           const GradientRegistry& gradients, GraphRunner& runner);
+
 }  // namespace weir
 
 #endif  // WEIR_TESTING_GRADIENT_CHECKER_H_
