@@ -44,6 +44,18 @@ std::vector<GradientCase> Nn() {
           .Attr("strides", one3)
           .Attr("padding", "VALID")
           .Types({DType::kFloat}));
+  // Windows that tile the image, and the same ones shifted.
+  for (const auto& padding : {std::vector<int64_t>{}, {0, 0, 1, 0, 1, 0, 0, 0}}) {
+    AttrList sizes, amounts;
+    sizes.i = {1, 2, 2, 1};
+    amounts.i = padding;
+    add(Case("MaxPool")
+            .In({2, 4, 4, 3})
+            .Attr("ksize", sizes)
+            .Attr("strides", sizes)
+            .Attr("padding", padding.empty() ? "VALID" : "EXPLICIT")
+            .Attr("explicit_paddings", amounts));
+  }
   for (const char* op : {"AvgPool3D", "MaxPool3D"}) {
     Case row = Case(op).In({1, 2, 2, 2, 1}).Attr("ksize", two3).Attr("strides", one3).Attr("padding", "SAME");
     add(row.Types({DType::kFloat}));

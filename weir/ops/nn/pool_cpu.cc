@@ -177,8 +177,8 @@ class ForwardKernel : public PoolKernel {
 };
 
 // Adds the gradient of one image's windows, each to the first largest element of its window. `best` and `place` hold
-// one number a channel; `to` is zero before.
-WEIR_VECTOR void ScatterFloats(const Geometry& g, const float* image, const float* gradient, float* best,
+// one number a channel. Unless the windows tile the image, so that each element is written once, `to` is zero before.
+WEIR_VECTOR void ScatterFloats(const Geometry& g, bool is_tiled, const float* image, const float* gradient, float* best,
                                int32_t* place, float* to) {
   const int64_t channels = g.channels;
   for (int64_t oh = 0; oh < g.h.output; ++oh) {
@@ -206,8 +206,13 @@ WEIR_VECTOR void ScatterFloats(const Geometry& g, const float* image, const floa
       for (int64_t ih = top; ih < bottom; ++ih) {
         for (int64_t iw = left; iw < right; ++iw, ++at) {
           float* dx = to + (ih * g.w.input + iw) * channels;
+          if (is_tiled) {
 #pragma GCC ivdep
-          for (int64_t c = 0; c < channels; ++c) dx[c] += place[c] == at ? gradient[c] : 0;
+            for (int64_t c = 0; c < channels; ++c) dx[c] = place[c] == at ? gradient[c] : 0;
+          } else {
+#pragma GCC ivdep
+            for (int64_t c = 0; c < channels; ++c) dx[c] += place[c] == at ? gradient[c] : 0;
+          }
         }
       }
     }
@@ -255,13 +260,18 @@ class MaxPoolGradKernel : public PoolKernel {
  private:
   static void ScatterBatch(KernelContext& ctx, const Geometry& g, const float* input, const float* gradient,
                            float* out) {
+    auto tiles = [](const WindowAxis& axis) {
+      return axis.size == axis.stride && axis.dilation == 1 && axis.before == 0 &&
+             axis.output * axis.stride == axis.input;
+    };
+    const bool is_tiled = tiles(g.h) && tiles(g.w);
     const double cost = 0.5 * static_cast<double>(g.h.size * g.w.size * g.pooled() + g.image());
     ctx.ParallelFor(g.batch, cost, [&](int64_t begin, int64_t end) {
       std::vector<float> best(static_cast<size_t>(g.channels));
       std::vector<int32_t> place(static_cast<size_t>(g.channels));
-      std::fill(out + begin * g.image(), out + end * g.image(), 0.0f);
       for (int64_t n = begin; n < end; ++n) {
-        ScatterFloats(g, input + n * g.image(), gradient + n * g.pooled(), best.data(), place.data(),
+        if (!is_tiled) std::fill_n(out + n * g.image(), g.image(), 0.0f);
+        ScatterFloats(g, is_tiled, input + n * g.image(), gradient + n * g.pooled(), best.data(), place.data(),
                       out + n * g.image());
       }
     });
