@@ -183,7 +183,8 @@ Status WriteTrace(const std::string& path, const StepReport& report) {
 }
 
 Status RunGraphs(const RunFlags& flags) {
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment({.libraries = flags.libraries, .deterministic = flags.deterministic}));
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment,
+                        MakeEnvironment({.libraries = flags.libraries, .deterministic = flags.deterministic}));
   WEIR_ASSIGN_OR_RETURN(Program program, Load(flags, environment));
   std::vector<Feed> feeds;
   for (const std::string& text : flags.feeds) {

@@ -16,8 +16,8 @@ struct EnvironmentOptions {
   std::string task_name = "/job:localhost/replica:0/task:0";  // what the devices' names begin with
   int num_cpu_devices = 1;
   std::vector<std::string> libraries;  // files of operations, kernels and devices to load (load_library.h)
-  std::string file_root;     // graphs may touch files below this folder only, in the whole process; empty: any
-  int64_t memory_limit = 0;  // bytes that the host's tensors may take together, in the whole process; 0: any
+  std::string file_root;       // graphs may touch files below this folder only, in the whole process; empty: any
+  int64_t memory_limit = 0;    // bytes that the host's tensors may take together, in the whole process; 0: any
   bool deterministic = false;  // what steps compute never depends on the number of threads
 };
 

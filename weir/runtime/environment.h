@@ -21,7 +21,7 @@ struct Environment {
   DeviceSet devices;
   FunctionLibrary::Differentiator differentiator;  // of the sessions' functions; may be empty
   std::string task_name = "/job:localhost/replica:0/task:0";
-  bool deterministic = false;  // every session is (session.h)
+  bool deterministic = false;                   // every session is (session.h)
   std::shared_ptr<SessionConnector> connector;  // for sessions of other processes (session.h); null: there are none
 
   Environment() = default;
