@@ -111,13 +111,8 @@ void Peers::TakeTensor(const std::shared_ptr<Fetching>& fetching, grpc::ByteBuff
 }
 
 void Peers::Count(const Fetching& fetching, const Tensor& tensor) {
-  TaskMetrics& metrics = steps_.metrics();
-  metrics.tensors_fetched.fetch_add(1, std::memory_order_relaxed);
-  if (tensor.has_value()) {
-    metrics.tensor_bytes_fetched.fetch_add(static_cast<int64_t>(tensor.num_bytes()), std::memory_order_relaxed);
-  }
-  metrics.fetch_wait_micros.fetch_add(absl::ToInt64Microseconds(absl::Now() - fetching.start),
-                                      std::memory_order_relaxed);
+  steps_.metrics().CountFetched(tensor.has_value() ? tensor.num_bytes() : 0,
+                                absl::ToInt64Microseconds(absl::Now() - fetching.start));
 }
 
 void Peers::CopyFromHost(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory) {
