@@ -125,6 +125,33 @@ TEST(Cluster, ARemoteCallRunsWhereItsTargetSays) {
   EXPECT_TRUE(there->scalar<bool>());
 }
 
+// Where it is to run must be known before the step is cut into parts.
+TEST(Cluster, ARemoteCallToATargetThatIsComputedIsRefused) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  FunctionDef* function = graph.AddFunction("One", "h", DT_FLOAT);
+  NodeDef* body = function->add_node_def();
+  body->set_name("node");
+  body->set_op("Const");
+  (*body->mutable_attr())["dtype"].set_type(DT_FLOAT);
+  EXPECT_TRUE(ToProto(Tensor::Scalar(1.0f), (*body->mutable_attr())["value"].mutable_tensor()).ok());
+  (*function->mutable_ret())["h"] = "node:output:0";
+  graph.Add("target", "Placeholder", {}, kWorker0).Type("dtype", DT_STRING);
+  graph.Const("one", Tensor::Scalar(1.0f), kWorker0);
+  graph.Add("call", "RemoteCall", {"target", "one"}, kWorker0)
+      .Types("Tin", {DT_FLOAT})
+      .Types("Tout", {DT_FLOAT})
+      .Function("f", "One");
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  const Tensor here = Tensor::Scalar(std::string(kWorker0)), there = Tensor::Scalar(std::string(kPs1));
+  EXPECT_TRUE(client.Run(session, {{"target", here}}, "call:0").ok());
+  Status refused = client.Run(session, {{"target", there}}, "call:0").status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(Message(refused), testing::AllOf(HasSubstr("node call"), HasSubstr(kPs1), HasSubstr("is a constant")));
+}
+
 TEST(Cluster, ErrorsNameTheTaskAndTheNode) {
   Cluster cluster;
   cluster.StartAll();

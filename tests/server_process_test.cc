@@ -259,6 +259,20 @@ TEST(ServerProcess, BadCertificatesAreAnErrorAtOnce) {
   EXPECT_NE(server.Wait(), 0);
 }
 
+// As in a bare container: /etc/hosts is empty there.
+TEST(ServerProcess, ServesWhereTheNameLocalhostIsNotKnown) {
+  const std::string hosts = testing::TempDir() + "/no_hosts";
+  std::ofstream(hosts).close();
+  const std::string script = Cat("mount --make-rprivate / && mount --bind ", hosts,
+                                 " /etc/hosts || { echo refused; exit; }; exec ", WEIR_PROGRAM, " server --port 0");
+  Process server({"/usr/bin/unshare", "--mount", "/bin/sh", "-c", script});
+  const std::string target = server.Line();
+  if (target == "refused" || (target.empty() && getuid() != 0)) GTEST_SKIP() << "needs a mount namespace";
+  ASSERT_FALSE(target.empty());
+  MasterClient client(target);
+  EXPECT_TRUE(client.CreateSession(TestGraph()).ok());
+}
+
 TEST(ServerProcess, FilesStayBelowTheRoot) {
   const std::string root = Cat(::testing::TempDir(), "/", getpid(), "_file_root");
   std::filesystem::create_directories(root);

@@ -1,11 +1,13 @@
 #include "weir/client/saver.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "weir/client/ops/array_ops.h"
 #include "weir/io/bundle_writer.h"
 #include "weir/io/checkpoint_reader.h"
 #include "weir/io/file_system.h"
+#include "weir/io/keras_optimizer.h"
 #include "weir/io/object_graph.h"
 
 namespace weir {
@@ -43,6 +45,34 @@ void DeleteCheckpoint(const std::string& prefix) {
   for (const std::string& name : *names) {
     if (name == stem + ".index" || name.starts_with(stem + ".data-")) RemoveFile(folder + "/" + name).IgnoreError();
   }
+}
+
+// The number that a scalar variable is given when it is initialised.
+StatusOr<double> InitialNumber(ClientSession& session, const Scope& scope, const Variable& variable) {
+  const Node* assign = scope.graph().node(variable.initializer().node_id());
+  WEIR_ASSIGN_OR_RETURN(Tensor value, session.Evaluate(Output(scope, assign->inputs[1])));
+  if (value.dtype() != DType::kFloat || value.num_elements() != 1) {
+    return InvalidArgument("variable '", variable.name(), "' is no float scalar");
+  }
+  return value.data<float>()[0];
+}
+
+// The value of a variable that a checkpoint of Keras has no tensor for. `names` are all that are asked for.
+StatusOr<Tensor> KerasValue(ClientSession& session, const Scope& scope, const KerasOptimizerState& keras,
+                            const Variable& variable, const std::string& name, const std::vector<std::string>& names) {
+  WEIR_ASSIGN_OR_RETURN(const std::optional<int64_t> steps, keras.Steps());
+  if (steps && name == "global_step") return Tensor::Scalar(*steps);
+  if (steps && (name.starts_with("beta1_power") || name.starts_with("beta2_power"))) {
+    // Keras computes the power from the count of steps, weir keeps the one that the next step needs.
+    WEIR_ASSIGN_OR_RETURN(const double beta, InitialNumber(session, scope, variable));
+    return Tensor::Scalar(static_cast<float>(std::pow(beta, *steps + 1)));
+  }
+  const std::string companion = keras.Companion(name);
+  if (!companion.empty() && std::ranges::find(names, companion) == names.end()) {
+    return InvalidArgument("the checkpoint's optimizer has '", companion, "' beside '", name,
+                           "', the graph does not: only one of the two is centered");
+  }
+  return keras.Slot(name);
 }
 
 }  // namespace
@@ -128,15 +158,23 @@ Status Saver::Restore(ClientSession& session, const std::string& prefix, const R
   MakeRestoreNodes();
   // Where a checkpoint of objects keeps a variable of this name.
   WEIR_ASSIGN_OR_RETURN(auto keys, ObjectGraphKeys(*reader));
+  WEIR_ASSIGN_OR_RETURN(const KerasOptimizerState keras, KerasOptimizerState::Read(*reader, keys));
+  std::vector<std::string> names;
+  for (const Variable& variable : variables_) {
+    auto renamed = options.names.find(variable.name());
+    names.push_back(renamed == options.names.end() ? variable.name() : renamed->second);
+    auto key = keys.find(names.back());
+    if (key != keys.end() && !reader->tensors().contains(names.back())) names.back() = key->second;
+  }
   ClientSession::Feeds feeds;
   std::vector<Operation> targets;
   for (size_t i = 0; i < variables_.size(); ++i) {
     const Variable& variable = variables_[i];
-    auto renamed = options.names.find(variable.name());
-    std::string name = renamed == options.names.end() ? variable.name() : renamed->second;
-    if (auto key = keys.find(name); key != keys.end() && !reader->tensors().contains(name)) name = key->second;
-    if (options.partial && !reader->tensors().contains(name)) continue;
-    WEIR_ASSIGN_OR_RETURN(Tensor value, reader->Read(name));
+    const std::string& name = names[i];
+    const bool stored = reader->tensors().contains(name) || keras.description().empty();
+    StatusOr<Tensor> found = stored ? reader->Read(name) : KerasValue(session, scope_, keras, variable, name, names);
+    if (options.partial && absl::IsNotFound(found.status())) continue;
+    WEIR_ASSIGN_OR_RETURN(Tensor value, std::move(found));
     if (value.dtype() != variable.dtype() || value.shape() != variable.shape()) {
       return InvalidArgument("variable '", variable.name(), "' is ", Name(variable.dtype()),
                              variable.shape().ToString(), ", in checkpoint ", prefix, " '", name, "' is ",

@@ -11,6 +11,7 @@
 #include "weir/base/logging.h"
 #include "weir/distributed/grpc_bytes_internal.h"
 #include "weir/distributed/grpc_client_internal.h"
+#include "weir/distributed/loopback.h"
 
 namespace weir {
 namespace {
@@ -35,7 +36,10 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address,
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs / 5);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMs);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(address, credentials, arguments);
+  const std::string findable = FindableAddress(address);
+  // Whom the certificate must name.
+  if (findable != address) arguments.SetSslTargetNameOverride(address.substr(0, address.rfind(':')));
+  return grpc::CreateCustomChannel(findable, credentials, arguments);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -71,6 +72,11 @@ Tensor HeldTensors::Look(int64_t request_id) {
   absl::MutexLock lock(&mu_);
   auto found = held_.find(request_id);
   return found != held_.end() ? found->second.tensor : Tensor();
+}
+
+bool HeldTensors::HasStep(int64_t step_id) {
+  absl::MutexLock lock(&mu_);
+  return std::any_of(held_.begin(), held_.end(), [&](const auto& entry) { return entry.second.step_id == step_id; });
 }
 
 void HeldTensors::ForgetStep(int64_t step_id) {

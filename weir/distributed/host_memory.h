@@ -35,6 +35,7 @@ class HeldTensors {
   // No value if there is none (any more).
   Tensor Take(int64_t request_id);
   Tensor Look(int64_t request_id);  // without taking it
+  bool HasStep(int64_t step_id);
   void ForgetStep(int64_t step_id);
 
  private:

@@ -25,6 +25,16 @@ struct TaskMetrics {
   std::atomic<int64_t> tensors_fetched{0};  // from other tasks
   std::atomic<int64_t> tensor_bytes_fetched{0};
   std::atomic<int64_t> fetch_wait_micros{0};  // from the request to the tensor
+
+  void CountSent(size_t bytes) {
+    tensors_sent.fetch_add(1, std::memory_order_relaxed);
+    tensor_bytes_sent.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  }
+  void CountFetched(size_t bytes, int64_t wait_micros) {
+    tensors_fetched.fetch_add(1, std::memory_order_relaxed);
+    tensor_bytes_fetched.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+    fetch_wait_micros.fetch_add(wait_micros, std::memory_order_relaxed);
+  }
 };
 
 // Lines of Prometheus' text format.

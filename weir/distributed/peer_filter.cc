@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "weir/base/strings.h"
+#include "weir/distributed/loopback.h"
 
 namespace weir {
 namespace {
@@ -28,7 +29,7 @@ std::vector<std::string> ResolveHostBySystem(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return out;
+  if (getaddrinfo(FindableHost(host).c_str(), nullptr, &hints, &found) != 0) return out;
   for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
     char text[NI_MAXHOST];
     if (getnameinfo(each->ai_addr, each->ai_addrlen, text, sizeof(text), nullptr, 0, NI_NUMERICHOST) == 0) {

@@ -8,6 +8,7 @@
 #include "weir/distributed/peers_internal.h"
 #include "weir/distributed/wire/worker_messages.h"
 #include "weir/proto/worker.pb.h"
+#include "weir/runtime/short_work.h"
 
 namespace weir {
 namespace {
@@ -79,46 +80,41 @@ void Peers::Fetch(int64_t step_id, std::string_view key, CancellationManager* ca
   fetching->request.set_request_id(RandomId());
   fetching->cancellation = cancellation;
   fetching->done = std::move(done);
-  auto* transport = fetching->request.mutable_transport_options();
   const bool share = share_memory_ && !HostIdentity().empty();
-  transport->set_type_url(std::string(share ? kSameHostUrl : kPiecesUrl));
-  if (share) transport->set_value(HostIdentity());
-  Ask(fetching);
+  Ask(fetching, share ? kSameHostUrl : kPiecesUrl, share ? HostIdentity() : "", &Peers::TakeTensor);
 }
 
-void Peers::Ask(const std::shared_ptr<Fetching>& fetching) {
+void Peers::Ask(const std::shared_ptr<Fetching>& fetching, std::string_view url, const std::string& value, Take take) {
+  fetching->request.mutable_transport_options()->set_type_url(std::string(url));
+  fetching->request.mutable_transport_options()->set_value(value);
   WireBuffer bytes;
   bytes.Append(fetching->request.SerializeAsString());
   WorkerClient::Options options;
   options.cancellation = fetching->cancellation;
-  fetching->client->Call(WorkerMethod::kRecvTensor, std::move(bytes), options,
-                         [this, fetching](const Status& status, grpc::ByteBuffer& response) {
-                           if (absl::IsUnavailable(status)) {
-                             Status lost =
-                                 Annotate(status, "",
-                                          Cat("; waited ", absl::FormatDuration(absl::Now() - fetching->start),
-                                              " for the tensor '", EdgeName(fetching->request.rendezvous_key()), "'"));
-                             return fetching->done(lost, Tensor(), false);
-                           }
-                           if (!status.ok()) return fetching->done(status, Tensor(), false);
-                           RecvTensorAnswer answer;
-                           const size_t size = response.Length();
-                           grpc::ProtoBufferReader reader(&response);
-                           Status read = ReadRecvTensorResponse(&reader, size, &answer);
-                           if (read.ok() && answer.memory.has_value()) return CopyFromHost(fetching, *answer.memory);
-                           Count(*fetching, answer.tensor);
-                           fetching->done(read, std::move(answer.tensor), answer.is_dead);
-                         });
+  fetching->client->Call(
+      WorkerMethod::kRecvTensor, std::move(bytes), options,
+      [this, fetching, take](const Status& status, grpc::ByteBuffer& response) {
+        if (status.ok()) return (this->*take)(fetching, response);
+        const std::string waited = Cat("; waited ", absl::FormatDuration(absl::Now() - fetching->start),
+                                       " for the tensor '", EdgeName(fetching->request.rendezvous_key()), "'");
+        fetching->done(absl::IsUnavailable(status) ? Annotate(status, "", waited) : status, Tensor(), false);
+      });
+}
+
+void Peers::TakeTensor(const std::shared_ptr<Fetching>& fetching, grpc::ByteBuffer& response) {
+  RecvTensorAnswer answer;
+  const size_t size = response.Length();
+  grpc::ProtoBufferReader reader(&response);
+  Status read = ReadRecvTensorResponse(&reader, size, &answer);
+  if (read.ok() && answer.memory.has_value()) return CopyFromHost(fetching, *answer.memory);
+  Count(*fetching, answer.tensor);
+  AllowShortWork here;
+  fetching->done(read, std::move(answer.tensor), answer.is_dead);
 }
 
 void Peers::Count(const Fetching& fetching, const Tensor& tensor) {
-  TaskMetrics& metrics = steps_.metrics();
-  metrics.tensors_fetched.fetch_add(1, std::memory_order_relaxed);
-  if (tensor.has_value()) {
-    metrics.tensor_bytes_fetched.fetch_add(static_cast<int64_t>(tensor.num_bytes()), std::memory_order_relaxed);
-  }
-  metrics.fetch_wait_micros.fetch_add(absl::ToInt64Microseconds(absl::Now() - fetching.start),
-                                      std::memory_order_relaxed);
+  steps_.metrics().CountFetched(tensor.has_value() ? tensor.num_bytes() : 0,
+                                absl::ToInt64Microseconds(absl::Now() - fetching.start));
 }
 
 void Peers::CopyFromHost(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory) {
@@ -142,26 +138,19 @@ void Peers::CopyInPieces(const std::shared_ptr<Fetching>& fetching, const HostMe
 }
 
 void Peers::AskPiece(const std::shared_ptr<Fetching>& fetching) {
-  fetching->request.mutable_transport_options()->set_type_url(std::string(kPieceUrl));
-  fetching->request.mutable_transport_options()->set_value(Cat(fetching->copied));
-  WireBuffer bytes;
-  bytes.Append(fetching->request.SerializeAsString());
-  WorkerClient::Options options;
-  options.cancellation = fetching->cancellation;
-  fetching->client->Call(WorkerMethod::kRecvTensor, std::move(bytes), options,
-                         [this, fetching](const Status& status, grpc::ByteBuffer& response) {
-                           if (!status.ok()) return fetching->done(status, Tensor(), false);
-                           const size_t size = response.Length();
-                           grpc::ProtoBufferReader reader(&response);
-                           Tensor& tensor = fetching->tensor;
-                           StatusOr<size_t> count = ReadPieceResponse(
-                               &reader, size, static_cast<char*>(tensor.raw_data()) + fetching->copied,
-                               tensor.num_bytes() - fetching->copied);
-                           if (!count.ok()) return FinishCopy(*fetching, count.status());
-                           fetching->copied += *count;
-                           if (fetching->copied < tensor.num_bytes()) return AskPiece(fetching);
-                           FinishCopy(*fetching, std::move(tensor));
-                         });
+  Ask(fetching, kPieceUrl, Cat(fetching->copied), &Peers::TakePiece);
+}
+
+void Peers::TakePiece(const std::shared_ptr<Fetching>& fetching, grpc::ByteBuffer& response) {
+  const size_t size = response.Length();
+  grpc::ProtoBufferReader reader(&response);
+  Tensor& tensor = fetching->tensor;
+  StatusOr<size_t> count = ReadPieceResponse(&reader, size, static_cast<char*>(tensor.raw_data()) + fetching->copied,
+                                             tensor.num_bytes() - fetching->copied);
+  if (!count.ok()) return FinishCopy(*fetching, count.status());
+  fetching->copied += *count;
+  if (fetching->copied < tensor.num_bytes()) return AskPiece(fetching);
+  FinishCopy(*fetching, std::move(tensor));
 }
 
 void Peers::FinishCopy(const Fetching& fetching, StatusOr<Tensor> tensor) {

@@ -34,11 +34,15 @@ class Peers {
  private:
   struct Fetching;
   void Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation, Rendezvous::RecvDone done);
-  void Ask(const std::shared_ptr<Fetching>& fetching);
+  // Asks for the tensor in the way that `url` and `value` name; an answer without an error goes to `take`.
+  using Take = void (Peers::*)(const std::shared_ptr<Fetching>& fetching, grpc::ByteBuffer& response);
+  void Ask(const std::shared_ptr<Fetching>& fetching, std::string_view url, const std::string& value, Take take);
+  void TakeTensor(const std::shared_ptr<Fetching>& fetching, grpc::ByteBuffer& response);
   void Count(const Fetching& fetching, const Tensor& tensor);
   void CopyFromHost(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory);
   void CopyInPieces(const std::shared_ptr<Fetching>& fetching, const HostMemory& memory);
   void AskPiece(const std::shared_ptr<Fetching>& fetching);
+  void TakePiece(const std::shared_ptr<Fetching>& fetching, grpc::ByteBuffer& response);
   void FinishCopy(const Fetching& fetching, StatusOr<Tensor> tensor);
 
   const std::string own_task_;

@@ -53,7 +53,8 @@ class RemoteSession::Task {
 // Registered with its task before its first step. Held by whoever waits for its task.
 class RemoteSession::Part final : public RemotePart, public std::enable_shared_from_this<Part> {
  public:
-  Part(std::shared_ptr<Task> task, GraphDef graph) : task_(std::move(task)) {
+  Part(std::shared_ptr<Task> task, std::string device, GraphDef graph, RendezvousTable* steps)
+      : task_(std::move(task)), device_(std::move(device)), steps_(steps) {
     request_.set_session_handle(task_->handle());
     request_.set_create_worker_session_called(true);
     *request_.mutable_graph_def() = std::move(graph);
@@ -73,7 +74,7 @@ class RemoteSession::Part final : public RemotePart, public std::enable_shared_f
     registered_.Await(
         cancellation, [this](AsyncOnce::Done registered) { Register(std::move(registered)); },
         [self = shared_from_this(), step, cancellation, done = std::move(done)](const Status& status) {
-          if (!status.ok()) return done(self->Unanswered(status, cancellation), "");
+          if (!status.ok()) return done({self->Unanswered(status, cancellation)});
           self->RunRegistered(step, cancellation, done);
         });
   }
@@ -103,22 +104,24 @@ class RemoteSession::Part final : public RemotePart, public std::enable_shared_f
     call.record_timeline = step.trace;
     call.store_errors_in_response_body = true;
     call.request_id = RandomId();
+    call.only_part = step.only_part;
+    call.sends = steps_->TakeSmall(step.id, device_);
     WireBuffer bytes;
     Status written = WriteRunGraph(call, &bytes);
-    if (!written.ok()) return done(written, "");
+    if (!written.ok()) return done({written});
     WorkerClient::Options options;
     options.cancellation = cancellation;
     options.deadline = step.deadline + kSlack;
     task_->client().Call(
         WorkerMethod::kRunGraph, std::move(bytes), options,
         [self = shared_from_this(), cancellation, done](const Status& status, grpc::ByteBuffer& response) {
-          if (!status.ok()) return done(self->Unanswered(status, cancellation), "");
+          if (!status.ok()) return done({self->Unanswered(status, cancellation)});
           RunGraphAnswer answer;
           const size_t size = response.Length();
           grpc::ProtoBufferReader reader(&response);
           Status outcome = ReadRunGraphResponse(&reader, size, &answer);
           if (outcome.ok()) outcome = answer.status;
-          done(self->Named(outcome), std::move(answer.step_stats));
+          done({self->Named(outcome), std::move(answer.step_stats), answer.forgotten});
         });
   }
 
@@ -133,6 +136,8 @@ class RemoteSession::Part final : public RemotePart, public std::enable_shared_f
   }
 
   const std::shared_ptr<Task> task_;
+  const std::string device_;
+  RendezvousTable* const steps_;
   RegisterGraphRequest request_;
   std::string graph_handle_;
   AsyncOnce registered_;
@@ -166,7 +171,7 @@ StatusOr<std::shared_ptr<RemotePart>> RemoteSession::AddPart(const Device& devic
   if (found == tasks_.end()) return Internal("The device ", device.name(), " is of no known task");
   GraphDef def;
   WEIR_RETURN_IF_ERROR(ExportGraphDef(graph, &def, /*strip_defaults=*/true));
-  return std::make_shared<Part>(found->second, std::move(def));
+  return std::make_shared<Part>(found->second, device.name(), std::move(def), &peers_->steps());
 }
 
 void RemoteSession::EndStep(int64_t step_id, std::span<const std::shared_ptr<RemotePart>> parts) {

@@ -9,6 +9,7 @@
 #include "weir/base/logging.h"
 #include "weir/distributed/grpc_service_internal.h"
 #include "weir/distributed/host_memory.h"
+#include "weir/distributed/loopback.h"
 #include "weir/distributed/master.h"
 #include "weir/distributed/metrics.h"
 #include "weir/distributed/peer_filter.h"
@@ -32,10 +33,6 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(const ServerOptions& option
 std::shared_ptr<grpc::ChannelCredentials> PeerCredentials(const ServerOptions& options) {
   if (options.tls_certificate.empty()) return grpc::InsecureChannelCredentials();
   return grpc::SslCredentials({options.tls_client_ca, options.tls_key, options.tls_certificate});
-}
-
-bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
 }
 
 Status Check(const ServerOptions& options) {
@@ -72,12 +69,12 @@ Status CheckCluster(const ServerOptions& options, const Environment& environment
 
 // Where a task of a cluster listens and what it is called by others.
 void TakeAddress(const ServerOptions& options, std::string* host, std::string* public_host, int* port) {
-  *host = *public_host = options.host;
+  *host = *public_host = FindableHost(options.host);
   *port = options.port;
   const ClusterSpec::Task* own = options.cluster.Find(options.job, options.task);
   if (own == nullptr) return;
   const size_t colon = own->address.rfind(':');
-  *public_host = own->address.substr(0, colon);
+  *public_host = FindableHost(own->address.substr(0, colon));
   if (*port == 0 && !absl::SimpleAtoi(own->address.substr(colon + 1), port)) *port = 0;
   if (options.host == ServerOptions().host) *host = IsLoopback(*public_host) ? *public_host : "0.0.0.0";
 }

@@ -10,7 +10,8 @@ std::string_view TaskOf(std::string_view prefix) { return prefix.substr(0, prefi
 }  // namespace
 
 void StepRendezvous::RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) {
-  if (key.starts_with(own_prefix_)) return local_.RecvAsync(key, cancellation, std::move(done));
+  const bool here = key.starts_with(own_prefix_) || (brought_ && local_.Holds(key));
+  if (here) return local_.RecvAsync(key, cancellation, std::move(done));
   fetch_(step_id_, key, cancellation, std::move(done));
 }
 
@@ -47,6 +48,27 @@ void RendezvousTable::End(int64_t step_id, const Status& status) {
   }
   held_.ForgetStep(step_id);
   ended->StartAbort(status);
+}
+
+bool RendezvousTable::EndIfIdle(int64_t step_id) {
+  std::shared_ptr<StepRendezvous> ended;  // outlives the lock
+  absl::MutexLock lock(&mu_);
+  auto found = entries_.find(step_id);
+  if (found == entries_.end()) return true;
+  if (found->second.peers > 0 || !found->second.rendezvous->local().empty() || held_.HasStep(step_id)) return false;
+  ended = std::move(found->second.rendezvous);
+  entries_.erase(found);
+  return true;
+}
+
+std::vector<std::pair<std::string, Tensor>> RendezvousTable::TakeSmall(int64_t step_id, std::string_view device) {
+  std::vector<std::pair<std::string, Tensor>> out;
+  absl::MutexLock lock(&mu_);
+  if (auto found = entries_.find(step_id); found != entries_.end()) {
+    out = found->second.rendezvous->local().TakeSmall(device);
+  }
+  for (const auto& [key, tensor] : out) metrics_.CountSent(tensor.num_bytes());
+  return out;
 }
 
 std::shared_ptr<StepRendezvous> RendezvousTable::BeginPeer(int64_t step_id) {

@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "weir/distributed/host_memory.h"
@@ -25,7 +27,9 @@ class StepRendezvous : public Rendezvous {
   StepRendezvous(int64_t step_id, const std::string& own_prefix, const FetchTensor& fetch)
       : step_id_(step_id), own_prefix_(own_prefix), fetch_(fetch) {}
 
+  // A value of another task has come with the request to run a part.
   Status Send(std::string_view key, Tensor value, bool is_dead) override {
+    if (!key.starts_with(own_prefix_)) brought_ = true;
     return local_.Send(key, std::move(value), is_dead);
   }
   void RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) override;
@@ -36,6 +40,8 @@ class StepRendezvous : public Rendezvous {
   void SetPartial() { partial_ = true; }
   bool has_one_call() const override { return !partial_; }
 
+  LocalRendezvous& local() { return local_; }
+
   // For a peer that asks: an error is that of the step here and not of the peer's own.
   void RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvDone done);
 
@@ -44,6 +50,7 @@ class StepRendezvous : public Rendezvous {
   const std::string& own_prefix_;
   const FetchTensor& fetch_;
   std::atomic<bool> partial_{false};
+  std::atomic<bool> brought_{false};  // there may be values of other tasks here
   LocalRendezvous local_;
 };
 
@@ -56,6 +63,10 @@ class RendezvousTable {
   std::shared_ptr<StepRendezvous> Begin(int64_t step_id);
   // Forgets the step; what still waits for it hears `status`.
   void End(int64_t step_id, const Status& status);
+  // Forgets the step if nothing waits in its rendezvous and no peer reads its tensors; false if there is something.
+  bool EndIfIdle(int64_t step_id);
+  // LocalRendezvous::TakeSmall of a step; nothing if it is not known.
+  std::vector<std::pair<std::string, Tensor>> TakeSmall(int64_t step_id, std::string_view device);
 
   // A peer asks for a value of a step that may not have begun here. If it never does, the step is forgotten when the
   // last peer gives up.

@@ -57,7 +57,6 @@ class Worker {
   void DropSessionsOfEarlierMaster(const std::string& master, int64_t incarnation);
   Status PrepareRun(Part& part);
   void FinishRun(Part& part, const Status& status);
-  void CountSent(const Tensor& tensor);
   void CollectResults(const std::shared_ptr<Part>& part);
   // One of several calls for a part.
   void RunPartial(const std::shared_ptr<Part>& part);

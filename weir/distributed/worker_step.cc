@@ -3,6 +3,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
+#include "weir/distributed/cluster_spec.h"
 #include "weir/distributed/host_memory.h"
 #include "weir/distributed/wire/worker_messages.h"
 #include "weir/distributed/worker.h"
@@ -35,7 +36,9 @@ Status Worker::PrepareRun(Part& part) {
   if (request.step_id == 0) return InvalidArgument("A step needs an id");
   part.rendezvous = steps_->Begin(request.step_id);
   for (auto& [key, tensor] : request.sends) {
-    WEIR_RETURN_IF_ERROR(RendezvousKey::Parse(key).status());
+    WEIR_ASSIGN_OR_RETURN(const RendezvousKey parsed, RendezvousKey::Parse(key));
+    const bool own = TaskOfDevice(parsed.src_device) == environment_->task_name;
+    if (!own) steps_->metrics().CountFetched(tensor.num_bytes(), 0);
     WEIR_RETURN_IF_ERROR(part.rendezvous->Send(key, std::move(tensor), false));
   }
   request.sends.clear();
@@ -115,12 +118,6 @@ void Worker::CollectResults(const std::shared_ptr<Part>& part) {
       });
 }
 
-void Worker::CountSent(const Tensor& tensor) {
-  if (!tensor.has_value()) return;
-  steps_->metrics().tensors_sent.fetch_add(1, std::memory_order_relaxed);
-  steps_->metrics().tensor_bytes_sent.fetch_add(static_cast<int64_t>(tensor.num_bytes()), std::memory_order_relaxed);
-}
-
 void Worker::FinishRun(Part& part, const Status& status) {
   steps_->metrics().parts.fetch_add(1, std::memory_order_relaxed);
   if (!status.ok()) steps_->metrics().part_errors.fetch_add(1, std::memory_order_relaxed);
@@ -136,6 +133,7 @@ void Worker::FinishRun(Part& part, const Status& status) {
     // A master that is gone will not clean up.
     if (part.call->cancellation.cancelled()) steps_->End(part.request.step_id, outcome);
   }
+  if (outcome.ok() && part.request.only_part) part.answer.forgotten = steps_->EndIfIdle(part.request.step_id);
   WireBuffer message;
   if (outcome.ok()) outcome = WriteRunGraphResponse(part.answer, &message);
   if (!outcome.ok() && part.request.store_errors_in_response_body) {
@@ -215,7 +213,7 @@ void Worker::RecvTensor(IncomingCall* call) {
   rendezvous->RecvForPeer(
       request.rendezvous_key(), &call->cancellation,
       [this, call, step_id, request_id, same_host, in_pieces](const Status& status, Tensor value, bool is_dead) {
-        CountSent(value);
+        if (value.has_value()) steps_->metrics().CountSent(value.num_bytes());
         RecvTensorAnswer answer{std::move(value), std::nullopt, is_dead};
         const size_t limit = same_host ? kMinSharedBytes : in_pieces ? kPieceBytes : SIZE_MAX;
         if (status.ok() && HasBytes(answer.tensor, limit)) {

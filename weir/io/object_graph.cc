@@ -4,13 +4,12 @@
 #include <set>
 #include <vector>
 
-#include "weir/proto/checkpoint.pb.h"
+#include "weir/io/object_graph_internal.h"
 
 namespace weir {
 namespace {
 
 constexpr std::string_view kGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH";
-constexpr std::string_view kValue = "VARIABLE_VALUE";
 constexpr std::string_view kValueSuffix = "/.ATTRIBUTES/VARIABLE_VALUE";
 
 std::string Below(const std::string& path, const std::string& name) {
@@ -56,21 +55,26 @@ class Names {
 
 }  // namespace
 
-StatusOr<std::map<std::string, std::string>> ObjectGraphKeys(const CheckpointReader& reader) {
-  std::map<std::string, std::string> keys;
-  if (!reader.tensors().contains(kGraphKey)) return keys;
-  WEIR_ASSIGN_OR_RETURN(Tensor bytes, reader.Read(kGraphKey));
+StatusOr<TrackableObjectGraph> ReadObjectGraph(const CheckpointReader& reader) {
   TrackableObjectGraph graph;
+  if (!reader.tensors().contains(kGraphKey)) return graph;
+  WEIR_ASSIGN_OR_RETURN(Tensor bytes, reader.Read(kGraphKey));
   if (bytes.dtype() != DType::kString || bytes.num_elements() != 1 ||
       !graph.ParseFromString(bytes.data<std::string>()[0])) {
     return DataLoss("the object graph of the checkpoint cannot be read");
   }
+  return graph;
+}
+
+StatusOr<std::map<std::string, std::string>> ObjectGraphKeys(const CheckpointReader& reader) {
+  std::map<std::string, std::string> keys;
+  WEIR_ASSIGN_OR_RETURN(const TrackableObjectGraph graph, ReadObjectGraph(reader));
   const std::vector<std::string> paths = Paths(graph);
   Names names, short_names;
   for (int i = 0; i < graph.nodes_size(); ++i) {
     for (const auto& attribute : graph.nodes(i).attributes()) {
       const std::string& key = attribute.checkpoint_key();
-      if (attribute.name() != kValue || !reader.tensors().contains(key)) continue;
+      if (attribute.name() != kVariableValue || !reader.tensors().contains(key)) continue;
       if (key.ends_with(kValueSuffix)) keys.emplace(key.substr(0, key.size() - kValueSuffix.size()), key);
       const std::string& name = attribute.full_name();
       names.Add(name, key);
@@ -83,7 +87,7 @@ StatusOr<std::map<std::string, std::string>> ObjectGraphKeys(const CheckpointRea
     for (const auto& child : graph.nodes(i).children()) {
       if (child.node_id() < 0 || child.node_id() >= graph.nodes_size() || (i > 0 && paths[i].empty())) continue;
       for (const auto& attribute : graph.nodes(child.node_id()).attributes()) {
-        if (attribute.name() != kValue || !reader.tensors().contains(attribute.checkpoint_key())) continue;
+        if (attribute.name() != kVariableValue || !reader.tensors().contains(attribute.checkpoint_key())) continue;
         keys.emplace(Below(paths[i], child.local_name()), attribute.checkpoint_key());
       }
     }

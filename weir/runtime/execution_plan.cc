@@ -75,8 +75,10 @@ class Compiler {
     Connect();
     FindRoots();
     plan_->costs = std::make_unique<std::atomic<uint32_t>[]>(plan_->nodes.size());
+    plan_->resume_costs = std::make_unique<std::atomic<uint32_t>[]>(plan_->nodes.size());
     for (size_t i = 0; i < plan_->nodes.size(); ++i) {
       plan_->costs[i] = plan_->nodes[i].may_be_expensive ? std::numeric_limits<uint32_t>::max() / 16 : 0;
+      plan_->resume_costs[i] = std::numeric_limits<uint32_t>::max();
     }
     return std::shared_ptr<const ExecutionPlan>(plan_);
   }

@@ -124,6 +124,8 @@ struct ExecutionPlan {
   std::vector<std::shared_ptr<Kernel>> kernels;            // keeps them alive
   std::vector<std::vector<std::string>> input_names;       // of nodes that take references, else empty; by node
   mutable std::unique_ptr<std::atomic<uint32_t>[]> costs;  // estimated cycles, by node
+  // Cycles of what an asynchronous node made ready when it completed last, by node; very many before.
+  mutable std::unique_ptr<std::atomic<uint32_t>[]> resume_costs;
   mutable std::atomic<uint32_t> runs{0};
   Device* device = nullptr;
   bool late_args = false;

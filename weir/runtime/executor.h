@@ -100,6 +100,7 @@ class PlanRun {
   void StartAsync(AsyncOp* op);
   void ReturnAsync(AsyncOp* op, Ready& ready);
   void CompleteAsync(AsyncOp* op, Status status);
+  void Resume(AsyncOp* op);
   void FinishAsync(AsyncOp* op, Ready& ready);
 
   // Gives references their values, or checks that they have one.

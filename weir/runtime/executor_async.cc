@@ -4,6 +4,7 @@
 #include "weir/framework/scratch.h"
 #include "weir/runtime/cycle_clock.h"
 #include "weir/runtime/executor_internal.h"
+#include "weir/runtime/short_work.h"
 
 namespace weir {
 
@@ -30,17 +31,21 @@ void PlanRun::ReturnAsync(AsyncOp* op, Ready& ready) {
 void PlanRun::CompleteAsync(AsyncOp* op, Status status) {
   op->status = std::move(status);
   if (op->state.exchange(AsyncOp::kCompleted, std::memory_order_acq_rel) != AsyncOp::kReturned) return;
-  auto finish = [this, op] {
-    Ready ready;
-    FinishAsync(op, ready);
-    Process(ready);
-    EndActivity();
-  };
-  if (parallel_) {
-    context_.runner(finish);
-  } else {
-    finish();
-  }
+  std::atomic<uint32_t>& cost = plan_->resume_costs[op->entry.node->id];
+  const bool here = !parallel_ || (AllowShortWork::Take() && cost.load(std::memory_order_relaxed) < kShortWorkCycles);
+  if (here) return Resume(op);
+  context_.runner([this, op] { Resume(op); });
+}
+
+void PlanRun::Resume(AsyncOp* op) {
+  std::atomic<uint32_t>& cost = plan_->resume_costs[op->entry.node->id];
+  const uint64_t start = CycleClock::Now();
+  Ready ready;
+  FinishAsync(op, ready);
+  Process(ready);
+  cost.store(static_cast<uint32_t>(std::min<uint64_t>(CycleClock::Now() - start, UINT32_MAX)),
+             std::memory_order_relaxed);
+  EndActivity();
 }
 
 void PlanRun::FinishAsync(AsyncOp* op, Ready& ready) {

@@ -7,6 +7,18 @@
 #include "absl/strings/str_split.h"
 
 namespace weir {
+namespace {
+
+// Of values that travel with other messages: as many bytes as a packet or two have.
+constexpr size_t kSmallBytes = 4096;
+
+// The third part of a key.
+std::string_view DestinationOf(std::string_view key) {
+  for (int i = 0; i < 2; ++i) key.remove_prefix(std::min(key.find(';') + 1, key.size()));
+  return key.substr(0, key.find(';'));
+}
+
+}  // namespace
 
 std::string RendezvousKey::ToString() const {
   return Cat(src_device, ";", absl::StrFormat("%016x", src_incarnation), ";", dst_device, ";", edge_name, ";", frame_id,
@@ -116,6 +128,32 @@ void LocalRendezvous::StartAbort(const Status& status) {
       waiter.done(status, Tensor(), false);
     }
   }
+}
+
+bool LocalRendezvous::Holds(std::string_view key) const {
+  absl::MutexLock lock(&mu_);
+  auto queue = queues_.find(key);
+  return queue != queues_.end() && !queue->second.items.empty();
+}
+
+bool LocalRendezvous::empty() const {
+  absl::MutexLock lock(&mu_);
+  return queues_.empty();
+}
+
+std::vector<std::pair<std::string, Tensor>> LocalRendezvous::TakeSmall(std::string_view destination) {
+  std::vector<std::pair<std::string, Tensor>> out;
+  absl::MutexLock lock(&mu_);
+  for (auto queue = queues_.begin(); queue != queues_.end();) {
+    auto here = queue++;
+    const auto& items = here->second.items;
+    const bool small = items.size() == 1 && !items[0].is_dead && IsPlain(items[0].value.dtype()) &&
+                       items[0].value.num_bytes() <= kSmallBytes;
+    if (!small || DestinationOf(here->first) != destination) continue;
+    out.emplace_back(here->first, items[0].value);
+    queues_.erase(here);
+  }
+  return out;
 }
 
 std::vector<std::string> LocalRendezvous::PendingKeys() const {

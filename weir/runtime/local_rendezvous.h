@@ -4,6 +4,9 @@
 
 #include <deque>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "weir/framework/rendezvous.h"
@@ -16,6 +19,13 @@ class LocalRendezvous : public Rendezvous {
   Status Send(std::string_view key, Tensor value, bool is_dead) override;
   void RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) override;
   void StartAbort(const Status& status) override;
+  // Whether a value waits under the key.
+  bool Holds(std::string_view key) const;
+  // Neither values nor receivers wait.
+  bool empty() const;
+  // Takes the values out that wait for a device of another task and may travel with a message of another purpose: few
+  // bytes, not dead. Keys and values.
+  std::vector<std::pair<std::string, Tensor>> TakeSmall(std::string_view destination);
   // The keys that somebody waits for.
   std::vector<std::string> PendingKeys() const;
 

@@ -39,12 +39,20 @@ struct RemoteStep {
   int64_t id = 0;
   absl::Time deadline = absl::InfiniteFuture();
   bool trace = false;
+  bool only_part = false;  // of the step in that task
+};
+
+// How a part ended.
+struct RemoteOutcome {
+  Status status;
+  std::string step_stats;  // a serialized StepStats, empty if not traced
+  bool forgotten = false;  // the task has forgotten the step; it need not be told that it is over
 };
 
 // What one device of another task does in the steps of one signature. Thread-safe.
 class RemotePart {
  public:
-  using Done = std::function<void(Status, std::string step_stats)>;  // a serialized StepStats, empty if not traced
+  using Done = std::function<void(RemoteOutcome)>;
   virtual ~RemotePart() = default;
   virtual const std::string& task() const = 0;
   // Never blocks. `cancellation` must live until `done` is called; when it fires, the part is told to stop.
@@ -62,7 +70,7 @@ class RemoteTasks {
   virtual int64_t NewStepId() = 0;
   // The step's rendezvous in this task. What another task sends is fetched from there.
   virtual std::shared_ptr<Rendezvous> BeginStep(int64_t step_id) = 0;
-  // All parts have ended: the step is forgotten everywhere.
+  // All parts have ended: the step is forgotten here and by the tasks of `parts`, those that have not forgotten it yet.
   virtual void EndStep(int64_t step_id, std::span<const std::shared_ptr<RemotePart>> parts) = 0;
 };
 

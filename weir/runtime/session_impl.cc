@@ -46,9 +46,6 @@ bool IsPlainOrder(const std::vector<int>& positions, size_t size) {
   return true;
 }
 
-// A step that keeps its thread for less than this is not worth handing to another one.
-constexpr int64_t kShortStepNs = 100'000;
-
 void StartTimed(std::shared_ptr<CompiledStep> compiled, std::unique_ptr<Step> step, Step::Config config,
                 Step::Done done) {
   int64_t start = absl::GetCurrentTimeNanos();

@@ -93,10 +93,23 @@ void Step::Run() {
   setup.exchange = config_.exchange;
   // A device's own thread reports the end of its copies: what follows belongs into the pool.
   setup.parallel = config_.parallel || accelerated_;
-  const size_t remote = compiled_->remote_parts.size();
-  remaining_.store(static_cast<int>(runs_.size() + remote + (runs_.empty() ? 1 : 0)), std::memory_order_relaxed);
-  if (remote > 0) StartRemoteParts();
-  if (runs_.empty()) return OnRunDone(OkStatus());  // all of it is elsewhere
+  if (compiled_->remote_parts.empty()) {
+    remaining_.store(static_cast<int>(runs_.size()), std::memory_order_relaxed);
+    return StartPlans(setup);
+  }
+  // One more for this function: the step must not end before it returns.
+  remaining_.store(static_cast<int>(runs_.size() + compiled_->remote_parts.size() + 1), std::memory_order_relaxed);
+  // Plans that soon wait go first: what they send until then travels with the requests to run the other parts.
+  const bool plans_first = compiled_->last_plans_ns.load(std::memory_order_relaxed) < kShortStepNs;
+  if (!plans_first) StartRemoteParts();
+  const int64_t start = absl::GetCurrentTimeNanos();
+  if (!runs_.empty()) StartPlans(setup);
+  compiled_->last_plans_ns.store(absl::GetCurrentTimeNanos() - start, std::memory_order_relaxed);
+  if (plans_first) StartRemoteParts();
+  OnRunDone(OkStatus());
+}
+
+void Step::StartPlans(PlanRun::Setup& setup) {
   // All but the last in the pool: each may keep a thread busy. The last one may end the step and this object with it.
   size_t last = runs_.size() - 1;
   auto shared = last > 0 ? std::make_shared<PlanRun::Setup>(setup) : nullptr;
@@ -120,21 +133,28 @@ Rendezvous* Step::FindRendezvous() {
 }
 
 void Step::StartRemoteParts() {
+  const auto& parts = compiled_->remote_parts;
   RemoteStep step{id(), config_.context.deadline, config_.trace != TraceLevel::kNone};
   {
     FastMutexLock lock(&mu_);
-    for (const auto& part : compiled_->remote_parts) waiting_tasks_.push_back(part->task());
+    for (const auto& part : parts) waiting_tasks_.push_back(part->task());
   }
-  for (const auto& part : compiled_->remote_parts) {
-    part->Run(step, cancellation_.get(), [this, task = part->task()](const Status& status, std::string stats) {
-      {
-        FastMutexLock lock(&mu_);
-        waiting_tasks_.erase(std::find(waiting_tasks_.begin(), waiting_tasks_.end(), task));
-        if (!stats.empty()) remote_stats_.push_back(std::move(stats));
-      }
-      OnRunDone(status);
-    });
+  for (const auto& part : parts) {
+    auto of_its_task = [&](const auto& other) { return other->task() == part->task(); };
+    step.only_part = std::count_if(parts.begin(), parts.end(), of_its_task) == 1;
+    part->Run(step, cancellation_.get(),
+              [this, &part](RemoteOutcome outcome) { OnPartDone(part, std::move(outcome)); });
   }
+}
+
+void Step::OnPartDone(const std::shared_ptr<RemotePart>& part, RemoteOutcome outcome) {
+  {
+    FastMutexLock lock(&mu_);
+    waiting_tasks_.erase(std::find(waiting_tasks_.begin(), waiting_tasks_.end(), part->task()));
+    if (!outcome.step_stats.empty()) remote_stats_.push_back(std::move(outcome.step_stats));
+    if (!outcome.forgotten) parts_to_end_.push_back(part);
+  }
+  OnRunDone(outcome.status);
 }
 
 namespace {
@@ -201,7 +221,12 @@ void Step::Finish() {
   }
   step_resources_.ClearAll();
   if (!compiled_->remote_parts.empty()) {
-    if (rendezvous_ != nullptr) config_.remote->EndStep(id(), compiled_->remote_parts);
+    std::vector<std::shared_ptr<RemotePart>> parts;
+    {
+      FastMutexLock lock(&mu_);
+      parts.swap(parts_to_end_);
+    }
+    if (rendezvous_ != nullptr) config_.remote->EndStep(id(), parts);
     FastMutexLock lock(&mu_);
     if (config_.report != nullptr) config_.report->remote_devices = std::move(remote_stats_);
     remote_stats_.clear();

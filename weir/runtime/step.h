@@ -21,6 +21,9 @@ namespace weir {
 class Step;
 class StepTable;
 
+// A step that keeps its thread for less than this is not worth handing to another one.
+inline constexpr int64_t kShortStepNs = 100'000;
+
 // A signature compiled into one plan for each device that takes part.
 struct CompiledStep {
   std::vector<std::shared_ptr<const ExecutionPlan>> plans;
@@ -31,6 +34,8 @@ struct CompiledStep {
   size_t num_fetches = 0;
   // How long the last step kept the thread that started it; very long before the first one.
   std::atomic<int64_t> last_start_ns{std::numeric_limits<int64_t>::max()};
+  // The same of the plans alone, for steps with remote parts.
+  std::atomic<int64_t> last_plans_ns{std::numeric_limits<int64_t>::max()};
   // The graphs that the plans were made of, serialized; made anew when asked for, since few ask.
   std::function<std::vector<std::string>()> export_partitions;
   // The same graphs as a serialized CostGraphDef with the costs of a step.
@@ -95,7 +100,9 @@ class Step {
   friend class StepTable;
   void Run();
   Rendezvous* FindRendezvous();
+  void StartPlans(PlanRun::Setup& setup);
   void StartRemoteParts();
+  void OnPartDone(const std::shared_ptr<RemotePart>& part, RemoteOutcome outcome);
   void OnPlanDone(size_t index, Status status);
   void OnRunDone(const Status& status);
   void Finish();
@@ -121,6 +128,7 @@ class Step {
   Status status_ ABSL_GUARDED_BY(mu_);
   std::vector<std::string> remote_stats_ ABSL_GUARDED_BY(mu_);
   std::vector<std::string> waiting_tasks_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::shared_ptr<RemotePart>> parts_to_end_ ABSL_GUARDED_BY(mu_);  // their tasks still know the step
   // Links of the table.
   Step* previous_ = nullptr;
   Step* next_ = nullptr;

@@ -15,6 +15,10 @@ using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::ZeroCopyInputStream;
 using namespace wire_internal;
 
+// Fields that TensorFlow does not have, and skips.
+constexpr int kOnlyPart = 1000;   // of RunGraphRequest
+constexpr int kForgotten = 1000;  // of RunGraphResponse
+
 bool ReadExecutorOpts(CodedInputStream* in, RunGraphCall* call) {
   while (uint32_t tag = in->ReadTag()) {
     bool good = tag == Tag(3, 0) ? ReadFlag(in, &call->record_timeline) : WireFormatLite::SkipField(in, tag);
@@ -57,6 +61,9 @@ bool ReadRunGraphFields(CodedInputStream* in, RunGraphCall* call) {
       case Tag(11, 0):
         good = ReadNumber(in, &call->request_id);
         break;
+      case Tag(kOnlyPart, 0):
+        good = ReadFlag(in, &call->only_part);
+        break;
       default:
         good = WireFormatLite::SkipField(in, tag);
     }
@@ -82,6 +89,9 @@ bool ReadRunGraphAnswer(CodedInputStream* in, RunGraphAnswer* answer, Status* er
         break;
       case Tag(6, 2):
         good = ReadText(in, &text);
+        break;
+      case Tag(kForgotten, 0):
+        good = ReadFlag(in, &answer->forgotten);
         break;
       default:
         good = WireFormatLite::SkipField(in, tag);
@@ -191,6 +201,7 @@ Status WriteRunGraph(const RunGraphCall& call, WireBuffer* out) {
   if (call.record_timeline) message.AppendBytesField(5, std::string_view("\x18\x01", 2));
   WriteNumber(9, call.store_errors_in_response_body ? 1 : 0, &message);
   WriteNumber(11, static_cast<uint64_t>(call.request_id), &message);
+  WriteNumber(kOnlyPart, call.only_part ? 1 : 0, &message);
   *out = std::move(message);
   return OkStatus();
 }
@@ -208,6 +219,7 @@ Status WriteRunGraphResponse(const RunGraphAnswer& answer, WireBuffer* out) {
     WEIR_RETURN_IF_ERROR(AppendNamedTensorField(1, key, tensor, &message));
   }
   WriteText(2, answer.step_stats, &message);
+  WriteNumber(kForgotten, answer.forgotten ? 1 : 0, &message);
   if (!answer.status.ok()) {
     WriteNumber(5, static_cast<uint64_t>(answer.status.code()), &message);
     WriteText(6, ToUtf8(FromAbsl(answer.status.message())), &message);

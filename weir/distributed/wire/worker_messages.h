@@ -29,6 +29,7 @@ struct RunGraphCall {
   bool is_last_partial_run = false;
   bool store_errors_in_response_body = false;
   int64_t request_id = 0;
+  bool only_part = false;  // of the step in this task; not TensorFlow's
 };
 // Fails if a tensor cannot leave the process.
 Status WriteRunGraph(const RunGraphCall& call, WireBuffer* out);
@@ -39,6 +40,7 @@ struct RunGraphAnswer {
   std::vector<std::pair<std::string, Tensor>> received;
   std::string step_stats;  // a serialized StepStats
   Status status;           // what the response's body tells
+  bool forgotten = false;  // the task has forgotten the step, of which it was the only part here; not TensorFlow's
 };
 Status WriteRunGraphResponse(const RunGraphAnswer& answer, WireBuffer* out);
 Status ReadRunGraphResponse(google::protobuf::io::ZeroCopyInputStream* in, size_t size, RunGraphAnswer* answer);

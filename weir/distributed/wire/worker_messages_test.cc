@@ -29,6 +29,7 @@ RunGraphCall SampleCall() {
   call.record_timeline = true;
   call.store_errors_in_response_body = true;
   call.request_id = 99;
+  call.only_part = true;
   return call;
 }
 
@@ -51,13 +52,14 @@ TEST(WorkerMessages, RunGraphIsWhatProtobufReads) {
   EXPECT_EQ(call.graph_handle, "000000000000000a");
   ASSERT_EQ(call.sends.size(), 2);
   EXPECT_EQ(call.sends[1].second.scalar<std::string>(), "text");
-  EXPECT_TRUE(call.record_timeline && call.store_errors_in_response_body && !call.is_partial);
+  EXPECT_TRUE(call.record_timeline && call.store_errors_in_response_body && !call.is_partial && call.only_part);
 }
 
 TEST(WorkerMessages, AnswersComeBack) {
   RunGraphAnswer answer;
   answer.received = {{"r1", Tensor::Scalar(int32_t{7})}};
   answer.status = Aborted("gone \xff");
+  answer.forgotten = true;
   WireBuffer bytes;
   ASSERT_TRUE(WriteRunGraphResponse(answer, &bytes).ok());
   RunGraphResponse response;
@@ -66,6 +68,7 @@ TEST(WorkerMessages, AnswersComeBack) {
   RunGraphAnswer back;
   ASSERT_TRUE(Read(ReadRunGraphResponse, bytes.Flatten(), &back).ok());
   EXPECT_TRUE(absl::IsAborted(back.status));
+  EXPECT_TRUE(back.forgotten);
   EXPECT_EQ(back.received[0].second.scalar<int32_t>(), 7);
 
   for (bool dead : {false, true}) {

@@ -48,8 +48,9 @@ class RemoteCallKernel : public AsyncKernel {
     const Tensor& target = ctx.input(0);
     if (!target.shape().IsScalar()) return done(InvalidArgument("target must be a scalar"));
     if (!Names(target.scalar<std::string>(), ctx.device().name())) {
-      return done(
-          Unimplemented("RemoteCall from ", ctx.device().name(), " to another device: ", target.scalar<std::string>()));
+      return done(Unimplemented("The call was placed on ", ctx.device().name(), ", its target is ",
+                                target.scalar<std::string>(),
+                                ": a call runs on another device only if its target is a constant of the graph"));
     }
     auto finish = std::make_shared<Completion>(std::move(done));
     function_.Run(ctx.step(), TakeInputs(ctx, 1), [&ctx, finish](Status status, std::vector<Tensor> results) {
