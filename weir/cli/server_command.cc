@@ -121,7 +121,9 @@ Status Serve(const ServerFlags& flags) {
   std::printf("%s\n", server->target().c_str());
   std::fflush(stdout);
   WEIR_LOG(INFO) << "serving on " << server->target();
-  if (server->metrics_port() >= 0) WEIR_LOG(INFO) << "metrics on port " << server->metrics_port();
+  if (server->metrics_port() >= 0) {
+    WEIR_LOG(INFO) << "metrics on port " << server->metrics_port();
+  }
 
   int signal_number = 0;
   sigwait(&signals, &signal_number);

@@ -43,8 +43,6 @@ class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
     ServerUnaryReactor::Finish(ToGrpcStatus(status));
   }
 
-  // Neither of the following waits for anything, so gRPC need not hand them to a thread of its own.
-  bool InternalInlineable() override { return true; }
   void OnCancel() override {
     cancellation.StartCancel(absl::Now() >= deadline ? DeadlineExceeded("Deadline Exceeded")
                                                      : Cancelled("The client dropped the call"));

@@ -1,6 +1,7 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "absl/time/clock.h"
 #include "weir/distributed/async_once.h"
@@ -105,7 +106,7 @@ class RemoteSession::Part final : public RemotePart, public std::enable_shared_f
     call.store_errors_in_response_body = true;
     call.request_id = RandomId();
     call.only_part = step.only_part;
-    call.sends = steps_->TakeSmall(step.id, device_);
+    if (takes_tensors_.load(std::memory_order_relaxed)) call.sends = steps_->TakeSmall(step.id, device_);
     WireBuffer bytes;
     Status written = WriteRunGraph(call, &bytes);
     if (!written.ok()) return done({written});
@@ -121,6 +122,7 @@ class RemoteSession::Part final : public RemotePart, public std::enable_shared_f
           grpc::ProtoBufferReader reader(&response);
           Status outcome = ReadRunGraphResponse(&reader, size, &answer);
           if (outcome.ok()) outcome = answer.status;
+          if (answer.forgotten) self->takes_tensors_.store(true, std::memory_order_relaxed);
           done({self->Named(outcome), std::move(answer.step_stats), answer.forgotten});
         });
   }
@@ -138,6 +140,9 @@ class RemoteSession::Part final : public RemotePart, public std::enable_shared_f
   const std::shared_ptr<Task> task_;
   const std::string device_;
   RendezvousTable* const steps_;
+  // Tensors of this task may travel with the request to run the part. A worker of TensorFlow would fetch them all the
+  // same; one that forgets steps by itself is weir's.
+  std::atomic<bool> takes_tensors_{false};
   RegisterGraphRequest request_;
   std::string graph_handle_;
   AsyncOnce registered_;
