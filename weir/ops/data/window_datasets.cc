@@ -11,40 +11,6 @@
 namespace weir {
 namespace {
 
-class Window : public Dataset {
- public:
-  Window(ElementSpec spec, std::vector<Element> elements) : Dataset(std::move(spec)), elements_(std::move(elements)) {}
-  int64_t Cardinality() const override { return static_cast<int64_t>(elements_.size()); }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    return IteratorPtr(std::make_unique<Iterator>(Self<Window>()));
-  }
-
- private:
-  class Iterator : public DatasetIterator {
-   public:
-    explicit Iterator(std::shared_ptr<const Window> window) : window_(std::move(window)) {}
-    Status GetNext(IteratorContext& ctx, Element* out, bool* end) override {
-      *end = next_ >= window_->Cardinality();
-      if (!*end) *out = window_->elements_[next_++];
-      return OkStatus();
-    }
-    bool Ready() override { return true; }
-    Status Save(IteratorContext& ctx, StateWriter state) override {
-      state.PutInt("next", next_);
-      return OkStatus();
-    }
-    Status Restore(IteratorContext& ctx, const StateReader& state) override {
-      WEIR_ASSIGN_OR_RETURN(next_, state.GetCount("next", window_->Cardinality()));
-      return OkStatus();
-    }
-
-   private:
-    const std::shared_ptr<const Window> window_;
-    int64_t next_ = 0;
-  };
-  const std::vector<Element> elements_;
-};
-
 struct WindowOptions {
   int64_t size = 1;
   int64_t shift = 1;
@@ -203,11 +169,8 @@ StatusOr<DatasetPtr> MakeWindowOp(DatasetNode& node) {
 
 }  // namespace
 
-DatasetPtr MakeWindow(ElementSpec spec, std::vector<Element> elements) {
-  return std::make_shared<Window>(std::move(spec), std::move(elements));
-}
-
 void RegisterWindowDatasets(KernelRegistry& registry) {
+  RegisterWindowDecoder();
   RegisterDataset(registry, {"WindowDataset"}, MakeWindowDataset);
   RegisterDataset(registry, {"SlidingWindowDataset", "ExperimentalSlidingWindowDataset"}, MakeSlidingWindowDataset);
   RegisterDataset(registry, {"WindowOp"}, MakeWindowOp);
