@@ -1,7 +1,7 @@
 #include <webp/decode.h>
 #include <webp/demux.h>
 
-#include <cstring>
+#include <algorithm>
 #include <memory>
 
 #include "weir/io/image_codec.h"
@@ -32,8 +32,12 @@ StatusOr<Tensor> DecodeAnimation(std::string_view bytes, int64_t channels) {
     uint8_t* pixels = nullptr;
     int time = 0;
     if (WebPAnimDecoderGetNext(decoder.get(), &pixels, &time) == 0) return Bad(bytes);
-    for (int64_t i = 0; i < height * width; ++i, pixels += 4, to += channels) {
-      std::memcpy(to, pixels, static_cast<size_t>(channels));
+    if (channels == 4) {
+      to = std::copy_n(pixels, height * width * 4, to);
+      continue;
+    }
+    for (int64_t i = 0; i < height * width; ++i, pixels += 4, to += 3) {
+      for (int c = 0; c < 3; ++c) to[c] = pixels[c];
     }
   }
   return out;
