@@ -31,33 +31,56 @@ void UseErrors(jpeg_error_mgr* errors) {
   errors->output_message = OnOutput;
 }
 
-// Bytes in memory. At their end reading stops, or an end marker is made up so that what is missing becomes gray.
+// Bytes in memory. What happens at their end is what TensorFlow's source does, so that the same pixels come of files
+// that were cut: the library asks for more while it is inside a unit of the image, and knows then only where the unit
+// began. If bytes are left from there on, they are given once more when a cut file is to be recovered, else reading
+// stops there. If none are, an end marker is made up, once.
 struct Source {
   jpeg_source_mgr base;
-  bool pretend_end;
+  const JOCTET* begin;
+  bool recover;
+  const JOCTET* repeated;  // from where bytes were given once more
+  int repeats;             // how often, one after the other
 };
+
+// A unit is read in some thousand bytes, but bytes of padding are passed over for ever.
+constexpr int kMaxRepeats = 1 << 20;
 
 void InitSource(j_decompress_ptr) {}
 void TermSource(j_decompress_ptr) {}
 boolean FillInput(j_decompress_ptr info) {
   static constexpr JOCTET kEnd[2] = {0xff, JPEG_EOI};
   auto* source = reinterpret_cast<Source*>(info->src);
-  if (!source->pretend_end) return FALSE;
+  const JOCTET* next = source->base.next_input_byte;
+  if (source->base.bytes_in_buffer > 0) {
+    if (!source->recover) return FALSE;
+    source->repeats = source->repeated == next ? source->repeats + 1 : 0;
+    source->repeated = next;
+    if (source->repeats > kMaxRepeats) OnError(reinterpret_cast<j_common_ptr>(info));
+    return TRUE;
+  }
+  if (next == source->begin || next == kEnd || !source->recover) OnError(reinterpret_cast<j_common_ptr>(info));
   source->base.next_input_byte = kEnd;
   source->base.bytes_in_buffer = sizeof kEnd;
   return TRUE;
 }
 void SkipInput(j_decompress_ptr info, long count) {
-  if (count <= 0) return;
+  if (count < 0) return;
   jpeg_source_mgr* source = info->src;
-  const size_t part = std::min(source->bytes_in_buffer, static_cast<size_t>(count));
-  source->next_input_byte += part;
-  source->bytes_in_buffer -= part;
+  if (static_cast<size_t>(count) > source->bytes_in_buffer) {
+    source->bytes_in_buffer = 0;
+    FillInput(info);
+    return;
+  }
+  source->next_input_byte += count;
+  source->bytes_in_buffer -= static_cast<size_t>(count);
 }
 
 class Decoder {
  public:
-  Decoder(std::string_view bytes, bool pretend_end) {
+  enum class Line { kRead, kMissing, kFailed };
+
+  Decoder(std::string_view bytes, bool recover) {
     UseErrors(&errors_.base);
     info_.err = &errors_.base;
     if (setjmp(errors_.escape) != 0) return;
@@ -70,7 +93,8 @@ class Decoder {
     source_.base.term_source = TermSource;
     source_.base.next_input_byte = reinterpret_cast<const JOCTET*>(bytes.data());
     source_.base.bytes_in_buffer = bytes.size();
-    source_.pretend_end = pretend_end;
+    source_.begin = source_.base.next_input_byte;
+    source_.recover = recover;
     info_.src = &source_.base;
   }
   ~Decoder() {
@@ -121,10 +145,19 @@ class Decoder {
     const auto skipped = static_cast<JDIMENSION>(window->y);
     return skipped == 0 || jpeg_skip_scanlines(&info_, skipped) == skipped;
   }
-  // False if there is none any more.
-  bool ReadLine(JSAMPLE* line) {
+  Line ReadLine(JSAMPLE* line) {
+    if (setjmp(errors_.escape) != 0) return Line::kFailed;
+    return jpeg_read_scanlines(&info_, &line, 1) == 1 ? Line::kRead : Line::kMissing;
+  }
+  // After the last line that is wanted: what follows it must be in order too. Lines before `end` count as read.
+  bool Finish(int64_t end) {
     if (setjmp(errors_.escape) != 0) return false;
-    return jpeg_read_scanlines(&info_, &line, 1) == 1;
+    info_.output_scanline = static_cast<JDIMENSION>(end);
+    if (info_.output_scanline < info_.output_height) {
+      jpeg_skip_scanlines(&info_, info_.output_height - info_.output_scanline);
+    }
+    jpeg_finish_decompress(&info_);
+    return true;
   }
 
  private:
@@ -191,7 +224,10 @@ StatusOr<Tensor> DecodeJpeg(std::string_view bytes, const JpegDecodeOptions& opt
   uint8_t* pixels = out.data<uint8_t>();
   const int64_t stride = width * channels;
   int64_t lines = 0;
-  for (; lines < height && decoder.ReadLine(line.data()); ++lines) {
+  for (; lines < height; ++lines) {
+    const Decoder::Line result = decoder.ReadLine(line.data());
+    if (result == Decoder::Line::kFailed) return BadJpeg();
+    if (result == Decoder::Line::kMissing) break;
     const JSAMPLE* first = line.data() + offset * stored;
     if (decoder.is_cmyk()) {
       CmykToRgb(first, width, info.saw_Adobe_marker != FALSE, pixels + lines * stride);
@@ -199,15 +235,14 @@ StatusOr<Tensor> DecodeJpeg(std::string_view bytes, const JpegDecodeOptions& opt
       std::memcpy(pixels + lines * stride, first, static_cast<size_t>(stride));
     }
   }
-  if (lines < height) {
-    const auto read = static_cast<float>(options.try_recover_truncated ? height : lines);
-    if (read < static_cast<float>(height) * options.acceptable_fraction) return BadJpeg();
-    if (options.try_recover_truncated) {
-      FillMissing(pixels, stride, lines, height);
-    } else {
-      std::memset(pixels + lines * stride, 0, static_cast<size_t>((height - lines) * stride));
-    }
+  if (lines == height || options.try_recover_truncated) {
+    FillMissing(pixels, stride, lines, height);
+    if (!decoder.Finish((window != nullptr ? window->y : 0) + height)) return BadJpeg();
+    return out;
   }
+  const float fraction = static_cast<float>(lines) / static_cast<float>(height);
+  if (fraction < std::min(1.0f, options.acceptable_fraction)) return BadJpeg();
+  std::memset(pixels + lines * stride, 0, static_cast<size_t>((height - lines) * stride));
   return out;
 }
 
