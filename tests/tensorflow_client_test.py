@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -91,6 +92,71 @@ class TensorFlowClient(unittest.TestCase):
         with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "Incompatible shapes") as caught:
           session.run(bad, {x: [1.0, 2.0, 3.0]})
         self.assertEqual(caught.exception.op.name, "bad_sum")
+
+  def elements(self, session, next_element, count=1000):
+    """To the end, or as many as asked for."""
+    out = []
+    try:
+      while len(out) < count:
+        out.append(np.asarray(session.run(next_element)).tolist())
+    except tf.errors.OutOfRangeError:
+      pass
+    return out
+
+  def test_snapshots_are_read_by_both(self):
+    def snapshot_of(folder, **options):
+      return tf.data.Dataset.range(20).map(lambda x: x * 2).batch(3).snapshot(folder, **options)
+
+    for options in {}, {"compression": "GZIP"}, {"compression": None, "shard_func": lambda x: x[0] % 2}:
+      for targets in (self.server.target, ""), ("", self.server.target):
+        with tempfile.TemporaryDirectory() as folder:
+          results = []
+          for target in targets:
+            with tf.Graph().as_default(), tf1.Session(target) as session:
+              iterator = tf1.data.make_initializable_iterator(snapshot_of(folder, **options))
+              session.run(iterator.initializer)
+              results.append(self.elements(session, iterator.get_next()))
+          self.assertCountEqual(map(str, results[0]), map(str, results[1]))
+          # The second found what the first wrote.
+          snapshot, = os.listdir(folder)
+          self.assertEqual(len(os.listdir(os.path.join(folder, snapshot))), 2)
+
+  def test_positions_of_iterators_are_saved(self):
+    data = tf.data.Dataset
+    pipelines = {
+        "shuffle": lambda: data.range(30).shuffle(7, seed=3).repeat(2).batch(4),
+        "parallel": lambda: data.range(30).map(lambda x: x * 2, num_parallel_calls=4).prefetch(3),
+        "interleave": lambda: data.range(6).interleave(
+            lambda x: data.range(x * 10, x * 10 + 6), 3, 2, num_parallel_calls=2),
+        "window": lambda: data.range(30).window(3, 2).flat_map(lambda w: w.batch(3)),
+        "group": lambda: data.range(40).group_by_window(lambda x: x % 3, lambda _, d: d.batch(4), window_size=4),
+    }
+    for name, pipeline in pipelines.items():
+      rest = {}
+      for target in "", self.server.target:
+        with tf.Graph().as_default(), tempfile.TemporaryDirectory() as folder:
+          iterator = tf1.data.make_initializable_iterator(pipeline())
+          tf1.add_to_collection(tf1.GraphKeys.SAVEABLE_OBJECTS,
+                                tf1.data.experimental.make_saveable_from_iterator(iterator))
+          next_element, saver = iterator.get_next(), tf1.train.Saver()
+          with tf1.Session(target) as session:
+            session.run(iterator.initializer)
+            self.elements(session, next_element, 3)
+            saver.save(session, folder + "/position")
+            self.elements(session, next_element, 2)
+          with tf1.Session(target) as session:
+            session.run(iterator.initializer)
+            saver.restore(session, folder + "/position")
+            rest[target] = self.elements(session, next_element)
+      self.assertEqual(rest[""], rest[self.server.target], name)
+
+  def test_a_table_filled_from_a_dataset(self):
+    with tf.Graph().as_default(), self.session() as session:
+      pairs = tf.data.Dataset.range(5).map(lambda x: (x * 10, tf.strings.as_string(x)))
+      table = tf.data.experimental.table_from_dataset(pairs, default_value="none", key_dtype=tf.int64)
+      session.run(tf1.tables_initializer())
+      self.assertEqual(session.run(table.lookup(tf.constant([30, 0, 7], tf.int64))).tolist(), [b"3", b"0", b"none"])
+      self.assertEqual(session.run(table.size()), 5)
 
   def test_eight_clients(self):
     failures = []

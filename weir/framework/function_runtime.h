@@ -29,6 +29,10 @@ class FunctionRuntime {
   virtual StatusOr<std::unique_ptr<FunctionRuntime>> Detach() const {
     return Unimplemented("These functions cannot outlive their session");
   }
+  // What stands for the function whatever it is called: equal in every process (framework/node_fingerprint.h).
+  virtual StatusOr<uint64_t> Fingerprint(const FunctionAttr& function) const {
+    return Unimplemented("These functions have no fingerprint");
+  }
   // For StepContext::intra_op of calls that belong to no step; null if there is none.
   virtual ThreadPool* intra_op() const { return nullptr; }
 };

@@ -1,3 +1,4 @@
+#include <snappy.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -92,12 +93,65 @@ class InflateStream : public InputStream {
   bool started_ = false;
 };
 
+// Blocks, each after its length in four bytes, the highest first.
+class SnappyStream : public InputStream {
+ public:
+  explicit SnappyStream(std::unique_ptr<InputStream> source) : source_(std::move(source)) {}
+  Status Read(size_t count, std::string* out) override {
+    while (count > 0) {
+      if (begin_ == block_.size()) {
+        bool end = false;
+        WEIR_RETURN_IF_ERROR(NextBlock(&end));
+        if (end) return OkStatus();
+      }
+      const size_t part = std::min(count, block_.size() - begin_);
+      out->append(block_, begin_, part);
+      begin_ += part;
+      count -= part;
+    }
+    return OkStatus();
+  }
+
+ private:
+  // Snappy makes at most 64 bytes of three; a length that claims more is damage, not a reason to take memory.
+  static constexpr size_t kMaxGrowth = 32;
+
+  Status NextBlock(bool* end) {
+    input_.clear();
+    WEIR_RETURN_IF_ERROR(source_->Read(4, &input_));
+    *end = input_.size() < 4;
+    if (*end) return OkStatus();
+    size_t length = 0;
+    for (char byte : input_) length = length << 8 | static_cast<unsigned char>(byte);
+    input_.clear();
+    WEIR_RETURN_IF_ERROR(source_->Read(length, &input_));
+    *end = input_.size() < length;
+    if (*end) return OkStatus();
+    size_t size = 0;
+    begin_ = 0;
+    block_.clear();
+    if (!snappy::GetUncompressedLength(input_.data(), length, &size) || size > length * kMaxGrowth ||
+        !snappy::Uncompress(input_.data(), length, &block_)) {
+      block_.clear();
+      return DataLoss("A block of snappy is damaged");
+    }
+    return OkStatus();
+  }
+
+  std::unique_ptr<InputStream> source_;
+  std::string input_, block_;
+  size_t begin_ = 0;  // of what is not read yet
+};
+
 }  // namespace
 
 StatusOr<std::unique_ptr<InputStream>> OpenStream(const std::string& path, Compression compression, uint64_t offset) {
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
   std::unique_ptr<InputStream> stream = std::make_unique<FileStream>(std::move(file), offset);
   if (compression == Compression::kNone) return stream;
+  if (compression == Compression::kSnappy) {
+    return std::unique_ptr<InputStream>(std::make_unique<SnappyStream>(std::move(stream)));
+  }
   return InflateStream::Make(std::move(stream), compression == Compression::kGzip ? MAX_WBITS + 16 : MAX_WBITS);
 }
 
@@ -106,6 +160,11 @@ StatusOr<Compression> ParseCompression(std::string_view name) {
   if (name == "GZIP") return Compression::kGzip;
   if (name == "ZLIB") return Compression::kZlib;
   return InvalidArgument("Unsupported compression_type: ", name);
+}
+
+StatusOr<Compression> ParseRecordCompression(std::string_view name) {
+  if (name == "SNAPPY") return Compression::kSnappy;
+  return ParseCompression(name);
 }
 
 StatusOr<Compression> GuessCompression(const std::string& path) {

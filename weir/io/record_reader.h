@@ -11,9 +11,11 @@
 
 namespace weir {
 
-enum class Compression { kNone, kGzip, kZlib };
+enum class Compression { kNone, kGzip, kZlib, kSnappy };
 // "", "GZIP", "ZLIB"; INVALID_ARGUMENT for another name.
 StatusOr<Compression> ParseCompression(std::string_view name);
+// Record files may also be "SNAPPY".
+StatusOr<Compression> ParseRecordCompression(std::string_view name);
 // By the first bytes of a file.
 StatusOr<Compression> GuessCompression(const std::string& path);
 

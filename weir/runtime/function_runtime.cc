@@ -1,5 +1,7 @@
 #include "weir/runtime/function_runtime.h"
 
+#include "weir/graph/function_fingerprint.h"
+
 namespace weir {
 namespace {
 
@@ -31,6 +33,10 @@ LocalFunctionRuntime::~LocalFunctionRuntime() = default;
 StatusOr<std::unique_ptr<FunctionRuntime>> LocalFunctionRuntime::Detach() const {
   return std::unique_ptr<FunctionRuntime>(
       std::make_unique<LocalFunctionRuntime>(library_, kernels_, device_, intra_op_, prepare_));
+}
+
+StatusOr<uint64_t> LocalFunctionRuntime::Fingerprint(const FunctionAttr& function) const {
+  return FunctionFingerprint(function, library_);
 }
 
 StatusOr<FunctionRuntime::Handle> LocalFunctionRuntime::Instantiate(const FunctionAttr& function) {

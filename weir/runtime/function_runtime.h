@@ -31,6 +31,7 @@ class LocalFunctionRuntime : public FunctionRuntime {
   const ArgTypes& Types(Handle handle) const override;
   void Run(const StepContext& caller, Handle handle, std::vector<Tensor> arguments, Done done) override;
   StatusOr<std::unique_ptr<FunctionRuntime>> Detach() const override;
+  StatusOr<uint64_t> Fingerprint(const FunctionAttr& function) const override;
   ThreadPool* intra_op() const override { return intra_op_; }
 
  private:

@@ -59,6 +59,16 @@ Status CheckShapesCompatible(const std::vector<PartialShape>& expected, const st
 // Number, types and shapes of an element's components.
 Status CheckElement(const ElementSpec& spec, const Element& element);
 
+// The node that made a dataset, and what went into it.
+struct DatasetOrigin {
+  struct Node {
+    const OpSchema* schema = nullptr;
+    AttrMap attrs;
+  };
+  std::shared_ptr<const Node> node;  // null if no node did
+  Element inputs;
+};
+
 class Dataset : public VariantValue, public std::enable_shared_from_this<Dataset> {
  public:
   static constexpr std::string_view kTypeName = "tensorflow::DatasetVariantWrapper";
@@ -77,6 +87,10 @@ class Dataset : public VariantValue, public std::enable_shared_from_this<Dataset
   // The serialised options that apply to the dataset.
   virtual std::string Options() const { return inputs_.empty() ? "" : inputs_[0]->Options(); }
 
+  const DatasetOrigin& origin() const { return origin_; }
+  // REQUIRES: nobody else knows the dataset yet.
+  void set_origin(DatasetOrigin origin) { origin_ = std::move(origin); }
+
   std::string_view type_name() const override { return kTypeName; }
   std::string DebugString() const override { return "Dataset"; }
 
@@ -93,6 +107,7 @@ class Dataset : public VariantValue, public std::enable_shared_from_this<Dataset
  private:
   const ElementSpec spec_;
   const std::vector<std::shared_ptr<Dataset>> inputs_;
+  DatasetOrigin origin_;
 };
 using DatasetPtr = std::shared_ptr<Dataset>;
 

@@ -6,17 +6,22 @@ namespace {
 class DatasetKernel : public Kernel {
  public:
   DatasetKernel(const KernelInit& init, DatasetFactory factory)
-      : schema_(init.schema()), attrs_(init.attrs()), factory_(factory) {}
+      : node_(std::make_shared<DatasetOrigin::Node>(&init.schema(), init.attrs())), factory_(factory) {}
   Status Compute(KernelContext& ctx) override {
-    DatasetNode node(ctx, schema_, attrs_);
+    DatasetNode node(ctx, *node_->schema, node_->attrs);
     WEIR_ASSIGN_OR_RETURN(DatasetPtr dataset, factory_(node));
+    // A node may also hand on the dataset that another one made.
+    if (dataset->origin().node == nullptr) {
+      DatasetOrigin origin{node_, {}};
+      for (int i = 0; i < ctx.num_inputs(); ++i) origin.inputs.push_back(ctx.input(i));
+      dataset->set_origin(std::move(origin));
+    }
     ctx.set_output(0, DatasetTensor(std::move(dataset)));
     return OkStatus();
   }
 
  private:
-  const OpSchema& schema_;
-  const AttrMap attrs_;
+  const std::shared_ptr<const DatasetOrigin::Node> node_;
   const DatasetFactory factory_;
 };
 

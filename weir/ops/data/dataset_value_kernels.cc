@@ -1,7 +1,9 @@
-// What graphs ask of a dataset as a whole: its size, its only element, a reduction of it, its elements in a file.
+// What graphs ask of a dataset as a whole: its size, its fingerprint, one element, a reduction of it, its elements in a
+// file.
 #include "weir/framework/call_kernel.h"
 #include "weir/io/record_writer.h"
 #include "weir/ops/data/background.h"
+#include "weir/ops/data/dataset_fingerprint.h"
 #include "weir/ops/data/dataset_kernel.h"
 #include "weir/ops/data/register.h"
 
@@ -13,6 +15,16 @@ class CardinalityKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(DatasetPtr dataset, DatasetFromTensor(ctx.input(0)));
     ctx.set_output(0, Tensor::Scalar(dataset->Cardinality()));
+    return OkStatus();
+  }
+};
+
+class FingerprintKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    WEIR_ASSIGN_OR_RETURN(DatasetPtr dataset, DatasetFromTensor(ctx.input(0)));
+    WEIR_ASSIGN_OR_RETURN(uint64_t fingerprint, DatasetFingerprint(*dataset, ctx.step().functions));
+    ctx.set_output(0, Tensor::Scalar(fingerprint));
     return OkStatus();
   }
 };
@@ -37,21 +49,57 @@ class SameVariantKernel : public Kernel {
   bool is_expensive() const override { return false; }
 };
 
-class SingleElementKernel : public BackgroundKernel {
+// Kernels whose outputs are the components of one element.
+class OneElementKernel : public BackgroundKernel {
  public:
-  explicit SingleElementKernel(ElementSpec spec) : spec_(std::move(spec)) {}
-  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+  explicit OneElementKernel(ElementSpec spec) : spec_(std::move(spec)) {}
+  template <typename K>
+  static StatusOr<std::unique_ptr<Kernel>> MakeOf(const KernelInit& init) {
     ElementSpec spec;
     WEIR_ASSIGN_OR_RETURN(spec.types, init.Attr<std::vector<DType>>("output_types"));
     WEIR_ASSIGN_OR_RETURN(spec.shapes, init.Attr<std::vector<PartialShape>>("output_shapes"));
-    return std::unique_ptr<Kernel>(std::make_unique<SingleElementKernel>(std::move(spec)));
+    return std::unique_ptr<Kernel>(std::make_unique<K>(std::move(spec)));
   }
 
- private:
+ protected:
   bool MayWait(KernelContext& ctx) const override {
     auto dataset = DatasetFromTensor(ctx.input(0));
     return dataset.ok() && (*dataset)->MayWait();
   }
+  const ElementSpec spec_;
+};
+
+class ElementAtIndexKernel : public OneElementKernel {
+ public:
+  using OneElementKernel::OneElementKernel;
+
+ private:
+  Status Work(KernelContext& ctx) override {
+    WEIR_ASSIGN_OR_RETURN(DatasetPtr dataset, DatasetFromTensor(ctx.input(0)));
+    if (!ctx.input(1).shape().IsScalar()) return InvalidArgument("index must be a scalar");
+    const int64_t index = ctx.input(1).scalar<int64_t>(), count = dataset->Cardinality();
+    if (count < 0) {
+      const auto& node = dataset->origin().node;
+      return FailedPrecondition("Dataset of type ", node == nullptr ? "Dataset" : node->schema->name, " has ",
+                                count == Dataset::kInfinite ? "infinite" : "unknown",
+                                " cardinality, which does not support random access.");
+    }
+    if (index < 0 || index >= count) return OutOfRange("Index out of range [0, ", count, "):", index);
+    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<StepWalk> walk, StepWalk::Start(ctx, std::move(dataset)));
+    Element element;
+    bool end = false;
+    for (int64_t i = 0; i <= index && !end; ++i) WEIR_RETURN_IF_ERROR(walk->GetNext(&element, &end));
+    if (end) return OutOfRange("Index out of range: the dataset ends before ", index);
+    WEIR_RETURN_IF_ERROR(CheckElement(spec_, element));
+    return SetOutputs(ctx, std::move(element));
+  }
+};
+
+class SingleElementKernel : public OneElementKernel {
+ public:
+  using OneElementKernel::OneElementKernel;
+
+ private:
   Status Work(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(DatasetPtr dataset, DatasetFromTensor(ctx.input(0)));
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<StepWalk> walk, StepWalk::Start(ctx, std::move(dataset)));
@@ -65,7 +113,6 @@ class SingleElementKernel : public BackgroundKernel {
     WEIR_RETURN_IF_ERROR(CheckElement(spec_, element));
     return SetOutputs(ctx, std::move(element));
   }
-  const ElementSpec spec_;
 };
 
 class ReduceKernel : public BackgroundKernel {
@@ -143,7 +190,9 @@ void RegisterDatasetValueKernels(KernelRegistry& registry) {
     registry.Add(KernelBuilder(op), MakeKernel<SameVariantKernel>);
   }
   registry.Add(KernelBuilder("GetOptions"), MakeKernel<GetOptionsKernel>);
-  registry.Add(KernelBuilder("DatasetToSingleElement"), MakeKernel<SingleElementKernel>);
+  registry.Add(KernelBuilder("DatasetFingerprint"), MakeKernel<FingerprintKernel>);
+  registry.Add(KernelBuilder("GetElementAtIndex"), OneElementKernel::MakeOf<ElementAtIndexKernel>);
+  registry.Add(KernelBuilder("DatasetToSingleElement"), OneElementKernel::MakeOf<SingleElementKernel>);
   registry.Add(KernelBuilder("ReduceDataset"), MakeKernel<ReduceKernel>);
 }
 

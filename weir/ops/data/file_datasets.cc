@@ -104,7 +104,8 @@ class RecordElements : public ElementReader {
 
 StatusOr<DatasetPtr> MakeTfRecord(DatasetNode& node) {
   WEIR_ASSIGN_OR_RETURN(std::vector<std::string> names, node.Names("filenames"));
-  WEIR_ASSIGN_OR_RETURN(Compression compression, CompressionOf(node));
+  WEIR_ASSIGN_OR_RETURN(std::string compression_name, node.Scalar<std::string>("compression_type"));
+  WEIR_ASSIGN_OR_RETURN(Compression compression, ParseRecordCompression(compression_name));
   WEIR_RETURN_IF_ERROR(CheckBufferSize(node));
   std::vector<int64_t> offsets(names.size(), 0);
   if (node.HasInput("byte_offsets")) {

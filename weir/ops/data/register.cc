@@ -22,10 +22,13 @@ void RegisterDataKernels(KernelRegistry& registry) {
   RegisterWrapperDatasets(registry);
   RegisterFileDatasets(registry);
   RegisterSaveLoadDatasets(registry);
+  RegisterSnapshotDatasets(registry);
   RegisterCsvDatasets(registry);
   RegisterParseExampleDatasets(registry);
   RegisterGeneratorDatasets(registry);
   RegisterDatasetValueKernels(registry);
+  RegisterCompressElementKernels(registry);
+  RegisterTableFromDatasetKernels(registry);
 }
 
 }  // namespace weir

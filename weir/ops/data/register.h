@@ -28,10 +28,13 @@ void RegisterCacheDatasets(KernelRegistry& registry);
 void RegisterWrapperDatasets(KernelRegistry& registry);
 void RegisterFileDatasets(KernelRegistry& registry);
 void RegisterSaveLoadDatasets(KernelRegistry& registry);
+void RegisterSnapshotDatasets(KernelRegistry& registry);
 void RegisterCsvDatasets(KernelRegistry& registry);
 void RegisterParseExampleDatasets(KernelRegistry& registry);
 void RegisterGeneratorDatasets(KernelRegistry& registry);
 void RegisterDatasetValueKernels(KernelRegistry& registry);
+void RegisterCompressElementKernels(KernelRegistry& registry);
+void RegisterTableFromDatasetKernels(KernelRegistry& registry);
 
 }  // namespace weir
 

@@ -2,8 +2,7 @@
 #include "weir/ops/data/background.h"
 #include "weir/ops/data/dataset_kernel.h"
 #include "weir/ops/data/register.h"
-#include "weir/ops/data/saved_dataset.h"
-#include "weir/ops/data/window.h"
+#include "weir/ops/data/shard_functions.h"
 
 namespace weir {
 namespace {
@@ -18,7 +17,7 @@ struct SaveOptions {
     SaveOptions options;
     WEIR_ASSIGN_OR_RETURN(options.path, node.Scalar<std::string>("path"));
     WEIR_ASSIGN_OR_RETURN(std::string compression, node.Attr<std::string>("compression"));
-    WEIR_ASSIGN_OR_RETURN(options.compression, ParseCompression(compression));
+    WEIR_ASSIGN_OR_RETURN(options.compression, ParseSavedCompression(compression));
     WEIR_ASSIGN_OR_RETURN(bool use_function, node.Attr<bool>("use_shard_func"));
     if (use_function) {
       WEIR_ASSIGN_OR_RETURN(options.shard, node.Function("shard_func", "shard_func_other_args", "Save"));
@@ -27,39 +26,12 @@ struct SaveOptions {
   }
 };
 
-// Writes the elements of one walk as they pass.
-class Saver {
- public:
-  static StatusOr<std::unique_ptr<Saver>> Start(IteratorContext& ctx, const SaveOptions& options,
-                                                const std::vector<DType>& types) {
-    auto saver = std::make_unique<Saver>();
-    if (options.shard != nullptr) {
-      WEIR_ASSIGN_OR_RETURN(saver->shard_, FunctionCaller::Make(ctx, options.shard));
-    }
-    WEIR_ASSIGN_OR_RETURN(saver->writer_, SavedDatasetWriter::Create(options.path, options.compression, types));
-    return saver;
-  }
-  Status Add(IteratorContext& ctx, const Element& element) {
-    WEIR_ASSIGN_OR_RETURN(int64_t shard, ShardOf(ctx, element));
-    return writer_->Write(shard, element);
-  }
-  Status Finish() { return writer_->Finish(); }
-
- private:
-  StatusOr<int64_t> ShardOf(IteratorContext& ctx, const Element& element) {
-    if (shard_ == nullptr) return 0;
-    Element results;
-    WEIR_RETURN_IF_ERROR(shard_->Call(ctx, element, index_++, &results));
-    if (results.size() != 1 || results[0].dtype() != DType::kInt64 || results[0].num_elements() != 1) {
-      return InvalidArgument("`shard_func` must return a scalar int64.");
-    }
-    return results[0].data<int64_t>()[0];
-  }
-
-  std::unique_ptr<FunctionCaller> shard_;
-  std::unique_ptr<SavedDatasetWriter> writer_;
-  int64_t index_ = 0;
-};
+StatusOr<std::unique_ptr<ElementSaver>> StartSaving(IteratorContext& ctx, const SaveOptions& options,
+                                                    const std::vector<DType>& types) {
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<SavedDatasetWriter> writer,
+                        SavedDatasetWriter::Create(options.path, options.compression, types));
+  return ElementSaver::Start(ctx, options.shard, std::move(writer));
+}
 
 class SaveKernel : public BackgroundKernel {
  public:
@@ -75,7 +47,7 @@ class SaveKernel : public BackgroundKernel {
     WEIR_ASSIGN_OR_RETURN(SaveOptions options, SaveOptions::Of(node));
     const std::vector<DType> types = dataset->spec().types;
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<StepWalk> walk, StepWalk::Start(ctx, std::move(dataset)));
-    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Saver> saver, Saver::Start(walk->context(), options, types));
+    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<ElementSaver> saver, StartSaving(walk->context(), options, types));
     while (true) {
       Element element;
       bool end = false;
@@ -105,11 +77,11 @@ class SaveDataset : public Dataset {
     using InputIterator::InputIterator;
     Status GetNext(IteratorContext& ctx, Element* out, bool* end) override {
       if (saver_ == nullptr && input_ != nullptr) {
-        WEIR_ASSIGN_OR_RETURN(saver_, Saver::Start(ctx, dataset().options_, dataset().spec().types));
+        WEIR_ASSIGN_OR_RETURN(saver_, StartSaving(ctx, dataset().options_, dataset().spec().types));
       }
       WEIR_RETURN_IF_ERROR(Pull(ctx, out, end));
       if (!*end) return saver_->Add(ctx, *out);
-      std::unique_ptr<Saver> done = std::move(saver_);
+      std::unique_ptr<ElementSaver> done = std::move(saver_);
       return done == nullptr ? OkStatus() : done->Finish();
     }
     Status Save(IteratorContext& ctx, StateWriter state) override {
@@ -118,7 +90,7 @@ class SaveDataset : public Dataset {
     }
 
    private:
-    std::unique_ptr<Saver> saver_;
+    std::unique_ptr<ElementSaver> saver_;
   };
   const SaveOptions options_;
 };
@@ -137,10 +109,7 @@ class LoadDataset : public Dataset {
   int64_t Cardinality() const override { return cardinality_; }
   bool MayWait() const override { return true; }
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<FunctionCaller> caller, FunctionCaller::Make(ctx, reader_));
-    WEIR_ASSIGN_OR_RETURN(DatasetPtr elements, caller->CallForDataset(ctx, {DatasetTensor(shards_)}, 0));
-    WEIR_RETURN_IF_ERROR(CheckTypesMatch(spec().types, elements->spec().types));
-    return elements->MakeIterator(ctx);
+    return WalkOverShards(ctx, shards_, reader_, spec());
   }
 
  private:
@@ -153,13 +122,11 @@ StatusOr<DatasetPtr> MakeLoad(DatasetNode& node) {
   WEIR_ASSIGN_OR_RETURN(ElementSpec spec, node.Spec());
   WEIR_ASSIGN_OR_RETURN(std::string path, node.Scalar<std::string>("path"));
   WEIR_ASSIGN_OR_RETURN(std::string name, node.Attr<std::string>("compression"));
-  WEIR_ASSIGN_OR_RETURN(Compression compression, ParseCompression(name));
+  WEIR_ASSIGN_OR_RETURN(Compression compression, ParseSavedCompression(name));
   WEIR_ASSIGN_OR_RETURN(CapturedFunctionPtr reader, node.Function("reader_func", "reader_func_other_args", "Load"));
   WEIR_ASSIGN_OR_RETURN(SavedDataset saved, OpenSavedDataset(path, compression, spec));
-  std::vector<Element> shards;
-  for (DatasetPtr& shard : saved.shards) shards.push_back({DatasetTensor(std::move(shard))});
-  DatasetPtr all = MakeWindow({{DType::kVariant}, {PartialShape(Shape())}}, std::move(shards));
-  return std::make_shared<LoadDataset>(std::move(spec), saved.num_elements, std::move(all), std::move(reader));
+  return std::make_shared<LoadDataset>(std::move(spec), saved.num_elements, DatasetOfShards(std::move(saved.shards)),
+                                       std::move(reader));
 }
 
 }  // namespace

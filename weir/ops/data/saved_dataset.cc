@@ -20,6 +20,10 @@ constexpr std::string_view kShardEnding = ".shard", kFileEnding = ".snapshot";
 
 std::string MetadataFile(const std::string& path) { return path + "/snapshot.metadata"; }
 
+std::string FileName(const std::string& shard, int64_t file) {
+  return absl::StrFormat("%s/%08d%s", shard, file, kFileEnding);
+}
+
 std::string NewRun() {
   std::random_device device;
   return Cat(static_cast<uint64_t>(device()) << 32 | device());
@@ -61,6 +65,11 @@ StatusOr<SnapshotMetadataRecord> ReadMetadata(const std::string& path) {
   WEIR_ASSIGN_OR_RETURN(std::string bytes, ReadFile(file));
   SnapshotMetadataRecord record;
   if (!ParseBinaryProto(bytes, &record)) return DataLoss(file, " is no metadata of a saved dataset");
+  return record;
+}
+
+StatusOr<SnapshotMetadataRecord> ReadFinishedMetadata(const std::string& path) {
+  WEIR_ASSIGN_OR_RETURN(SnapshotMetadataRecord record, ReadMetadata(path));
   if (!record.finalized()) return FailedPrecondition("The dataset in ", path, " was not saved to its end");
   if (record.version() != kRecordsVersion) {
     return Unimplemented("Saved datasets of version ", record.version(), " cannot be read");
@@ -85,32 +94,67 @@ StatusOr<std::vector<std::string>> NamesIn(const std::string& folder, std::strin
 
 }  // namespace
 
+StatusOr<Compression> ParseSavedCompression(std::string_view name) {
+  if (name == "AUTO") return Compression::kSnappy;
+  if (name == "NONE") return Compression::kNone;
+  return ParseRecordCompression(name);
+}
+
+StatusOr<SavedStage> FindSavedStage(const std::string& path, int64_t expiry_seconds) {
+  StatusOr<SnapshotMetadataRecord> record = ReadMetadata(path);
+  if (record.status().code() == absl::StatusCode::kNotFound) return SavedStage::kNone;
+  WEIR_RETURN_IF_ERROR(record.status());
+  if (record->finalized()) return SavedStage::kComplete;
+  const absl::Time begun = absl::FromUnixMicros(record->creation_timestamp());
+  return begun >= absl::Now() - absl::Seconds(expiry_seconds) ? SavedStage::kBegun : SavedStage::kNone;
+}
+
 StatusOr<std::unique_ptr<SavedDatasetWriter>> SavedDatasetWriter::Create(std::string path, Compression compression,
-                                                                         const std::vector<DType>& types) {
-  std::unique_ptr<SavedDatasetWriter> writer(new SavedDatasetWriter(std::move(path), NewRun(), compression, types));
-  WEIR_RETURN_IF_ERROR(MakeFolders(Cat(writer->path_, "/", writer->run_)));
+                                                                         const std::vector<DType>& types,
+                                                                         std::string graph_hash) {
+  return Resume(std::move(path), compression, types, std::move(graph_hash), {.id = NewRun()});
+}
+
+StatusOr<std::unique_ptr<SavedDatasetWriter>> SavedDatasetWriter::Resume(std::string path, Compression compression,
+                                                                         const std::vector<DType>& types,
+                                                                         std::string graph_hash, SavedRun run) {
+  std::unique_ptr<SavedDatasetWriter> writer(
+      new SavedDatasetWriter(std::move(path), compression, types, std::move(graph_hash), std::move(run)));
+  WEIR_RETURN_IF_ERROR(MakeFolders(writer->RunFolder()));
+  WEIR_RETURN_IF_ERROR(writer->RemoveFilesFrom(writer->run_.file));
   WEIR_RETURN_IF_ERROR(writer->WriteMetadata(/*finished=*/false));
   return writer;
 }
 
 Status SavedDatasetWriter::WriteMetadata(bool finished) const {
   SnapshotMetadataRecord record;
-  record.set_run_id(run_);
+  record.set_graph_hash(graph_hash_);
+  record.set_run_id(run_.id);
   record.set_creation_timestamp(absl::ToUnixMicros(absl::Now()));
   record.set_version(kRecordsVersion);
   for (DType type : types_) record.add_dtype(static_cast<DataType>(type));
-  record.set_num_elements(count_);
+  record.set_num_elements(run_.count);
   record.set_finalized(finished);
   return WriteWholeFile(MetadataFile(path_), record.SerializeAsString());
+}
+
+Status SavedDatasetWriter::RemoveFilesFrom(int64_t file) const {
+  WEIR_ASSIGN_OR_RETURN(std::vector<std::string> shards, NamesIn(RunFolder(), kShardEnding));
+  for (const std::string& shard : shards) {
+    WEIR_ASSIGN_OR_RETURN(std::vector<std::string> files, NamesIn(shard, kFileEnding));
+    for (const std::string& name : files) {
+      if (name >= FileName(shard, file)) WEIR_RETURN_IF_ERROR(RemoveFile(name));
+    }
+  }
+  return OkStatus();
 }
 
 StatusOr<RecordWriter*> SavedDatasetWriter::ShardWriter(int64_t shard) {
   std::unique_ptr<RecordWriter>& writer = shards_[shard];
   if (writer == nullptr) {
-    const std::string folder = absl::StrFormat("%s/%s/%08d%s", path_, run_, shard, kShardEnding);
+    const std::string folder = absl::StrFormat("%s/%08d%s", RunFolder(), shard, kShardEnding);
     WEIR_RETURN_IF_ERROR(MakeFolders(folder));
-    WEIR_ASSIGN_OR_RETURN(writer,
-                          RecordWriter::Create(absl::StrFormat("%s/%08d%s", folder, 0, kFileEnding), compression_));
+    WEIR_ASSIGN_OR_RETURN(writer, RecordWriter::Create(FileName(folder, run_.file), compression_));
   }
   return writer.get();
 }
@@ -123,18 +167,29 @@ Status SavedDatasetWriter::Write(int64_t shard, const Element& element) {
     WEIR_RETURN_IF_ERROR(ToProto(tensor, &proto, TensorEncoding::kWire));
     WEIR_RETURN_IF_ERROR(writer->Write(proto.SerializeAsString()));
   }
-  ++count_;
+  ++run_.count;
   return OkStatus();
 }
 
-Status SavedDatasetWriter::Finish() {
+Status SavedDatasetWriter::CloseFiles() {
   for (const auto& [number, writer] : shards_) WEIR_RETURN_IF_ERROR(writer->Close());
   shards_.clear();
+  return OkStatus();
+}
+
+StatusOr<SavedRun> SavedDatasetWriter::Pause() {
+  WEIR_RETURN_IF_ERROR(CloseFiles());
+  ++run_.file;
+  return run_;
+}
+
+Status SavedDatasetWriter::Finish() {
+  WEIR_RETURN_IF_ERROR(CloseFiles());
   return WriteMetadata(/*finished=*/true);
 }
 
 StatusOr<SavedDataset> OpenSavedDataset(const std::string& path, Compression compression, const ElementSpec& spec) {
-  WEIR_ASSIGN_OR_RETURN(SnapshotMetadataRecord record, ReadMetadata(path));
+  WEIR_ASSIGN_OR_RETURN(SnapshotMetadataRecord record, ReadFinishedMetadata(path));
   WEIR_RETURN_IF_ERROR(CheckTypes(record, spec));
   SavedDataset out;
   out.num_elements = record.num_elements();

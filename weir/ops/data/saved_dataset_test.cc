@@ -51,7 +51,8 @@ TEST_P(SavedDatasetTest, ShardsComeBackInTheirOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SavedDatasetTest,
-                         testing::Values(Compression::kNone, Compression::kGzip, Compression::kZlib));
+                         testing::Values(Compression::kNone, Compression::kGzip, Compression::kZlib,
+                                         Compression::kSnappy));
 
 TEST_F(SavedDatasetTest, TheLastSavedCounts) {
   const std::string path = Folder("again");
@@ -60,6 +61,26 @@ TEST_F(SavedDatasetTest, TheLastSavedCounts) {
   SavedDataset saved = OpenSavedDataset(path, Compression::kNone, kSpec).value();
   ASSERT_EQ(saved.shards.size(), 1u);
   ExpectShard(*saved.shards[0], 0, 1, 2);
+}
+
+TEST_F(SavedDatasetTest, WritingGoesOnWhereItPaused) {
+  const std::string path = Folder("paused");
+  SavedRun run;
+  {
+    auto writer = SavedDatasetWriter::Create(path, Compression::kNone, kSpec.types).value();
+    for (int64_t i = 0; i < 3; ++i) ASSERT_TRUE(writer->Write(0, MakeElement(i)).ok());
+    run = writer->Pause().value();
+    ASSERT_TRUE(writer->Write(0, MakeElement(100)).ok());  // lost with the program that wrote it
+  }
+  EXPECT_EQ(FindSavedStage(path, 60).value(), SavedStage::kBegun);
+  EXPECT_EQ(FindSavedStage(path, -60).value(), SavedStage::kNone);
+  auto writer = SavedDatasetWriter::Resume(path, Compression::kNone, kSpec.types, "", run).value();
+  for (int64_t i = 3; i < 5; ++i) ASSERT_TRUE(writer->Write(0, MakeElement(i)).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  EXPECT_EQ(FindSavedStage(path, 60).value(), SavedStage::kComplete);
+  SavedDataset saved = OpenSavedDataset(path, Compression::kNone, kSpec).value();
+  EXPECT_EQ(saved.num_elements, 5);
+  ExpectShard(*saved.shards[0], 0, 1, 5);
 }
 
 TEST_F(SavedDatasetTest, WhatCannotBeReadIsSaid) {

@@ -32,6 +32,20 @@ StatusOr<DatasetPtr> MakeOptions(DatasetNode& node) {
 // Hints for TensorFlow's own engine: the dataset itself.
 StatusOr<DatasetPtr> MakeSame(DatasetNode& node) { return node.Input(); }
 
+// The dataset with another attribute, as the name of the rewrite says; it is none that changes elements here.
+StatusOr<DatasetPtr> MakeRewrite(DatasetNode& node) {
+  WEIR_ASSIGN_OR_RETURN(DatasetPtr input, node.Input());
+  WEIR_ASSIGN_OR_RETURN(std::string name, node.Scalar<std::string>("rewrite_name"));
+  DatasetOrigin origin = input->origin();
+  if (origin.node == nullptr || origin.node->schema->FindAttr(name) == nullptr) return input;
+  auto rewritten = std::make_shared<DatasetOrigin::Node>(*origin.node);
+  rewritten->attrs.Set(name, true);
+  origin.node = std::move(rewritten);
+  auto same = std::make_shared<OptionsDataset>(std::move(input), "");
+  same->set_origin(std::move(origin));
+  return same;
+}
+
 class AssertCardinalityDataset : public Dataset {
  public:
   AssertCardinalityDataset(DatasetPtr input, int64_t expected) : Dataset(input->spec(), {input}), expected_(expected) {}
@@ -264,7 +278,6 @@ void RegisterWrapperDatasets(KernelRegistry& registry) {
                    "OptimizeDataset",
                    "OptimizeDatasetV2",
                    "FinalizeDataset",
-                   "RewriteDataset",
                    "MaxIntraOpParallelismDataset",
                    "ExperimentalMaxIntraOpParallelismDataset",
                    "PrivateThreadPoolDataset",
@@ -283,6 +296,7 @@ void RegisterWrapperDatasets(KernelRegistry& registry) {
                    "SetStatsAggregatorDataset",
                    "ExperimentalSetStatsAggregatorDataset"},
                   MakeSame);
+  RegisterDataset(registry, {"RewriteDataset"}, MakeRewrite);
   RegisterDataset(registry, {"AssertCardinalityDataset"}, MakeAssertCardinality);
   RegisterDataset(registry, {"IgnoreErrorsDataset", "ExperimentalIgnoreErrorsDataset"}, MakeIgnoreErrors);
   RegisterDataset(registry, {"UniqueDataset", "ExperimentalUniqueDataset"}, MakeUnique);

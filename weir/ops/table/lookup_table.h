@@ -9,14 +9,15 @@
 #include <string_view>
 #include <utility>
 
+#include "weir/framework/fillable_table.h"
 #include "weir/framework/resource.h"
 
 namespace weir {
 
 // Thread-safe. Every method checks its tensors.
-class LookupTable : public Resource {
+class LookupTable : public Resource, public FillableTable {
  public:
-  static constexpr std::string_view kTypeName = "N10tensorflow6lookup15LookupInterfaceE";
+  using FillableTable::kTypeName;
 
   LookupTable(DType key_dtype, DType value_dtype, Shape key_shape, Shape value_shape)
       : key_dtype_(key_dtype),
@@ -25,12 +26,11 @@ class LookupTable : public Resource {
         value_shape_(std::move(value_shape)) {}
   std::string_view type_name() const final { return kTypeName; }
 
-  DType key_dtype() const { return key_dtype_; }
-  DType value_dtype() const { return value_dtype_; }
+  DType key_dtype() const override { return key_dtype_; }
+  DType value_dtype() const override { return value_dtype_; }
   const Shape& key_shape() const { return key_shape_; }
   const Shape& value_shape() const { return value_shape_; }
-  // True if it is filled once, before its first use, and never changed.
-  virtual bool is_initializable() const { return false; }
+  bool is_initializable() const override { return false; }
 
   virtual int64_t Size() const = 0;
   // The value of each key, or the default's: one value for all, or one for each.
@@ -42,8 +42,7 @@ class LookupTable : public Resource {
   // Replaces everything by what Export gave.
   virtual Status Import(const Tensor& keys, const Tensor& values) = 0;
   virtual StatusOr<std::pair<Tensor, Tensor>> Export() const = 0;
-  // Fills an initialisable table; a second time only as many entries as are there are accepted, and ignored.
-  virtual Status Initialize(const Tensor& keys, const Tensor& values);
+  Status Initialize(const Tensor& keys, const Tensor& values) override;
   virtual bool is_initialized() const { return true; }
 
  protected:
