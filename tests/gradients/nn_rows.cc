@@ -13,6 +13,7 @@ std::vector<GradientCase> Nn() {
   add(Case("Softplus").In({4}, -2, 2).Twice());
   for (const char* op : {"Softmax", "LogSoftmax"}) add(Case(op).In({2, 3}).Types({DType::kDouble}).Twice());
   add(Case("L2Loss").In({2, 3}).Twice());
+  add(Case("IsotonicRegression").In({2, 6}).Attr("output_dtype", DType::kDouble));
   add(Case("BiasAdd").In({2, 2, 3}).In({3}));
   add(Case("BiasAdd").In({2, 3, 2, 1}).In({3}).Attr("data_format", "NCHW").Twice());
   add(Case("BiasAddV1").In({2, 3}).In({3}));

@@ -45,6 +45,11 @@ std::vector<GradientCase> Sparse() {
   }
   add(Case("SparseSoftmax").In(Matrix({0, 1, 0, 2, 2, 2}, 2)).In({3}).In(shape));
   add(Case("SparseFillEmptyRows").In(Matrix({0, 1, 2, 2}, 2)).In({2}).In(shape).In(Shape()));
+  add(Case("RaggedFillEmptyRows")
+          .In(Tensor::Vector<int64_t>({3, 1, 3}))
+          .In({3})
+          .In(Tensor::Scalar(int64_t{5}))
+          .In(Shape()));
   add(Case("SparseToDense").In(indices).In(shape).In({3}).In(Shape()).Attr("Tindices", DType::kInt64));
   return rows;
 }

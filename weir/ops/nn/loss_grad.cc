@@ -22,6 +22,17 @@ void AddAll(GradientRegistry& r) {
   });
   r.Add("SparseSoftmaxCrossEntropyWithLogits", [](G& g) -> Gradients { return {LogitsGradient(g)}; });
   r.Add("L2Loss", [](G& g) -> Gradients { return {g.input(0) * g.grad()}; });
+  // Every element of a pool gets the mean of what flows into the pool. Pools are numbered row by row.
+  r.Add("IsotonicRegression", [](G& g) -> Gradients {
+    Value flow = Reshape(g.grad(0), Ints(g.grad(0), {-1})), size = Size(flow);
+    Value segments = g.output(1), flat = Reshape(segments, Ints(segments, {-1}));
+    // A scalar is a row too; an empty row must not divide by its length.
+    Value length = Binary("Maximum", At(Concat({Ints(segments, {1}), Shape(segments)}, 0), -1), Int(segments, 1));
+    Value places = Range(Int(segments, 0), size);
+    Value ids = flat + (places - Binary("FloorMod", places, length));
+    auto pooled = [&](Value x) { return Gather(g.Op("UnsortedSegmentSum", {x, ids, size}), ids); };
+    return {Cast(ReshapeLike(pooled(flow) / pooled(OnesLike(flow)), g.grad(0)), g.input(0).dtype())};
+  });
   // The op computes the derivative beside the loss.
   r.Add("CTCLoss", [](G& g) -> Gradients { return {g.output(1) * ExpandDims(ExpandDims(g.grad(0), -1), 0)}; });
 }

@@ -295,9 +295,16 @@ Status RealFft(ShapeContext& ctx) {
   return OkStatus();
 }
 
+Status IsotonicRegression(ShapeContext& ctx) {
+  ctx.set_output(0, ctx.input(0));
+  ctx.set_output(1, ctx.input(0));
+  return OkStatus();
+}
+
 }  // namespace
 
 void RegisterExtendedNnShapes(OpRegistry& registry) {
+  registry.RegisterShapeFunction("isotonic_regression", IsotonicRegression);
   registry.RegisterShapeFunction("pool3d", Pool3D);
   registry.RegisterShapeFunction("max_pool_v2", MaxPoolV2);
   registry.RegisterShapeFunction("conv3d", Conv3D);

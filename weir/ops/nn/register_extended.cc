@@ -17,6 +17,7 @@ void RegisterExtendedNnKernels(KernelRegistry& registry) {
   RegisterQuantizeKernels(registry);
   RegisterQuantizeAndDequantizeKernels(registry);
   RegisterDataFormatKernels(registry);
+  RegisterIsotonicRegressionKernels(registry);
 }
 
 }  // namespace weir

@@ -23,6 +23,7 @@ void RegisterFakeQuantKernels(KernelRegistry& registry);
 void RegisterQuantizeKernels(KernelRegistry& registry);
 void RegisterQuantizeAndDequantizeKernels(KernelRegistry& registry);
 void RegisterDataFormatKernels(KernelRegistry& registry);
+void RegisterIsotonicRegressionKernels(KernelRegistry& registry);
 
 }  // namespace weir
 

@@ -1,120 +1,12 @@
 // SparseCross: all combinations of one value from each column, row by row.
-#include <limits>
+#include <algorithm>
 
-#include "weir/base/fingerprint.h"
 #include "weir/framework/kernel_registry.h"
-#include "weir/io/coding.h"
+#include "weir/ops/sparse/cross.h"
 #include "weir/ops/sparse/register.h"
-#include "weir/ops/sparse/sparse_input.h"
 
 namespace weir {
 namespace {
-
-uint64_t Mix(uint64_t value) { return value ^ value >> 47; }
-
-// Two fingerprints as one.
-uint64_t JoinFingerprints(uint64_t a, uint64_t b) {
-  constexpr uint64_t kFactor = 0xc6a4a7935bd1e995ull;
-  uint64_t out = a ^ kFactor;
-  out ^= Mix(b * kFactor) * kFactor;
-  out *= kFactor;
-  return Mix(Mix(out) * kFactor);
-}
-
-// A column of features, sparse or dense: the values of each row.
-struct Column {
-  Tensor values;
-  std::vector<int64_t> begins;  // of the rows in `values`, and one more
-  bool is_sparse = false;
-  int64_t count(int64_t row) const { return begins[row + 1] - begins[row]; }
-};
-
-StatusOr<Column> SparseColumn(const Tensor& indices, const Tensor& values, const Tensor& shape) {
-  if (indices.rank() != 2) {
-    return InvalidArgument("Input indices should be a matrix but received shape ", indices.shape().ToString());
-  }
-  if (shape.num_elements() != 2 || indices.dim(1) != 2) return InvalidArgument("Expected sparse inputs of rank 2");
-  WEIR_ASSIGN_OR_RETURN(SparseInput input, MakeSparse(indices, values, shape));
-  const int64_t rows = input.shape.dim(0);
-  if (rows > input.count() * 1024 + (int64_t{1} << 24)) return InvalidArgument("Too many rows to cross: ", rows);
-  Column out{values, std::vector<int64_t>(static_cast<size_t>(rows) + 1, 0), true};
-  for (int64_t i = 0; i < input.count(); ++i) {
-    if (i > 0 && input.index(i)[0] < input.index(i - 1)[0]) {
-      return InvalidArgument("indices of a sparse input are out of order at ", i);
-    }
-    ++out.begins[input.index(i)[0] + 1];
-  }
-  for (int64_t row = 0; row < rows; ++row) out.begins[row + 1] += out.begins[row];
-  return out;
-}
-
-StatusOr<Column> DenseColumn(const Tensor& values) {
-  if (values.rank() != 2) {
-    return InvalidArgument("Dense inputs should be a matrix but received shape ", values.shape().ToString());
-  }
-  Column out{values, {}};
-  for (int64_t row = 0; row <= values.dim(0); ++row) out.begins.push_back(row * values.dim(1));
-  return out;
-}
-
-// What is made of the values that are crossed.
-class Crosser {
- public:
-  virtual ~Crosser() = default;
-  // `chosen` has a place in every column's values.
-  virtual void Put(const std::vector<Column>& columns, const std::vector<int64_t>& chosen, Tensor& out,
-                   int64_t at) const = 0;
-};
-
-class TextCrosser : public Crosser {
- public:
-  explicit TextCrosser(std::string separator) : separator_(std::move(separator)) {}
-  void Put(const std::vector<Column>& columns, const std::vector<int64_t>& chosen, Tensor& out,
-           int64_t at) const override {
-    std::string text;
-    for (size_t i = 0; i < columns.size(); ++i) {
-      if (i > 0) text += separator_;
-      const Tensor& values = columns[i].values;
-      text += values.dtype() == DType::kString ? values.data<std::string>()[chosen[i]]
-                                               : std::to_string(values.data<int64_t>()[chosen[i]]);
-    }
-    out.data<std::string>()[at] = std::move(text);
-  }
-
- private:
-  const std::string separator_;
-};
-
-class HashCrosser : public Crosser {
- public:
-  uint64_t buckets = 0;
-  std::optional<uint64_t> start;               // what the first value is joined to, if anything
-  std::optional<std::array<uint64_t, 2>> key;  // of a strong hash
-  // Whether numbers of sparse columns are hashed, by their lower four bytes; all others stand for themselves.
-  bool hashes_numbers = false;
-  void Put(const std::vector<Column>& columns, const std::vector<int64_t>& chosen, Tensor& out,
-           int64_t at) const override {
-    std::optional<uint64_t> hash = start;
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const uint64_t one = HashOf(columns[i], chosen[i]);
-      hash = hash ? JoinFingerprints(*hash, one) : one;
-    }
-    // Without buckets the result must still not be negative.
-    constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
-    out.data<int64_t>()[at] = static_cast<int64_t>(hash.value_or(0) % (buckets > 0 ? buckets : kLargest));
-  }
-
- private:
-  uint64_t HashOf(const Column& column, int64_t i) const {
-    if (column.values.dtype() == DType::kString) return HashOf(column.values.data<std::string>()[i]);
-    const int64_t number = column.values.data<int64_t>()[i];
-    if (!column.is_sparse || !hashes_numbers) return static_cast<uint64_t>(number);
-    std::string low;
-    AppendFixed32(&low, static_cast<uint32_t>(number));
-    return HashOf(low);
-  }
-  uint64_t HashOf(const std::string& text) const { return key ? SipHash(*key, text) : Fingerprint64(text); }
-};
 
 class CrossKernel : public Kernel {
  public:
@@ -158,13 +50,9 @@ class CrossKernel : public Kernel {
     for (int64_t i = 0; i < dense_; ++i) {
       WEIR_ASSIGN_OR_RETURN(columns.emplace_back(), DenseColumn(ctx.input(static_cast<int>(3 * sparse_ + i))));
     }
-    for (const Column& column : columns) {
-      if (column.begins.size() == columns[0].begins.size()) continue;
-      return InvalidArgument("Expected batch size ", columns[0].begins.size() - 1, " but found ",
-                             column.begins.size() - 1);
-    }
+    WEIR_ASSIGN_OR_RETURN(int64_t rows, CountRows(columns));
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Crosser> crosser, MakeCrosser(ctx));
-    return Cross(ctx, columns, *crosser);
+    return Cross(ctx, columns, rows, *crosser);
   }
 
  private:
@@ -195,34 +83,18 @@ class CrossKernel : public Kernel {
     return std::unique_ptr<Crosser>(std::move(hasher));
   }
 
-  static Status Cross(KernelContext& ctx, const std::vector<Column>& columns, const Crosser& crosser) {
-    const int64_t rows = columns.empty() ? 0 : static_cast<int64_t>(columns[0].begins.size()) - 1;
-    std::vector<int64_t> counts(static_cast<size_t>(rows), 1);
-    std::optional<int64_t> total = 0;
+  static Status Cross(KernelContext& ctx, const std::vector<Column>& columns, int64_t rows, const Crosser& crosser) {
+    WEIR_ASSIGN_OR_RETURN(Combinations combinations, CountCombinations(columns, rows));
+    WEIR_ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, Shape({combinations.total, 2})));
+    WEIR_ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, Shape({combinations.total})));
+    PutCombinations(columns, combinations, crosser, *values);
     int64_t longest = 0;
+    int64_t* index = indices->data<int64_t>();
     for (int64_t row = 0; row < rows; ++row) {
-      std::optional<int64_t> count = 1;
-      for (const Column& column : columns) count = CheckedMultiply(*count, column.count(row)).value_or(INT64_MAX);
-      counts[row] = *count;
-      longest = std::max(longest, *count);
-      total = total ? CheckedAdd(*total, *count) : total;
-    }
-    if (!total) return InvalidArgument("Too many combinations to cross");
-    WEIR_ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, Shape({*total, 2})));
-    WEIR_ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, Shape({*total})));
-    int64_t at = 0;
-    std::vector<int64_t> chosen(columns.size());
-    for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t k = 0; k < counts[row]; ++k, ++at) {
-        // The last column changes fastest.
-        int64_t left = k;
-        for (size_t c = columns.size(); c-- > 0;) {
-          chosen[c] = columns[c].begins[row] + left % columns[c].count(row);
-          left /= columns[c].count(row);
-        }
-        indices->data<int64_t>()[2 * at] = row;
-        indices->data<int64_t>()[2 * at + 1] = k;
-        crosser.Put(columns, chosen, *values, at);
+      longest = std::max(longest, combinations.counts[row]);
+      for (int64_t k = 0; k < combinations.counts[row]; ++k) {
+        *index++ = row;
+        *index++ = k;
       }
     }
     ctx.set_output(2, Tensor::Vector<int64_t>({rows, longest}));

@@ -1,4 +1,4 @@
-// SparseFillEmptyRows: a default where a row has nothing.
+// SparseFillEmptyRows, RaggedFillEmptyRows: a default where a row has nothing.
 #include <algorithm>
 
 #include "weir/device/cpu/arithmetic.h"
@@ -6,6 +6,7 @@
 #include "weir/framework/scratch.h"
 #include "weir/ops/sparse/register.h"
 #include "weir/ops/sparse/sparse_input.h"
+#include "weir/tensor/copy_elements.h"
 
 namespace weir {
 namespace {
@@ -52,6 +53,59 @@ class FillEmptyRowsKernel : public Kernel {
   }
 };
 
+class RaggedFillEmptyRowsKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor rowids = ctx.input(0), values = ctx.input(1), fallback = ctx.input(3);
+    WEIR_RETURN_IF_ERROR(CheckShapes(ctx));
+    const int64_t num_rows = ctx.input(2).scalar<int64_t>();
+    if (num_rows < 0) return InvalidArgument("Expected shape dimensions to be non-negative, got ", num_rows);
+    WEIR_RETURN_IF_ERROR(CheckScratch(num_rows, sizeof(int64_t)));
+    std::vector<int64_t> counts(static_cast<size_t>(num_rows), 0);
+    for (int64_t i = 0; i < rowids.num_elements(); ++i) {
+      const int64_t row = rowids.data<int64_t>()[i];
+      if (row < 0 || row >= num_rows) {
+        return InvalidArgument("indices(", i, ", 0) is invalid: ", row, " >= ", num_rows);
+      }
+      ++counts[row];
+    }
+    int64_t total = 0;
+    for (int64_t count : counts) total += std::max<int64_t>(1, count);
+    WEIR_ASSIGN_OR_RETURN(Tensor * out_rowids, ctx.AllocateOutput(0, Shape({total})));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out_values, ctx.AllocateOutput(1, Shape({total})));
+    WEIR_ASSIGN_OR_RETURN(Tensor * empty, ctx.AllocateOutput(2, Shape({num_rows})));
+    WEIR_ASSIGN_OR_RETURN(Tensor * reverse, ctx.AllocateOutput(3, rowids.shape()));
+    int64_t at = 0;
+    for (int64_t row = 0; row < num_rows; ++row) {
+      const int64_t count = counts[row];
+      empty->data<bool>()[row] = count == 0;
+      if (count == 0) CopyElements(fallback, 0, *out_values, at, 1);
+      counts[row] = at;  // where the next of the row goes
+      for (int64_t i = std::max<int64_t>(1, count); i > 0; --i) out_rowids->data<int64_t>()[at++] = row;
+    }
+    for (int64_t i = 0; i < rowids.num_elements(); ++i) {
+      const int64_t place = counts[rowids.data<int64_t>()[i]]++;
+      CopyElements(values, i, *out_values, place, 1);
+      reverse->data<int64_t>()[i] = place;
+    }
+    return OkStatus();
+  }
+
+ private:
+  static Status CheckShapes(KernelContext& ctx) {
+    auto bad = [&](std::string_view name, std::string_view what, int i) {
+      return InvalidArgument(name, " must be a ", what, ", saw: ", ctx.input(i).shape().ToString());
+    };
+    if (!ctx.input(0).shape().IsVector()) return bad("value_rowids", "vector", 0);
+    if (!ctx.input(1).shape().IsVector()) return bad("values", "vector", 1);
+    if (!ctx.input(2).shape().IsScalar()) return bad("nrows", "scalar", 2);
+    if (!ctx.input(3).shape().IsScalar()) return bad("default_value", "scalar", 3);
+    if (ctx.input(0).dim(0) == ctx.input(1).dim(0)) return OkStatus();
+    return InvalidArgument("The length of `values` (", ctx.input(1).dim(0),
+                           ") must match the first dimension of `value_rowids` (", ctx.input(0).dim(0), ").");
+  }
+};
+
 class FillEmptyRowsGradKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
@@ -87,7 +141,10 @@ class FillEmptyRowsGradKernel : public Kernel {
 
 void RegisterSparseFillKernels(KernelRegistry& registry) {
   registry.Add(KernelBuilder("SparseFillEmptyRows"), MakeKernel<FillEmptyRowsKernel>);
-  registry.Add(KernelBuilder("SparseFillEmptyRowsGrad").Types("T", NumberTypes{}), MakeKernel<FillEmptyRowsGradKernel>);
+  registry.Add(KernelBuilder("RaggedFillEmptyRows"), MakeKernel<RaggedFillEmptyRowsKernel>);
+  for (const char* op : {"SparseFillEmptyRowsGrad", "RaggedFillEmptyRowsGrad"}) {
+    registry.Add(KernelBuilder(op).Types("T", NumberTypes{}), MakeKernel<FillEmptyRowsGradKernel>);
+  }
 }
 
 }  // namespace weir

@@ -16,6 +16,7 @@ void RegisterSparseKernels(KernelRegistry& registry) {
   RegisterSparseMapKernels(registry);
   RegisterSparseBincountKernels(registry);
   RegisterSparseCrossKernels(registry);
+  RegisterRaggedCrossKernels(registry);
   RegisterCsrKernels(registry);
 }
 

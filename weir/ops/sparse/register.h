@@ -21,6 +21,7 @@ void RegisterSetKernels(KernelRegistry& registry);
 void RegisterSparseMapKernels(KernelRegistry& registry);
 void RegisterSparseBincountKernels(KernelRegistry& registry);
 void RegisterSparseCrossKernels(KernelRegistry& registry);
+void RegisterRaggedCrossKernels(KernelRegistry& registry);
 void RegisterCsrKernels(KernelRegistry& registry);
 
 }  // namespace weir

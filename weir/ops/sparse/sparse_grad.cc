@@ -155,6 +155,10 @@ void AddAll(GradientRegistry& r) {
     Values grads = g.Outputs("SparseFillEmptyRowsGrad", {g.output(3), g.grad(1)});
     return {{}, grads[0], {}, grads[1]};
   });
+  r.Add("RaggedFillEmptyRows", [](G& g) -> Gradients {
+    Values grads = g.Outputs("RaggedFillEmptyRowsGrad", {g.output(3), g.grad(1)});
+    return {{}, grads[0], {}, grads[1]};
+  });
   r.Add("SparseToDense", [](G& g) -> Gradients {
     Value flow = g.grad(), values = Binary("GatherNd", flow, g.input(0));
     auto total = [](Value x) { return Sum(x, Range(Int(x, 0), Rank(x))); };

@@ -77,6 +77,21 @@ Status SparseFillEmptyRows(ShapeContext& ctx) {
   return OkStatus();
 }
 
+Status RaggedFillEmptyRows(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(PartialShape rowids, ctx.WithRank(0, 1));
+  WEIR_RETURN_IF_ERROR(ctx.WithRank(2, 0).status());
+  WEIR_RETURN_IF_ERROR(ctx.WithRank(3, 0).status());
+  for (int i = 0; i < 3; ++i) ctx.set_output(i, PartialShape{kUnknown});
+  ctx.set_output(3, rowids);
+  return OkStatus();
+}
+
+Status RaggedCross(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{kUnknown});
+  ctx.set_output(1, PartialShape{kUnknown});
+  return OkStatus();
+}
+
 // A sparse result with one dimension fewer than the rank, plus the members.
 Status Sets(ShapeContext& ctx) {
   // Of the dense input its rank, of a sparse one the columns of its indices.
@@ -296,6 +311,8 @@ void RegisterSparseShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("sparse_tensor_dense_matmul", SparseTensorDenseMatMul);
   registry.RegisterShapeFunction("sparse_segment", SparseSegment);
   registry.RegisterShapeFunction("sparse_fill_empty_rows", SparseFillEmptyRows);
+  registry.RegisterShapeFunction("ragged_fill_empty_rows", RaggedFillEmptyRows);
+  registry.RegisterShapeFunction("ragged_cross", RaggedCross);
   registry.RegisterShapeFunction("sets", Sets);
   registry.RegisterShapeFunction("set_size", SetSize);
   registry.RegisterShapeFunction("many_handles", ManyHandles);
