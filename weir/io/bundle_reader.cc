@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "absl/synchronization/mutex.h"
@@ -12,6 +13,8 @@
 
 namespace weir {
 namespace {
+
+constexpr uint64_t kReadPiece = 256 << 10;
 
 class BundleReader : public CheckpointReader {
  public:
@@ -136,8 +139,14 @@ class BundleReader : public CheckpointReader {
     }
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(dtype, shape));
     char* data = static_cast<char*>(out.raw_data());
-    WEIR_RETURN_IF_ERROR(file->Read(offset, size, data));
-    if (MaskCrc(Crc32c({data, size})) != stored.crc) return DataLoss("Checksum does not match");
+    // The checksum is taken of each piece while it is in the cache.
+    uint32_t crc = 0;
+    for (uint64_t begin = 0; begin < size; begin += kReadPiece) {
+      const uint64_t piece = std::min(size - begin, kReadPiece);
+      WEIR_RETURN_IF_ERROR(file->Read(offset + begin, piece, data + begin));
+      crc = ExtendCrc32c(crc, {data + begin, piece});
+    }
+    if (MaskCrc(crc) != stored.crc) return DataLoss("Checksum does not match");
     if (dtype == DType::kBool) {
       // Any other byte would not be a bool at all.
       for (uint64_t i = 0; i < size; ++i) data[i] = data[i] != 0;

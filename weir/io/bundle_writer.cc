@@ -14,6 +14,8 @@
 namespace weir {
 namespace {
 
+constexpr size_t kWritePiece = 256 << 10;
+
 constexpr char kOnlyShard[] = ".data-00000-of-00001";
 
 std::string TemporarySuffix() {
@@ -60,13 +62,20 @@ Status BundleWriter::AddEntry(const std::string& key, const Tensor& tensor) {
   if (state_->entries.contains(key)) return InvalidArgument("Adding duplicate key: ", key);
   std::string packed;
   std::string_view bytes;
-  uint32_t crc;
+  uint32_t crc = 0;
   if (IsPlain(tensor.dtype())) {
     bytes = {static_cast<const char*>(tensor.raw_data()), tensor.num_bytes()};
-    crc = MaskCrc(Crc32c(bytes));
+    // The checksum is taken of each piece just before it is written, so that it comes from memory once.
+    for (size_t begin = 0; begin < bytes.size(); begin += kWritePiece) {
+      const std::string_view piece = bytes.substr(begin, kWritePiece);
+      crc = ExtendCrc32c(crc, piece);
+      WEIR_RETURN_IF_ERROR(state_->data->Append(piece));
+    }
+    crc = MaskCrc(crc);
   } else {
     WEIR_ASSIGN_OR_RETURN(packed, FormatBundleElements(tensor, &crc));
     bytes = packed;
+    WEIR_RETURN_IF_ERROR(state_->data->Append(bytes));
   }
   BundleEntryProto& entry = state_->entries[key];
   entry.set_dtype(static_cast<DataType>(tensor.dtype()));
@@ -74,7 +83,6 @@ Status BundleWriter::AddEntry(const std::string& key, const Tensor& tensor) {
   entry.set_offset(state_->size);
   entry.set_size(static_cast<int64_t>(bytes.size()));
   entry.set_crc32c(crc);
-  WEIR_RETURN_IF_ERROR(state_->data->Append(bytes));
   state_->size += static_cast<int64_t>(bytes.size());
   return OkStatus();
 }

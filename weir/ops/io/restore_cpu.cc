@@ -41,9 +41,16 @@ class RestoreV2Kernel : public Kernel {
     }
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<CheckpointReader> reader,
                           CheckpointReader::Open(prefix.scalar<std::string>()));
+    std::vector<StatusOr<Tensor>> values(static_cast<size_t>(ctx.num_outputs()), Tensor());
+    constexpr int64_t kTensorNs = 100'000;  // a guess: most are read in no less, large ones in far more
+    ctx.ParallelFor(ctx.num_outputs(), kTensorNs, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        values[i] = ReadOne(*reader, names.data<std::string>()[i], slices.data<std::string>()[i],
+                            ctx.output_type(static_cast<int>(i)));
+      }
+    });
     for (int i = 0; i < ctx.num_outputs(); ++i) {
-      WEIR_ASSIGN_OR_RETURN(Tensor value, ReadOne(*reader, names.data<std::string>()[i], slices.data<std::string>()[i],
-                                                  ctx.output_type(i)));
+      WEIR_ASSIGN_OR_RETURN(Tensor value, std::move(values[i]));
       ctx.set_output(i, std::move(value));
     }
     return OkStatus();
