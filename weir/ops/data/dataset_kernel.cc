@@ -6,7 +6,8 @@ namespace {
 class DatasetKernel : public Kernel {
  public:
   DatasetKernel(const KernelInit& init, DatasetFactory factory)
-      : node_(std::make_shared<DatasetOrigin::Node>(&init.schema(), init.attrs())), factory_(factory) {}
+      : node_(std::make_shared<DatasetOrigin::Node>(DatasetOrigin::Node{&init.schema(), init.attrs()})),
+        factory_(factory) {}
   Status Compute(KernelContext& ctx) override {
     DatasetNode node(ctx, *node_->schema, node_->attrs);
     WEIR_ASSIGN_OR_RETURN(DatasetPtr dataset, factory_(node));

@@ -80,7 +80,9 @@ double Operations(const ProductShape& s) {
 bool Run(const KernelContext& ctx, const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b,
          const Epilogue& epilogue, float* out, const Weights* constant_b) {
   const bool is_constant = constant_b != nullptr && constant_b->packed != nullptr && s.batch == 1;
-  const ThreadGrant grant(ctx, Operations(s), ThreadGrant::Share::kHalf);
+  // What packs on the way has threads that spin while they wait for each other.
+  const bool in_turn = !is_constant && IsBetterOnTheWay(s, b, epilogue);
+  const ThreadGrant grant(ctx, Operations(s), in_turn ? ThreadGrant::Share::kInTurn : ThreadGrant::Share::kHalf);
   const OperationKey key = {0,
                             grant.threads(),
                             s.batch,
