@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <vector>
 
+#include "absl/time/clock.h"
 #include "weir/ops/data/map_result.h"
 #include "weir/ops/data/threads.h"
 
@@ -132,14 +134,33 @@ class ParallelMapDataset : public Dataset {
       return !pulling_ && std::all_of(calls_.begin(), calls_.end(), [](const auto& call) { return call->done; });
     }
     bool MayPull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-      return threads_.stopped() || ended_ || (!pulling_ && !paused_ && static_cast<int64_t>(calls_.size()) < capacity_);
+      return threads_.stopped() || ended_ || (!pulling_ && !paused_ && static_cast<int64_t>(calls_.size()) < Room());
+    }
+    // Elements that may be on their way: more if they are quick, which large ones are not, and the number is left to
+    // us.
+    int64_t Room() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+      const bool is_ours = dataset_->options_.num_parallel_calls <= 0;
+      return is_quick_ && is_ours ? capacity_ + 2 * max_threads_ * static_cast<int64_t>(kTogether) : capacity_;
     }
     bool StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
       return threads_.Start([this] { Loop(); });
     }
 
+    // Elements whose calls take less than this are handed on together: waking another thread takes as long.
+    static constexpr int64_t kQuickNs = 20'000;
+    static constexpr size_t kTogether = 8;
+
+    struct Pulled {
+      Status status;
+      Element element;
+      Call* call = nullptr;
+      Element out;
+      bool keep = true;
+    };
+
     void Loop() {
       while (true) {
+        size_t together = 1;
         {
           absl::MutexLock lock(&mu_);
           ++idle_;
@@ -147,33 +168,55 @@ class ParallelMapDataset : public Dataset {
           --idle_;
           if (threads_.stopped() || ended_) return;
           pulling_ = true;
+          if (is_quick_) together = std::min(kTogether, static_cast<size_t>(Room()) - calls_.size());
         }
-        Element element;
-        bool end = false;
-        Status status = input_->GetNext(threads_.context(), &element, &end);
-        Call* call = nullptr;
+        std::vector<Pulled> pulled;
+        const bool end = Pull(together, pulled);
         int64_t index = 0;
         {
           absl::MutexLock lock(&mu_);
           pulling_ = false;
-          if (status.ok() && end) {
-            ended_ = true;
-            return;
+          ended_ = end;
+          index = index_;
+          index_ += static_cast<int64_t>(pulled.size());
+          for (Pulled& each : pulled) {
+            calls_.push_back(std::make_unique<Call>());
+            each.call = calls_.back().get();
           }
-          calls_.push_back(std::make_unique<Call>());
-          call = calls_.back().get();
-          index = index_++;
-          if (idle_ == 0 && threads_.count() < max_threads_ && !threads_.stopped()) StartThread();
+          if (!end && idle_ == 0 && threads_.count() < max_threads_ && !threads_.stopped()) StartThread();
         }
-        Element out;
-        bool keep = true;
-        if (status.ok()) status = function_(threads_.context(), std::move(element), index, &out, &keep);
+        const int64_t start = absl::GetCurrentTimeNanos();
+        for (Pulled& each : pulled) {
+          if (each.status.ok()) {
+            each.status = function_(threads_.context(), std::move(each.element), index, &each.out, &each.keep);
+          }
+          ++index;
+        }
+        const int64_t spent = absl::GetCurrentTimeNanos() - start;
         absl::MutexLock lock(&mu_);
-        call->result.status = std::move(status);
-        call->result.element = std::move(out);
-        call->keep = keep;
-        call->done = true;
+        is_quick_ = spent < kQuickNs * static_cast<int64_t>(pulled.size());
+        for (Pulled& each : pulled) {
+          each.call->result.status = std::move(each.status);
+          each.call->result.element = std::move(each.out);
+          each.call->keep = each.keep;
+          each.call->done = true;
+        }
       }
+    }
+
+    // Up to `count` elements, fewer if they have to be waited for. True at the end of the input.
+    bool Pull(size_t count, std::vector<Pulled>& pulled) {
+      const int64_t start = absl::GetCurrentTimeNanos();
+      while (pulled.size() < count) {
+        Pulled next;
+        bool end = false;
+        next.status = input_->GetNext(threads_.context(), &next.element, &end);
+        if (next.status.ok() && end) return true;
+        pulled.push_back(std::move(next));
+        if (!pulled.back().status.ok()) return false;
+        if (count > 1 && absl::GetCurrentTimeNanos() - start > kQuickNs) return false;
+      }
+      return false;
     }
 
     const std::shared_ptr<const ParallelMapDataset> dataset_;
@@ -184,6 +227,7 @@ class ParallelMapDataset : public Dataset {
     std::deque<std::unique_ptr<Call>> calls_ ABSL_GUARDED_BY(mu_);  // in the order of the input
     int64_t index_ ABSL_GUARDED_BY(mu_) = 0;
     int idle_ ABSL_GUARDED_BY(mu_) = 0;
+    bool is_quick_ ABSL_GUARDED_BY(mu_) = false;
     bool pulling_ ABSL_GUARDED_BY(mu_) = false;  // a thread is in the input
     bool paused_ ABSL_GUARDED_BY(mu_) = false;
     bool ended_ ABSL_GUARDED_BY(mu_) = false;
