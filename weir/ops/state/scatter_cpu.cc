@@ -41,7 +41,7 @@ class ScatterKernel : public Kernel {
       if (indices.num_elements() == 0) return OkStatus();
       WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, state::RowIndices(indices, params.dim(0)));
       int64_t row_size = params.shape().Slice(1, params.rank()).num_elements();
-      return state::ScatterRows(kOp, rows, row_size, updates, updates.rank() == 0, params);
+      return state::ScatterRows(ctx, kOp, rows, row_size, updates, updates.rank() == 0, params);
     });
   }
 };

@@ -63,7 +63,7 @@ class ScatterNdKernel : public Kernel {
                                state::RowText(indices, slices.first_bad, slices.depth, ", "),
                                " does not index into shape ", params.shape().ToString());
       }
-      return state::ScatterRows(kOp, slices.rows, slices.slice_size, updates, /*is_scalar=*/false, params);
+      return state::ScatterRows(ctx, kOp, slices.rows, slices.slice_size, updates, /*is_scalar=*/false, params);
     });
   }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "weir/framework/kernel.h"
 #include "weir/tensor/tensor.h"
 
 namespace weir::state {
@@ -19,8 +20,8 @@ std::vector<DType> ScatterTypes(ScatterOp op);
 // divided by 0; nothing is written then.
 // REQUIRES: rows fit `params`, and `updates` has its type and rows.size() * row_size elements (or one, if
 // `is_scalar`).
-Status ScatterRows(ScatterOp op, std::span<const int64_t> rows, int64_t row_size, const Tensor& updates, bool is_scalar,
-                   Tensor& params);
+Status ScatterRows(const KernelContext& ctx, ScatterOp op, std::span<const int64_t> rows, int64_t row_size,
+                   const Tensor& updates, bool is_scalar, Tensor& params);
 
 }  // namespace weir::state
 
