@@ -1,6 +1,8 @@
 #include "weir/ops/state/scatter_rows.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "weir/ops/state/arithmetic.h"
 #include "weir/tensor/copy_elements.h"
@@ -13,39 +15,58 @@ std::vector<DType> Numbers(TypeList<Ts...>) {
   return {kDTypeOf<Ts>...};
 }
 
-// Rows [first, first + count) of `base` only. They lie far apart in memory, so those to come are asked for early.
-template <typename Op, typename T>
-void ApplyWithin(int64_t first, int64_t count, std::span<const int64_t> rows, int64_t row_size, const T* update,
-                 bool is_scalar, T* base) {
-  constexpr size_t kAhead = 8;
-  auto is_within = [&](size_t i) { return rows[i] >= first && rows[i] - first < count; };
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (i + kAhead < rows.size() && is_within(i + kAhead)) __builtin_prefetch(base + rows[i + kAhead] * row_size, 1);
-    if (!is_within(i)) continue;
-    T* row = base + rows[i] * row_size;
-    if (is_scalar) {
-      for (int64_t j = 0; j < row_size; ++j) row[j] = Op::template Apply<T>(row[j], *update);
-    } else {
-      const T* source = update + static_cast<int64_t>(i) * row_size;
-      for (int64_t j = 0; j < row_size; ++j) row[j] = Op::template Apply<T>(row[j], source[j]);
+// Which updates come to which part of the rows, each part's in order. Threads share parts of the rows, not of the
+// updates: so what comes to one row comes in order, whoever brings it.
+class Parts {
+ public:
+  Parts(std::span<const int64_t> rows, int64_t num_rows, int count) : ends_(static_cast<size_t>(count)) {
+    // A power of two, so that a shift finds the part.
+    while ((num_rows - 1) >> shift_ >= count) ++shift_;
+    for (int64_t row : rows) {
+      if (row >= 0) ++ends_[static_cast<size_t>(row >> shift_)];
+    }
+    size_t begin = 0;
+    for (size_t& end : ends_) begin += std::exchange(end, begin);
+    order_.resize(begin);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] >= 0) order_[ends_[static_cast<size_t>(rows[i] >> shift_)]++] = i;
     }
   }
-}
+  std::span<const size_t> Updates(int64_t begin_part, int64_t end_part) const {
+    const size_t begin = begin_part == 0 ? 0 : ends_[static_cast<size_t>(begin_part - 1)];
+    return std::span(order_).subspan(begin, ends_[static_cast<size_t>(end_part - 1)] - begin);
+  }
 
-// Threads share the rows of `params`, not those of the updates: what comes to one row comes in order.
+ private:
+  int shift_ = 0;
+  std::vector<size_t> ends_;  // of each part in order_
+  std::vector<size_t> order_;
+};
+
 template <typename Op, typename Types>
 void Apply(const KernelContext& ctx, Types types, std::span<const int64_t> rows, int64_t row_size,
            const Tensor& updates, bool is_scalar, Tensor& params) {
-  constexpr int64_t kParts = 8;
-  const int64_t num_rows = row_size > 0 ? params.num_elements() / row_size : 0;
-  const int64_t part = (num_rows + kParts - 1) / kParts;
+  if (params.num_elements() == 0) return;
+  constexpr int kParts = 8;
+  const Parts parts(rows, params.num_elements() / row_size, kParts);
   const double cost = static_cast<double>(rows.size()) * (10 + 0.5 * static_cast<double>(row_size)) / kParts;
   DispatchDType(params.dtype(), types, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* update = updates.data<T>();
     T* base = params.data<T>();
     ctx.ParallelFor(kParts, cost, [&](int64_t begin, int64_t end) {
-      ApplyWithin<Op, T>(begin * part, (end - begin) * part, rows, row_size, update, is_scalar, base);
+      constexpr size_t kAhead = 8;  // rows lie far apart in memory, so those to come are asked for early
+      const std::span<const size_t> own = parts.Updates(begin, end);
+      for (size_t k = 0; k < own.size(); ++k) {
+        if (k + kAhead < own.size()) __builtin_prefetch(base + rows[own[k + kAhead]] * row_size, 1);
+        T* row = base + rows[own[k]] * row_size;
+        if (is_scalar) {
+          for (int64_t j = 0; j < row_size; ++j) row[j] = Op::template Apply<T>(row[j], *update);
+        } else {
+          const T* source = update + static_cast<int64_t>(own[k]) * row_size;
+          for (int64_t j = 0; j < row_size; ++j) row[j] = Op::template Apply<T>(row[j], source[j]);
+        }
+      }
     });
   });
 }
