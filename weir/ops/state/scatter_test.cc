@@ -1,4 +1,6 @@
 #include <cmath>
+#include <cstring>
+#include <vector>
 
 #include "weir/ops/state/variable_fixture.h"
 
@@ -47,6 +49,29 @@ TEST_F(VariableTest, ScatterOpsOfBothKinds) {
       ExpectTensorNear(*Read(handle), expected);
     }
   }
+}
+
+// Many updates of few rows: threads share the rows, and each row still gets its updates in order.
+TEST_F(VariableTest, ManyScatteredUpdatesComeInOrder) {
+  constexpr int64_t kRows = 301, kWidth = 5, kUpdates = 40'000;
+  Tensor indices = Tensor::Zeros(DType::kInt32, {kUpdates}).value();
+  Tensor updates = Tensor::Zeros(DType::kFloat, {kUpdates, kWidth}).value();
+  std::vector<float> expected(static_cast<size_t>(kRows * kWidth));
+  uint32_t seed = 1;
+  for (int64_t i = 0; i < kUpdates; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    const auto row = static_cast<int32_t>((seed >> 8) % kRows);
+    indices.data<int32_t>()[i] = row;
+    for (int64_t j = 0; j < kWidth; ++j) {
+      const float update = std::ldexp(static_cast<float>(seed >> 16), static_cast<int>(seed % 13) - 6);
+      updates.data<float>()[i * kWidth + j] = update;
+      expected[static_cast<size_t>(row * kWidth + j)] -= update;
+    }
+  }
+  Tensor handle = Variable("many", Tensor::Zeros(DType::kFloat, {kRows, kWidth}).value());
+  ASSERT_EQ(run("ResourceScatterSub").Input(handle).Input(indices).Input(updates).Run().status(), OkStatus());
+  const Tensor result = *Read(handle);
+  EXPECT_EQ(std::memcmp(result.raw_data(), expected.data(), result.num_bytes()), 0);
 }
 
 TEST_F(VariableTest, ScatterMovesWholeRowsOfAnyType) {
