@@ -263,11 +263,13 @@ TEST(ServerProcess, BadCertificatesAreAnErrorAtOnce) {
 TEST(ServerProcess, ServesWhereTheNameLocalhostIsNotKnown) {
   const std::string hosts = testing::TempDir() + "/no_hosts";
   std::ofstream(hosts).close();
-  const std::string script = Cat("mount --make-rprivate / && mount --bind ", hosts,
-                                 " /etc/hosts || { echo refused; exit; }; exec ", WEIR_PROGRAM, " server --port 0");
-  Process server({"/usr/bin/unshare", "--mount", "/bin/sh", "-c", script});
+  // Containers may forbid namespaces, and the root of a chroot is no mount whose changes could be kept private.
+  const std::string apart = "unshare --mount --propagation unchanged ", refuse = " || { echo refused; exit; }; ";
+  const std::string inside = Cat("mount --make-rprivate / && mount --bind ", hosts, " /etc/hosts", refuse, "exec ",
+                                 WEIR_PROGRAM, " server --port 0");
+  Process server({"/bin/sh", "-c", Cat(apart, "true", refuse, "exec ", apart, "/bin/sh -c '", inside, "'")});
   const std::string target = server.Line();
-  if (target == "refused" || (target.empty() && getuid() != 0)) GTEST_SKIP() << "needs a mount namespace";
+  if (target == "refused") GTEST_SKIP() << "needs a mount namespace";
   ASSERT_FALSE(target.empty());
   MasterClient client(target);
   EXPECT_TRUE(client.CreateSession(TestGraph()).ok());
