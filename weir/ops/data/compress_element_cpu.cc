@@ -2,6 +2,7 @@
 #include <snappy.h>
 
 #include <algorithm>
+#include <span>
 
 #include "weir/framework/call_kernel.h"
 #include "weir/framework/kernel_registry.h"
@@ -87,6 +88,10 @@ StatusOr<Tensor> TakeComponent(const CompressedComponentMetadata& metadata, std:
   }
   WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(dtype, shape));
   std::copy(part.begin(), part.end(), static_cast<char*>(out.raw_data()));
+  if (dtype == DType::kBool) {
+    // Any other byte would not be a bool at all.
+    for (char& byte : std::span(static_cast<char*>(out.raw_data()), part.size())) byte = byte != 0;
+  }
   return out;
 }
 

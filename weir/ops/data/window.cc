@@ -73,7 +73,8 @@ StatusOr<std::shared_ptr<VariantValue>> Window::Decode(VariantData data) {
     const Tensor &type = data.tensors[2 * i], &shape = data.tensors[2 * i + 1];
     TensorShapeProto proto;
     if (type.dtype() != DType::kInt64 || type.num_elements() != 1 || shape.dtype() != DType::kString ||
-        shape.num_elements() != 1 || !ParseBinaryProto(shape.data<std::string>()[0], &proto)) {
+        shape.num_elements() != 1 || !IsValidDType(type.data<int64_t>()[0]) ||
+        !ParseBinaryProto(shape.data<std::string>()[0], &proto)) {
       return damaged;
     }
     spec.types.push_back(static_cast<DType>(type.data<int64_t>()[0]));
