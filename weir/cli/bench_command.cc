@@ -18,6 +18,8 @@
 #include "weir/cli/bench_workloads.h"
 #include "weir/cli/commands.h"
 #include "weir/client/environment.h"
+#include "weir/io/file_system.h"
+#include "weir/proto/config.pb.h"
 
 namespace weir {
 namespace {
@@ -162,10 +164,22 @@ Status PrintEngine(double seconds) {
   return OkStatus();
 }
 
-Status PrintModels(std::string_view section, double seconds) {
+// Writes what `weir trace` shows.
+Status WriteTrace(const bench::ModelWorkload& workload, const std::string& folder) {
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<bench::ModelRunner> runner,
+                        bench::ModelRunner::Make(DefaultEnvironment(), workload));
+  for (int i = 0; i < 3; ++i) WEIR_RETURN_IF_ERROR(runner->Run());
+  WEIR_ASSIGN_OR_RETURN(StepReport report, runner->RunTraced());
+  RunMetadata metadata;
+  report.ToProto(&metadata);
+  return WriteWholeFile(Cat(folder, "/", workload.name, ".run_metadata"), metadata.SerializeAsString());
+}
+
+Status PrintModels(std::string_view section, const std::string& filter, const std::string& traces, double seconds) {
   std::printf("%-20s %12s %12s   %s\n", "workload", "best", "median", "what");
   for (const bench::ModelWorkload& workload : bench::ModelWorkloads()) {
-    if (workload.section != section) continue;
+    if (workload.section != section || workload.name.find(filter) == std::string_view::npos) continue;
+    if (!traces.empty()) WEIR_RETURN_IF_ERROR(WriteTrace(workload, traces));
     WEIR_ASSIGN_OR_RETURN(Prepared prepared, PrepareModel(workload));
     WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureSteps(prepared.step, seconds));
     std::sort(ms.begin(), ms.end());
@@ -194,10 +208,10 @@ Status PrintCluster(double seconds) {
 void AddBenchCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Measure the engine and whole models");
   command->footer(
-      "Examples:\n  weir bench engine\n  weir bench train\n  weir bench --serve   # one request a line: prepare, "
+      "Examples:\n  weir bench engine\n  weir bench train\n  weir bench train --filter lstm --traces /tmp/traces\n  weir bench --serve   # one request a line: prepare, "
       "measure, probe");
   struct Options {
-    std::string section = "engine", filter, graphs, place;
+    std::string section = "engine", filter, graphs, traces, place;
     double seconds = 0.5;
     bool serve = false;
   };
@@ -205,19 +219,20 @@ void AddBenchCommand(CLI::App& app) {
   command->add_option("section", options->section, "What to measure: engine, train, infer, ops, fit or cluster")
       ->check(CLI::IsMember({"engine", "train", "infer", "ops", "fit", "cluster"}));
   command->add_option("--seconds", options->seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
-  command->add_option("--filter", options->filter, "Only the ops whose names contain this");
+  command->add_option("--filter", options->filter, "Only the ops or models whose names contain this");
   command->add_option("--graphs", options->graphs, "A folder for the ops' graphs");
+  command->add_option("--traces", options->traces, "A folder for a trace of one step of each model, for weir trace");
   command->add_option("--cluster_worker", options->place, "Be a further worker of a cluster's workload")->group("");
   command->add_flag("--serve", options->serve, "Answer requests of a benchmark driver on standard input");
   command->callback([options] {
-    const auto& [section, filter, graphs, place, seconds, serve] = *options;
+    const auto& [section, filter, graphs, traces, place, seconds, serve] = *options;
     if (serve) return Serve();
     Status status = !place.empty()         ? ServeClusterWorker(filter, place)
                     : section == "engine"  ? PrintEngine(seconds)
                     : section == "fit"     ? BenchFit(std::max(1, static_cast<int>(seconds * 5)))
                     : section == "ops"     ? bench::MeasureOps(filter, seconds, graphs)
                     : section == "cluster" ? PrintCluster(seconds)
-                                           : PrintModels(section, seconds);
+                                           : PrintModels(section, filter, traces, seconds);
     if (!status.ok()) {
       std::fprintf(stderr, "weir bench: %s\n", status.ToString().c_str());
       std::exit(1);

@@ -273,7 +273,7 @@ StatusOr<std::unique_ptr<ModelRunner>> ModelRunner::Make(std::shared_ptr<Environ
   }
   WEIR_RETURN_IF_ERROR(emitter.status());
 
-  Session::CallableSpec spec;
+  Session::CallableSpec& spec = runner->spec_;
   for (Endpoint feed : feeds) spec.feeds.push_back(Cat(graph.node(feed.node)->name, ":0"));
   const Endpoint fetch = emitter.ToEndpoint(out);
   spec.fetches.push_back(Cat(graph.node(fetch.node)->name, ":", fetch.index));
@@ -291,6 +291,18 @@ Status ModelRunner::Run() {
   WEIR_RETURN_IF_ERROR(session_->RunCallable(callable_, batches_[next_], &outputs_));
   next_ = (next_ + 1) % batches_.size();
   return OkStatus();
+}
+
+StatusOr<StepReport> ModelRunner::RunTraced() {
+  Session::CallableSpec spec = spec_;
+  spec.options.trace = TraceLevel::kFull;
+  WEIR_ASSIGN_OR_RETURN(Session::Callable traced, session_->MakeCallable(spec));
+  StepReport report;
+  Status status = session_->RunCallable(traced, batches_[next_], &outputs_);  // makes what is made once
+  if (status.ok()) status = session_->RunCallable(traced, batches_[next_], &outputs_, &report);
+  WEIR_RETURN_IF_ERROR(session_->ReleaseCallable(traced));
+  WEIR_RETURN_IF_ERROR(status);
+  return report;
 }
 
 StatusOr<double> ModelRunner::RunAndSum() {

@@ -29,9 +29,12 @@ class ModelRunner {
   Status Run();
   // The same; returns the loss, or the sum of the logits.
   StatusOr<double> RunAndSum();
+  // One step, traced; what it spent its time on.
+  StatusOr<StepReport> RunTraced();
 
  private:
   std::unique_ptr<Session> session_;
+  Session::CallableSpec spec_;
   Session::Callable callable_ = 0;
   std::vector<std::vector<Tensor>> batches_;
   size_t next_ = 0;

@@ -22,6 +22,7 @@ struct TraceFlags {
   std::string json;
   std::string svg;
   std::string tag;
+  size_t top = 10;
 };
 
 // The run metadata of an event file, by tag; the last one if no tag is asked for.
@@ -70,7 +71,7 @@ StatusOr<StepReport> ReadReport(const TraceFlags& flags) {
 }
 
 // Which ops took the time of each device.
-void PrintSummary(const StepReport& report) {
+void PrintSummary(const StepReport& report, size_t top) {
   for (const DeviceStats& device : report.devices) {
     std::map<std::string, std::pair<int64_t, double>> ops;
     double total = 0;
@@ -85,7 +86,7 @@ void PrintSummary(const StepReport& report) {
     std::printf("%s: %zu operations, %.1f us\n", device.device.c_str(), device.nodes.size(), total);
     std::vector<std::pair<std::string, std::pair<int64_t, double>>> order(ops.begin(), ops.end());
     std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second.second > b.second.second; });
-    for (size_t i = 0; i < std::min<size_t>(order.size(), 10); ++i) {
+    for (size_t i = 0; i < std::min(order.size(), top); ++i) {
       std::printf("  %-30s %6lld times %12.1f us %5.1f%%\n", order[i].first.c_str(),
                   static_cast<long long>(order[i].second.first), order[i].second.second,
                   total > 0 ? 100 * order[i].second.second / total : 0.0);
@@ -97,7 +98,7 @@ Status Trace(const TraceFlags& flags) {
   WEIR_ASSIGN_OR_RETURN(StepReport report, ReadReport(flags));
   if (!flags.json.empty()) WEIR_RETURN_IF_ERROR(WriteWholeFile(flags.json, report.ToChromeTrace()));
   if (!flags.svg.empty()) WEIR_RETURN_IF_ERROR(WriteWholeFile(flags.svg, TimelineToSvg(report)));
-  PrintSummary(report);
+  PrintSummary(report, flags.top);
   return OkStatus();
 }
 
@@ -109,6 +110,7 @@ void AddTraceCommand(CLI::App& program) {
   command->add_option("file", flags->path, "run metadata or step statistics, or an event file with them")->required();
   command->add_option("--json", flags->json, "write a trace for Perfetto and chrome://tracing");
   command->add_option("--svg", flags->svg, "draw a timeline of each device");
+  command->add_option("--top", flags->top, "how many kinds of operations to name")->capture_default_str();
   command->add_option("--tag", flags->tag, "which run metadata of an event file; the last if none");
   command->footer(
       "\nExamples:\n  weir trace metadata.pb --svg step.svg\n"
