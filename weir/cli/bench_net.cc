@@ -143,14 +143,17 @@ Value Net::Lstm(const std::string& name, Value x, int64_t units) {
   const int64_t batch = x.shape().dim(0), steps = x.shape().dim(1), in = x.shape().dim(2);
   Value wx = Declare(name + "/wx", {in, 4 * units}), wh = Declare(name + "/wh", {units, 4 * units});
   Value bias = Declare(name + "/b", {4 * units});
-  Value w = emit::Concat({wx, wh}, 0);
+  // What the inputs contribute to all steps, in one product.
+  Value by_step = Reshape(emit::Transpose(x, {1, 0, 2}), {steps * batch, in});
+  Value projected = emitter_.Op("BiasAdd", {emit::MatMul(by_step, wx), bias});
+  projected = Reshape(projected, {steps, batch, 4 * units});
+  Values inputs = emitter_.Outputs("Unpack", {projected}, {{"num", steps}, {"axis", 0}});
   Value h = Constant(Filled({batch, units}, 0)), c = h;
-  Values inputs = emitter_.Outputs("Unpack", {x}, {{"num", steps}, {"axis", 1}});
   std::vector<Value> outputs;
   auto sigmoid = [](Value v) { return emit::Unary("Sigmoid", v); };
   auto tanh = [](Value v) { return emit::Unary("Tanh", v); };
   for (Value xt : inputs) {
-    Value gates = emitter_.Op("BiasAdd", {emit::MatMul(emit::Concat({xt, h}, 1), w), bias});
+    Value gates = emit::MatMul(h, wh) + xt;
     Values g = emitter_.Outputs("Split", {Constant(Tensor::Scalar<int32_t>(1)), gates}, {{"num_split", 4}});
     c = sigmoid(g[1]) * c + sigmoid(g[0]) * tanh(g[2]);
     h = sigmoid(g[3]) * tanh(c);

@@ -7,6 +7,7 @@
 #include "weir/passes/fuse.h"
 #include "weir/passes/fuse_elementwise.h"
 #include "weir/passes/inline_functions.h"
+#include "weir/passes/merge_products.h"
 
 namespace weir {
 namespace {
@@ -31,7 +32,10 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
   if (options.constant_folding) WEIR_RETURN_IF_ERROR(FoldConstants(graph, evaluate, folding));
   RemoveUnused(graph, keep);
   if (options.common_subexpressions) WEIR_RETURN_IF_ERROR(EliminateCommonSubexpressions(graph));
-  if (options.arithmetic) WEIR_RETURN_IF_ERROR(SimplifyArithmetic(graph));
+  if (options.arithmetic) {
+    WEIR_RETURN_IF_ERROR(SimplifyArithmetic(graph));
+    WEIR_RETURN_IF_ERROR(MergeProducts(graph));
+  }
   if (options.dependencies) WEIR_RETURN_IF_ERROR(SimplifyDependencies(graph));
   RemoveUnused(graph, keep);
   if (options.fusion) {
