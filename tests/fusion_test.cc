@@ -11,6 +11,8 @@
 #include "weir/ops/math/register.h"
 #include "weir/passes/fuse.h"
 #include "weir/passes/fuse_elementwise.h"
+#include "weir/passes/merge_products.h"
+#include "weir/passes/sink_broadcasts.h"
 #include "weir/runtime/session.h"
 #include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
@@ -44,9 +46,11 @@ class FusionTest : public testing::Test {
   }
   Value Given(Tensor value, bool is_constant) { return is_constant ? emit_.Constant(std::move(value)) : Feed(value); }
 
+  // Without fusion nothing else is rewritten either.
   std::vector<Tensor> Run(const std::vector<Value>& fetches, Toggle fusion) {
     SessionOptions options;
     options.rewrites.fusion = fusion;
+    options.rewrites.disable_all = fusion == Toggle::kOff;
     auto session = Session::Create(environment_, options).value();
     EXPECT_TRUE(session->Extend(graph_).ok());
     std::vector<std::string> names;
@@ -96,6 +100,13 @@ class FusionTest : public testing::Test {
 
   Value Unary(std::string_view op, Value x) { return emit_.Op(op, {x}); }
   Value Binary(std::string_view op, Value x, Value y) { return emit_.Op(op, {x, y}); }
+  Value Number(float value) { return emit_.Constant(Tensor::Scalar(value)); }
+  Value Reduced(std::string_view op, Value x, int32_t axis, bool keep = true) {
+    return emit_.Op(op, {x, emit_.Constant(Tensor::Scalar(axis))}, {{"keep_dims", keep}});
+  }
+  std::vector<std::string> OpsOf(Value fused) const {
+    return graph_.node(fused.node())->Attr<std::vector<std::string>>("ops").value_or(std::vector<std::string>());
+  }
   int Count(std::string_view op) const {
     return static_cast<int>(
         std::ranges::count_if(graph_.nodes(), [&](const auto& node) { return node != nullptr && node->op() == op; }));
@@ -320,6 +331,166 @@ TEST_F(FusionTest, GradientsOfElementwiseOperations) {
   Value first = Binary("TanhGrad", y, dy);
   Value second = Binary("SigmoidGrad", Unary("Sigmoid", y), Binary("Mul", first, dy));
   ExpectSame({y, first, Binary("AddV2", second, first), Binary("RsqrtGrad", y, second)});
+}
+
+TEST_F(FusionTest, ANormOverRowsBecomesOne) {
+  Value x = Feed(Wave({4, 3, 70}, 0.7)), scale = Feed(Wave({70}, 0.3, 1)), offset = Feed(Wave({70}, 0.2));
+  Value mean = Reduced("Mean", x, -1), variance = Reduced("Mean", Binary("SquaredDifference", x, mean), 2);
+  Value factor = Binary("Mul", Unary("Rsqrt", Binary("AddV2", variance, Number(1e-5f))), scale);
+  Value out = Binary("AddV2", Binary("Mul", Binary("Sub", x, mean), factor), offset);
+  ExpectSame({out, mean, factor});
+  ASSERT_TRUE(FuseElementwise(&graph_).ok());
+  EXPECT_EQ(OpsOf(out), (std::vector<std::string>{"Mean", "SquaredDifference", "Mean", "AddV2", "Rsqrt", "Mul", "Sub",
+                                                  "Mul", "AddV2"}));
+  EXPECT_EQ(graph_.node(out.node())->inputs.size(), 4u);
+}
+
+TEST_F(FusionTest, ReductionsOfOtherDimensionsStayApart) {
+  Value x = Feed(Wave({4, 3, 70}, 0.7));
+  Value sums[] = {Reduced("Sum", Unary("Neg", x), 1), Reduced("Sum", Unary("Exp", x), -1, /*keep=*/false),
+                  emit_.Op("Sum", {Unary("Tanh", x), emit_.Constant(emit::IntsTensor(std::vector<int64_t>{1, 2}))},
+                           {{"keep_dims", true}})};
+  ExpectSame({sums[0], sums[1], sums[2]});
+  ASSERT_TRUE(FuseElementwise(&graph_).ok());
+  for (Value sum : sums) EXPECT_EQ(graph_.node(sum.node())->op(), "Sum");
+}
+
+TEST_F(FusionTest, RowsOfManyShapes) {
+  std::vector<Value> fetches;
+  struct Case {
+    Shape x, y, z;
+  };
+  const Case cases[] = {
+      {{3, 5, 70}, {70}, {3, 5, 1}},             //
+      {{2, 4, 9, 33}, {2, 1, 1, 33}, {9, 33}},   // a mask for each sequence
+      {{2, 4, 9, 33}, {2, 1, 9, 1}, {4, 1, 1}},  // neither rows nor columns
+      {{7}, {1}, {}},                            // one row
+      {{3, 1}, {3, 1}, {1}},                     // rows of one
+      {{600, 2}, {2}, {600, 1}},                 // more rows than a block has
+      {{3, 4000}, {4000}, {3, 4000}},            // longer than a block
+      {{2, 9000}, {2, 1}, {9000}},               // too long to be fused
+      {{0, 5}, {5}, {1}},                        // no rows
+      {{1, 1, 128}, {1, 1, 128}, {1, 1, 1}},     //
+  };
+  for (const auto& [xs, ys, zs] : cases) {
+    Value x = Feed(Wave(xs, 0.7)), y = Feed(Wave(ys, 0.3, 2)), z = Feed(Wave(zs, 0.2));
+    Value scores = Binary("AddV2", Binary("Mul", x, y), z);
+    Value weights = Unary("Softmax", scores);
+    // The gradient of a softmax.
+    Value product = Binary("Mul", x, weights);
+    Value slope = Binary("Mul", Binary("Sub", x, Reduced("Sum", product, -1)), weights);
+    fetches.insert(fetches.end(), {weights, slope, Unary("LogSoftmax", Unary("Neg", scores))});
+    for (std::string_view op : {"Sum", "Mean", "Max", "Min", "Prod"}) {
+      Value reduced = Reduced(op, Unary("Sin", x), -1);
+      fetches.insert(fetches.end(), {Binary("Maximum", Unary("Square", reduced), z), Binary("Sub", x, reduced)});
+    }
+  }
+  ExpectSame(fetches);
+}
+
+// What a backward pass takes of the forward pass is made again of what is stored anyway.
+TEST_F(FusionTest, CheapValuesAreMadeAgain) {
+  Value x = Feed(Wave({8, 8}, 0.7)), w = Feed(Wave({8, 8}, 0.2));
+  Value tanh = Unary("Tanh", x), factor = Binary("AddV2", tanh, Number(1));
+  Value y = Binary("Mul", x, factor);
+  Value back = Binary("MatMul", y, w);
+  Value slope = Binary("Mul", Binary("TanhGrad", tanh, back), factor);
+  ExpectSame({y, slope});
+  ASSERT_TRUE(FuseElementwise(&graph_).ok());
+  const Node& forward = *graph_.node(y.node());
+  EXPECT_EQ(forward.op(), "_FusedElementwise");
+  EXPECT_EQ(forward.num_outputs(), 2);  // the product and the tangent, not the factor
+  EXPECT_EQ(OpsOf(slope), (std::vector<std::string>{"AddV2", "TanhGrad", "Mul"}));
+}
+
+TEST_F(FusionTest, SumsOfManyAreFused) {
+  Value x = Feed(Wave({5, 40}, 0.7)), y = Feed(Wave({5, 40}, 0.3));
+  Value sum = emit::AddN({Unary("Neg", x), Unary("Exp", y), x, Binary("Mul", x, y)});
+  ExpectSame({sum, Unary("Sqrt", Unary("Square", sum))});
+  ASSERT_TRUE(FuseElementwise(&graph_).ok());
+  EXPECT_EQ(Count("_FusedElementwise"), 1);
+}
+
+TEST_F(FusionTest, SumsOfOtherShapesAreErrors) {
+  auto unknown = [&](Tensor value) {
+    Value out = emit_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape({-1, 4})}});
+    feeds_.emplace_back(Cat(graph_.node(out.node())->name, ":0"), std::move(value));
+    return out;
+  };
+  Value sum = emit::AddN({Unary("Neg", unknown(Wave({3, 4}, 0.1))), Unary("Exp", unknown(Wave({1, 4}, 0.1)))});
+  ExpectError(Unary("Neg", sum), "must have the same size and shape.  Input 0: [3,4] != input 1: [1,4]");
+}
+
+TEST_F(FusionTest, GradientsOfMeansNeedNoBroadcast) {
+  Value x = Feed(Wave({4, 3, 70}, 0.7)), dy = Feed(Wave({4, 3, 1}, 0.3)), other = Feed(Wave({4, 3, 70}, 0.1));
+  Value wide = emit_.Op("BroadcastTo", {dy, emit_.Constant(emit::IntsTensor(std::vector<int64_t>{4, 3, 70}))});
+  Value slope = Binary("RealDiv", wide, Number(70));
+  Value product = Binary("Mul", slope, x), sum = emit::AddN({other, slope, x});
+  ExpectSame({slope, product, sum});
+  ASSERT_TRUE(SinkBroadcasts(&graph_).ok());
+  const Node& small = *graph_.node(graph_.node(product.node())->inputs[0].node);
+  EXPECT_EQ(small.op(), "RealDiv");
+  EXPECT_EQ(small.inputs[0], (Endpoint{dy.node(), 0}));
+  EXPECT_EQ(graph_.node(slope.node())->op(), "BroadcastTo");  // for whoever wants it whole
+  EXPECT_EQ(graph_.node(sum.node())->op(), "AddV2");
+  EXPECT_EQ(graph_.node(sum.node())->inputs[1], (Endpoint{small.id, 0}));
+}
+
+TEST_F(FusionTest, SumsOfProductsAreOneProduct) {
+  std::vector<Value> products, columns, few;
+  for (int i = 0; i < 5; ++i) {
+    Value a = Feed(Wave({3 + i, 6}, 0.1 * (i + 1))), b = Feed(Wave({3 + i, 4}, 0.3 * (i + 1)));
+    products.push_back(emit_.Op("MatMul", {a, b}, {{"transpose_a", true}}));
+    columns.push_back(Unary("BiasAddGrad", b));
+    if (i < 3) few.push_back(emit_.Op("MatMul", {a, b}, {{"transpose_a", true}}));
+  }
+  products.push_back(Feed(Wave({6, 4}, 0.2)));
+  Value sum = emit::AddN(products), bias = emit::AddN(columns), sum_of_few = emit::AddN(few);
+  ExpectSame({sum, bias, sum_of_few});
+  ASSERT_TRUE(MergeProducts(&graph_).ok());
+  EXPECT_EQ(graph_.node(sum.node())->inputs.size(), 2u);
+  EXPECT_EQ(graph_.node(bias.node())->op(), "Identity");
+  EXPECT_EQ(graph_.node(sum_of_few.node())->inputs.size(), 3u);
+  EXPECT_EQ(Count("ConcatV2"), 2);
+}
+
+TEST_F(FusionTest, ProductsThatOthersSeeAreNotMerged) {
+  std::vector<Value> products;
+  for (int i = 0; i < 4; ++i) {
+    Value a = Feed(Wave({3, 6}, 0.1 * (i + 1))), b = Feed(Wave({3, 4}, 0.3 * (i + 1)));
+    products.push_back(emit_.Op("MatMul", {a, b}, {{"transpose_a", true}}));
+  }
+  Value sum = emit::AddN(products), seen = Unary("Neg", products[2]);
+  ExpectSame({sum, seen});
+  ASSERT_TRUE(MergeProducts(&graph_).ok());
+  EXPECT_EQ(graph_.node(sum.node())->inputs.size(), 4u);
+}
+
+// A client may feed another shape than the placeholder declares; nothing that was made of the graph may rely on it.
+TEST_F(FusionTest, FeedsOfOtherShapesThanDeclared) {
+  Value x = emit_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape({-1, 3})}});
+  Value fetches[] = {Unary("Rank", x), Reduced("Sum", Unary("Exp", x), 1)};
+  ASSERT_TRUE(emit_.status().ok());
+  auto session = Session::Create(environment_, {}).value();
+  ASSERT_TRUE(session->Extend(graph_).ok());
+  Session::CallableSpec spec;
+  spec.feeds = {Cat(graph_.node(x.node())->name, ":0")};
+  for (Value fetch : fetches) spec.fetches.push_back(graph_.TensorName({fetch.node(), 0}));
+  auto callable = session->MakeCallable(spec);
+  ASSERT_TRUE(callable.ok()) << callable.status();
+  for (const Shape& shape : {Shape({5, 3}), Shape({2, 3, 4}), Shape({1, 3}), Shape({2, 7})}) {
+    const Tensor value = Wave(shape, 0.3);
+    const weir::Feed feed(spec.feeds[0], value);
+    std::vector<Tensor> run, called;
+    ASSERT_TRUE(session->Run(std::span(&feed, 1), spec.fetches, {}, &run).ok());
+    ASSERT_TRUE(session->RunCallable(*callable, std::span(&value, 1), &called).ok());
+    for (const std::vector<Tensor>& out : {run, called}) {
+      EXPECT_EQ(out[0].scalar<int32_t>(), shape.rank());
+      Shape reduced = shape;
+      ASSERT_TRUE(reduced.SetDim(1, 1).ok());
+      EXPECT_EQ(out[1].shape(), reduced);
+    }
+  }
 }
 
 TEST_F(FusionTest, ElementwiseErrorsAreThoseOfTheParts) {

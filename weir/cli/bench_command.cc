@@ -208,7 +208,8 @@ Status PrintCluster(double seconds) {
 void AddBenchCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Measure the engine and whole models");
   command->footer(
-      "Examples:\n  weir bench engine\n  weir bench train\n  weir bench train --filter lstm --traces /tmp/traces\n  weir bench --serve   # one request a line: prepare, "
+      "Examples:\n  weir bench engine\n  weir bench train\n  weir bench train --filter lstm --traces /tmp/traces\n  "
+      "weir bench --serve   # one request a line: prepare, "
       "measure, probe");
   struct Options {
     std::string section = "engine", filter, graphs, traces, place;

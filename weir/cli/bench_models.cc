@@ -296,6 +296,7 @@ Status ModelRunner::Run() {
 StatusOr<StepReport> ModelRunner::RunTraced() {
   Session::CallableSpec spec = spec_;
   spec.options.trace = TraceLevel::kFull;
+  spec.options.partition_graphs = true;
   WEIR_ASSIGN_OR_RETURN(Session::Callable traced, session_->MakeCallable(spec));
   StepReport report;
   Status status = session_->RunCallable(traced, batches_[next_], &outputs_);  // makes what is made once

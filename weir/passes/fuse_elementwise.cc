@@ -1,6 +1,10 @@
 #include "weir/passes/fuse_elementwise.h"
 
 #include <algorithm>
+#include <optional>
+#include <ranges>
+
+#include "weir/graph/shape_inference.h"
 
 namespace weir {
 namespace {
@@ -26,18 +30,27 @@ constexpr std::string_view kBinaryOps[] = {"Add",
                                            "SquaredDifference",
                                            "Sub",
                                            "TanhGrad"};
+// Along the last dimension; reductions that keep it.
+constexpr std::string_view kReductions[] = {"Max", "Mean", "Min", "Prod", "Sum"};
+constexpr std::string_view kRowOps[] = {"LogSoftmax", "Softmax"};
+// Done again rather than stored and loaded.
+constexpr std::string_view kCheapOps[] = {"Abs", "Add",  "AddV2", "Maximum", "Minimum",           "Mul",
+                                          "Neg", "Relu", "Sign",  "Square",  "SquaredDifference", "Sub"};
 // Beyond this a program's blocks leave the nearest cache.
-constexpr size_t kMostMembers = 16;
+constexpr size_t kMostMembers = 32;
+// Terms of an AddN that is fused.
+constexpr size_t kMostTerms = 8;
+constexpr int64_t kLongestRow = 4096;
+// How many nodes the search for cycles may look at, for each node of the graph; then it is taken that there is one.
+constexpr int64_t kMostSteps = 64;
 
 // Stateful operations that never wait for another part of the step.
 constexpr std::string_view kPromptOps[] = {
     "_Arg",     "_Retval", "Apply",           "Assign",    "LogUniform", "Random",           "ReadVar",
     "Resource", "Scatter", "StatelessRandom", "Truncated", "VarHandle",  "VarIsInitialized", "Variable"};
 
-bool IsFusible(const Node& node) {
-  auto has = [&](std::span<const std::string_view> ops) { return std::ranges::find(ops, node.op()) != ops.end(); };
-  return node.num_outputs() == 1 && node.output_type(0) == DType::kFloat && (has(kUnaryOps) || has(kBinaryOps)) &&
-         IsPure(node) && node.attrs.Find("_class") == nullptr && node.attrs.Find("_kernel") == nullptr;
+bool IsOneOf(const Node& node, std::span<const std::string_view> ops) {
+  return std::ranges::find(ops, node.op()) != ops.end();
 }
 
 // Whether the node makes it matter when, or whether, a value is there before others: it passes values on that may be
@@ -48,26 +61,51 @@ bool MakesOrderMatter(const Node& node) {
          std::ranges::none_of(kPromptOps, [&](std::string_view prefix) { return node.op().starts_with(prefix); });
 }
 
-// Groups of nodes that become one. A group grows along the topological order, and a node joins only if everybody else
-// who looks at the group comes after it in that order: then putting the group at its last node's place leaves the
-// order one, so no cycle can arise.
+// The shapes of a graph's tensors, found when somebody asks.
+class LazyShapes {
+ public:
+  explicit LazyShapes(const Graph& graph) : graph_(graph) {}
+  // Unknown if shapes contradict each other: that is for the step to complain about.
+  const PartialShape& of(Endpoint tensor) {
+    if (!known_) known_ = InferShapes(graph_);
+    static const PartialShape unknown;
+    return known_->ok() ? (*known_)->of(tensor).shape : unknown;
+  }
+
+ private:
+  const Graph& graph_;
+  std::optional<StatusOr<InferredShapes>> known_;
+};
+
+// Groups of nodes that become one. A group takes in a node only if no way leads from the group through others to the
+// node: then no cycle can arise.
 class ElementwiseFuser {
  public:
-  ElementwiseFuser(Graph* graph, const OpSchema* schema) : graph_(*graph), schema_(schema), consumers_(*graph) {}
+  ElementwiseFuser(Graph* graph, const OpSchema* schema)
+      : graph_(*graph), schema_(schema), consumers_(*graph), shapes_(*graph) {}
 
   Status Run() {
     WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(graph_));
     position_.assign(graph_.num_node_ids(), 0);
     group_of_.assign(graph_.num_node_ids(), kNoGroup);
+    visited_.assign(graph_.num_node_ids(), 0);
+    steps_left_ = kMostSteps * graph_.num_nodes();
     for (size_t i = 0; i < order.size(); ++i) position_[order[i]] = static_cast<int>(i);
     order_matters_ = std::ranges::any_of(graph_.nodes(),
                                          [](const auto& node) { return node != nullptr && MakesOrderMatter(*node); });
     for (NodeId id : order) {
       if (IsFusible(*graph_.node(id))) Join(id);
     }
+    for (NodeId id : std::views::reverse(order)) {
+      if (group_of_[id] != kNoGroup) CopyIntoReaders(id);
+    }
     Replacements replacements(&graph_);
-    for (const std::vector<NodeId>& members : groups_) {
-      if (members.size() > 1) WEIR_RETURN_IF_ERROR(Fuse(members, replacements));
+    std::vector<Program> programs;
+    for (const Group& group : groups_) {
+      if (group.members.size() > 1) programs.push_back(Plan(group));
+    }
+    for (Program& program : programs) {
+      if (program.place != nullptr) WEIR_RETURN_IF_ERROR(Put(std::move(program), replacements));
     }
     replacements.Apply();
     return OkStatus();
@@ -76,29 +114,86 @@ class ElementwiseFuser {
  private:
   static constexpr int kNoGroup = -1;
 
+  struct Group {
+    std::vector<NodeId> members;  // in topological order; nodes of other groups among them are done again
+    NodeId last = kNoNode;        // of its own
+    NodeId row_op = kNoNode;      // one that works along rows, if there is any
+  };
+  // What becomes of a group.
+  struct Program {
+    Node* place = nullptr;
+    std::vector<Endpoint> inputs;
+    std::vector<NodeId> control;
+    AttrList ops, operands, results;
+    std::vector<std::pair<NodeId, int>> outputs;  // whose value is which output
+    std::vector<NodeId> own;
+  };
+
+  bool IsFusible(const Node& node) {
+    if (node.num_outputs() != 1 || node.output_type(0) != DType::kFloat || !IsPure(node) ||
+        node.attrs.Find("_class") != nullptr || node.attrs.Find("_kernel") != nullptr) {
+      return false;
+    }
+    if (IsOneOf(node, kUnaryOps) || IsOneOf(node, kBinaryOps)) return true;
+    if (IsOneOf(node, kRowOps)) return HasFusibleRows(node);
+    if (IsOneOf(node, kReductions)) return IsAlongRows(node) && HasFusibleRows(node);
+    return node.op() == "AddN" && IsFusibleSum(node);
+  }
+  static bool WorksAlongRows(const Node& node) { return IsOneOf(node, kReductions) || IsOneOf(node, kRowOps); }
+
+  bool HasFusibleRows(const Node& node) {
+    const PartialShape& shape = shapes_.of(node.inputs[0]);
+    if (shape.rank() < 1) return false;
+    const int64_t row = shape.dim(shape.rank() - 1);
+    return row > 1 && row <= kLongestRow;
+  }
+  // A reduction of the last dimension alone, which stays as 1.
+  bool IsAlongRows(const Node& node) {
+    const Node& axis = *graph_.node(node.inputs[1].node);
+    if (!node.Attr<bool>("keep_dims").value_or(false) || !IsConstant(axis) || !axis.control_inputs.empty())
+      return false;
+    const Tensor* value = axis.attrs.Find("value")->get_if<Tensor>();
+    if (value == nullptr || value->num_elements() != 1) return false;
+    const int64_t dimension = value->dtype() == DType::kInt32 ? value->data<int32_t>()[0] : value->data<int64_t>()[0];
+    const PartialShape& shape = shapes_.of(node.inputs[0]);
+    return shape.has_rank() && (dimension == -1 || dimension == shape.rank() - 1);
+  }
+  bool IsFusibleSum(const Node& node) {
+    if (node.inputs.size() < 2 || node.inputs.size() > kMostTerms) return false;
+    const PartialShape& first = shapes_.of(node.inputs[0]);
+    return first.has_rank() &&
+           std::ranges::all_of(node.inputs, [&](Endpoint input) { return shapes_.of(input) == first; });
+  }
+
   // Makes a group of the node and of those its operands are in, as far as they may be.
   void Join(NodeId id) {
     const int group = static_cast<int>(groups_.size());
-    groups_.push_back({id});
+    groups_.push_back({{id}, id, WorksAlongRows(*graph_.node(id)) ? id : kNoNode});
     group_of_[id] = group;
     for (Endpoint input : graph_.node(id)->inputs) {
       const int other = group_of_[input.node];
       if (other == kNoGroup || other == group || !MayJoin(other, id)) continue;
-      for (NodeId member : groups_[other]) group_of_[member] = group;
-      groups_[group].insert(groups_[group].end(), groups_[other].begin(), groups_[other].end());
-      groups_[other].clear();
+      for (NodeId member : groups_[other].members) group_of_[member] = group;
+      groups_[group].members.insert(groups_[group].members.end(), groups_[other].members.begin(),
+                                    groups_[other].members.end());
+      if (groups_[group].row_op == kNoNode) groups_[group].row_op = groups_[other].row_op;
+      groups_[other] = {};
     }
-    std::ranges::sort(groups_[group], {}, [&](NodeId member) { return position_[member]; });
+    SortByPosition(groups_[group].members);
+  }
+  void SortByPosition(std::vector<NodeId>& nodes) const {
+    std::ranges::sort(nodes, {}, [&](NodeId node) { return position_[node]; });
   }
 
-  bool MayJoin(int other, NodeId id) const {
-    const std::vector<NodeId>& members = groups_[other];
-    if (members.size() + groups_[group_of_[id]].size() > kMostMembers) return false;
-    for (NodeId member : members) {
+  bool MayJoin(int other, NodeId id) {
+    const Group& first = groups_[other];
+    const Group& second = groups_[group_of_[id]];
+    if (first.members.size() + second.members.size() > kMostMembers || !FitTogether(first, second)) return false;
+    for (NodeId member : first.members) {
       if (graph_.node(member)->requested_device != graph_.node(id)->requested_device) return false;
       for (const Consumers::Use& use : consumers_.of(member)) {
         if (IsInside(use, other, group_of_[id])) continue;
-        if (order_matters_ || position_[use.consumer] < position_[id]) return false;
+        if (order_matters_ || Reaches(use.consumer, id)) return false;
       }
     }
     return true;
@@ -108,69 +203,216 @@ class ElementwiseFuser {
     return use.input >= 0 && (group == a || group == b);
   }
 
-  // The last member becomes the fused node; what others take of the rest becomes its further outputs.
-  Status Fuse(const std::vector<NodeId>& members, Replacements& replacements) {
-    Node* fused = graph_.node(members.back());
-    const int group = group_of_[fused->id];
-    std::vector<Endpoint> inputs;
-    std::vector<NodeId> control;
-    for (NodeId id : members) {
-      const Node& node = *graph_.node(id);
-      for (Endpoint input : node.inputs) {
-        if (group_of_[input.node] != group && std::ranges::find(inputs, input) == inputs.end()) inputs.push_back(input);
-      }
-      control.insert(control.end(), node.control_inputs.begin(), node.control_inputs.end());
+  // Where one of two groups works along rows, all of both must have these rows, or one number for each.
+  bool FitTogether(const Group& first, const Group& second) {
+    const NodeId row_op = first.row_op != kNoNode ? first.row_op : second.row_op;
+    if (row_op == kNoNode) return true;
+    auto fits = [&](NodeId member) { return HasRowsOf(member, row_op); };
+    return std::ranges::all_of(first.members, fits) && std::ranges::all_of(second.members, fits);
+  }
+  bool HasRowsOf(NodeId member, NodeId row_op) {
+    const PartialShape& whole = shapes_.of(graph_.node(row_op)->inputs[0]);
+    const PartialShape& shape = shapes_.of({member, 0});
+    if (WorksAlongRows(*graph_.node(member)) && !(shapes_.of(graph_.node(member)->inputs[0]) == whole)) return false;
+    if (shape.rank() != whole.rank()) return false;
+    for (int i = 0; i + 1 < shape.rank(); ++i) {
+      if (shape.dim(i) != whole.dim(i)) return false;
     }
-    AttrList ops, operands, results;
-    auto number_of = [&](Endpoint value) {
-      if (group_of_[value.node] != group) return std::ranges::find(inputs, value) - inputs.begin();
-      return static_cast<std::ptrdiff_t>(inputs.size()) + (std::ranges::find(members, value.node) - members.begin());
+    const int64_t last = shape.dim(shape.rank() - 1);
+    return last == 1 || last == whole.dim(whole.rank() - 1);
+  }
+
+  // Whether a way leads from one node to the group of the other, going through whole groups. All groups are of nodes up
+  // to the other one's position, so nothing behind it leads back.
+  bool Reaches(NodeId from, NodeId to) {
+    ++search_;
+    stack_.assign(1, from);
+    while (!stack_.empty()) {
+      const NodeId id = stack_.back();
+      stack_.pop_back();
+      if (visited_[id] == search_ || position_[id] > position_[to]) continue;
+      visited_[id] = search_;
+      if (group_of_[id] == group_of_[to] || --steps_left_ < 0) return true;
+      if (group_of_[id] == kNoGroup) {
+        for (const Consumers::Use& use : consumers_.of(id)) stack_.push_back(use.consumer);
+        continue;
+      }
+      for (NodeId member : groups_[group_of_[id]].members) {
+        visited_[member] = search_;
+        for (const Consumers::Use& use : consumers_.of(member)) {
+          if (group_of_[use.consumer] != group_of_[id]) stack_.push_back(use.consumer);
+        }
+      }
+    }
+    return false;
+  }
+
+  // A value that is made quickly of one other is made again in each group that takes it, and not stored.
+  void CopyIntoReaders(NodeId id) {
+    const Node& node = *graph_.node(id);
+    if (!IsOneOf(node, kCheapOps) || !node.control_inputs.empty()) return;
+    std::vector<int> readers;
+    for (const Consumers::Use& use : consumers_.of(id)) {
+      if (use.input < 0 || group_of_[use.consumer] == kNoGroup) return;
+      if (graph_.node(use.consumer)->requested_device != node.requested_device) return;
+      AddReaders(use.consumer, group_of_[id], readers);
+    }
+    if (readers.empty() || NumLargeOperands(node) > 1) return;
+    for (int reader : readers) {
+      const Group& group = groups_[reader];
+      if (group.members.size() >= kMostMembers) return;
+      if (group.row_op != kNoNode && !HasRowsOf(id, group.row_op)) return;
+    }
+    for (int reader : readers) {
+      groups_[reader].members.push_back(id);
+      SortByPosition(groups_[reader].members);
+      copied_into_[id].push_back(reader);
+    }
+  }
+  // The groups other than `own` that compute the node.
+  void AddReaders(NodeId consumer, int own, std::vector<int>& readers) const {
+    auto add = [&](int group) {
+      if (group != own && std::ranges::find(readers, group) == readers.end()) readers.push_back(group);
     };
+    add(group_of_[consumer]);
+    if (auto found = copied_into_.find(consumer); found != copied_into_.end())
+      std::ranges::for_each(found->second, add);
+  }
+  int NumLargeOperands(const Node& node) {
+    const PartialShape whole = shapes_.of({node.id, 0});
+    auto is_small = [&](Endpoint input) {
+      const PartialShape& shape = shapes_.of(input);
+      if (shape.num_elements() == 1) return true;
+      if (!shape.has_rank() || !whole.has_rank()) return false;
+      if (shape.rank() < whole.rank()) return true;
+      for (int i = 0; i < shape.rank(); ++i) {
+        if (shape.dim(i) == 1 && whole.dim(i) != 1) return true;
+      }
+      return false;
+    };
+    std::vector<Endpoint> large;
+    for (Endpoint input : node.inputs) {
+      if (!is_small(input) && std::ranges::find(large, input) == large.end()) large.push_back(input);
+    }
+    return static_cast<int>(large.size());
+  }
+
+  // The place of the last member that others see is the program's; what they take of the rest are further outputs.
+  Program Plan(const Group& group) const {
+    const int number = group_of_[group.last];
+    Program program;
+    auto is_own = [&](NodeId id) { return group_of_[id] == number; };
+    std::vector<NodeId> members, seen;
+    for (NodeId id : std::views::reverse(group.members)) {
+      const bool is_used = std::ranges::any_of(consumers_.of(id), [&](const Consumers::Use& use) {
+        return use.input >= 0 && std::ranges::find(members, use.consumer) != members.end();
+      });
+      if (is_own(id)) {
+        program.own.push_back(id);
+        if (IsSeen(id, number)) seen.push_back(id);
+      }
+      if (is_used || (!seen.empty() && seen.back() == id)) members.push_back(id);
+    }
+    if (seen.empty()) return program;
+    program.place = graph_.node(seen.front());
+    std::ranges::reverse(members);
+    auto is_member = [&](NodeId id) { return std::ranges::find(members, id) != members.end(); };
     for (NodeId id : members) {
       const Node& node = *graph_.node(id);
-      ops.s.push_back(node.op());
-      operands.i.push_back(number_of(node.inputs[0]));
-      operands.i.push_back(node.inputs.size() > 1 ? number_of(node.inputs[1]) : -1);
-    }
-    results.i.push_back(static_cast<int64_t>(members.size()) - 1);
-    for (size_t i = 0; i + 1 < members.size(); ++i) {
-      if (IsSeen(members[i], group)) {
-        replacements.Replace(Endpoint{members[i], 0}, Endpoint{fused->id, static_cast<int>(results.i.size())});
-        results.i.push_back(static_cast<int64_t>(i));
+      for (size_t i = 0; i < NumOperands(node); ++i) {
+        const Endpoint input = node.inputs[i];
+        if (!is_member(input.node) && std::ranges::find(program.inputs, input) == program.inputs.end()) {
+          program.inputs.push_back(input);
+        }
       }
-      replacements.Replace(members[i], fused->id);
+    }
+    for (NodeId id : program.own) {
+      for (NodeId before : graph_.node(id)->control_inputs) {
+        if (!is_own(before)) program.control.push_back(before);
+      }
+    }
+    absl::flat_hash_map<NodeId, int64_t> value_of;
+    for (NodeId id : members) {
+      const Node& node = *graph_.node(id);
+      auto number_of = [&](Endpoint value) {
+        if (auto found = value_of.find(value.node); found != value_of.end()) return found->second;
+        return static_cast<int64_t>(std::ranges::find(program.inputs, value) - program.inputs.begin());
+      };
+      auto add = [&](int64_t a, int64_t b) {
+        program.ops.s.push_back(node.op());
+        program.operands.i.push_back(a);
+        program.operands.i.push_back(b);
+        return static_cast<int64_t>(program.inputs.size() + program.ops.s.size()) - 1;
+      };
+      int64_t value = NumOperands(node) == 1 ? add(number_of(node.inputs[0]), -1)
+                                             : add(number_of(node.inputs[0]), number_of(node.inputs[1]));
+      for (size_t i = 2; i < NumOperands(node); ++i) value = add(value, number_of(node.inputs[i]));
+      value_of[id] = value;
+    }
+    auto add_result = [&](NodeId id) {
+      program.outputs.emplace_back(id, static_cast<int>(program.results.i.size()));
+      program.results.i.push_back(value_of[id] - static_cast<int64_t>(program.inputs.size()));
+    };
+    std::ranges::for_each(seen, add_result);
+    return program;
+  }
+  // Of an operation; the axis of a reduction is none.
+  static size_t NumOperands(const Node& node) { return WorksAlongRows(node) ? 1 : node.inputs.size(); }
+
+  // Whether somebody who does not make it himself takes the node's value, or the step does.
+  bool IsSeen(NodeId id, int own) const {
+    if (consumers_.of(id).empty()) return true;
+    auto copied = copied_into_.find(id);
+    auto has = [&](int group) {
+      return group == own ||
+             (copied != copied_into_.end() && std::ranges::find(copied->second, group) != copied->second.end());
+    };
+    std::vector<int> readers;
+    return std::ranges::any_of(consumers_.of(id), [&](const Consumers::Use& use) {
+      if (use.input < 0) return false;
+      if (group_of_[use.consumer] == kNoGroup) return true;
+      readers.clear();
+      AddReaders(use.consumer, own, readers);
+      return !std::ranges::all_of(readers, has);
+    });
+  }
+
+  Status Put(Program program, Replacements& replacements) {
+    Node* fused = program.place;
+    for (NodeId id : program.own) {
+      if (id != fused->id) replacements.Replace(id, fused->id);
+    }
+    for (const auto& [id, output] : program.outputs) {
+      if (id != fused->id) replacements.Replace(Endpoint{id, 0}, Endpoint{fused->id, output});
     }
     AttrMap attrs;
     attrs.Set("T", DType::kFloat);
-    attrs.Set("N", static_cast<int64_t>(inputs.size()));
-    attrs.Set("M", static_cast<int64_t>(results.i.size()));
-    attrs.Set("ops", std::move(ops));
-    attrs.Set("operands", std::move(operands));
-    attrs.Set("results", std::move(results));
+    attrs.Set("N", static_cast<int64_t>(program.inputs.size()));
+    attrs.Set("M", static_cast<int64_t>(program.results.i.size()));
+    attrs.Set("ops", std::move(program.ops));
+    attrs.Set("operands", std::move(program.operands));
+    attrs.Set("results", std::move(program.results));
     fused->schema = schema_;
     fused->attrs = std::move(attrs);
-    fused->inputs = std::move(inputs);
+    fused->inputs = std::move(program.inputs);
     fused->control_inputs.clear();
-    for (NodeId id : control) {
-      if (group_of_[id] != group) AddControlInput(fused, id);
-    }
+    for (NodeId id : program.control) AddControlInput(fused, id);
     return graph_.RefreshTypes(fused);
-  }
-
-  // Whether somebody outside the group takes the node's value.
-  bool IsSeen(NodeId id, int group) const {
-    return std::ranges::any_of(consumers_.of(id), [&](const Consumers::Use& use) {
-      return use.input >= 0 && group_of_[use.consumer] != group;
-    });
   }
 
   Graph& graph_;
   const OpSchema* const schema_;
   const Consumers consumers_;
+  LazyShapes shapes_;
   bool order_matters_ = false;
   std::vector<int> position_;  // in the topological order
   std::vector<int> group_of_;
-  std::vector<std::vector<NodeId>> groups_;
+  std::vector<Group> groups_;
+  absl::flat_hash_map<NodeId, std::vector<int>> copied_into_;
+  std::vector<int> visited_;  // by which search
+  std::vector<NodeId> stack_;
+  int search_ = 0;
+  int64_t steps_left_ = 0;
 };
 
 }  // namespace

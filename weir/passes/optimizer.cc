@@ -8,6 +8,7 @@
 #include "weir/passes/fuse_elementwise.h"
 #include "weir/passes/inline_functions.h"
 #include "weir/passes/merge_products.h"
+#include "weir/passes/sink_broadcasts.h"
 
 namespace weir {
 namespace {
@@ -35,6 +36,7 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
   if (options.arithmetic) {
     WEIR_RETURN_IF_ERROR(SimplifyArithmetic(graph));
     WEIR_RETURN_IF_ERROR(MergeProducts(graph));
+    WEIR_RETURN_IF_ERROR(SinkBroadcasts(graph));
   }
   if (options.dependencies) WEIR_RETURN_IF_ERROR(SimplifyDependencies(graph));
   RemoveUnused(graph, keep);

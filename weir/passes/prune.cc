@@ -159,7 +159,13 @@ class Pruner {
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [index, endpoint] : sorted) {
       WEIR_ASSIGN_OR_RETURN(args_[index], AddEnd(out, "_Arg", endpoint, index, {}));
-      out.node(args_[index])->requested_device = graph_.node(endpoint.node)->requested_device;
+      const Node& fed = *graph_.node(endpoint.node);
+      Node& arg = *out.node(args_[index]);
+      arg.requested_device = fed.requested_device;
+      if (fed.op() != "Placeholder" && fed.op() != "PlaceholderV2") continue;
+      // Old graphs say [] where nothing is known.
+      auto shape = fed.Attr<PartialShape>("shape");
+      if (shape.ok() && shape->rank() > 0) arg.attrs.Set(kDeclaredShapes, AttrList{.shape = {*shape}});
     }
     return OkStatus();
   }

@@ -16,6 +16,9 @@ struct StepSignature {
   std::vector<std::string> targets;
 };
 
+// An attribute of an `_Arg`: the shape that the placeholder in its place declares, in a list.
+inline constexpr char kDeclaredShapes[] = "_output_shapes";
+
 // A graph of the nodes from which a fetch or target can be reached, over data and control edges, without going behind a
 // fed tensor. Feed i becomes an `_Arg` node of index i in place of the fed tensor (and of its node's control edges, if
 // that is a placeholder), fetch i a `_Retval` node of index i. Errors have TensorFlow's codes and texts.

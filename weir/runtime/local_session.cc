@@ -40,12 +40,14 @@ Status LocalSession::Run(const StepOptions& options, std::span<const Feed> feeds
                          std::span<const std::string> targets, std::vector<Tensor>* outputs, StepReport* report) {
   WEIR_ASSIGN_OR_RETURN(const Impl::Signature* signature, impl_->FindSignature(feeds, fetches, targets));
   Step::Config config = impl_->MakeConfig(options, report);
-  std::unique_ptr<Step> step = signature->compiled->Acquire();
+  std::shared_ptr<CompiledStep> compiled = signature->compiled;
+  std::unique_ptr<Step> step = compiled->Acquire();
   config.feeds = step->TakeFeedMemory();
   WEIR_RETURN_IF_ERROR(impl_->OrderFeeds(*signature, feeds, &config.feeds));
+  WEIR_RETURN_IF_ERROR(Impl::FitToFeeds(config.feeds, &compiled, &step));
   config.spare = TakeMemory(outputs);
   StepWaiter waiter;
-  impl_->StartStep(signature->compiled, std::move(step), std::move(config), /*detach=*/false, waiter.Callback());
+  impl_->StartStep(compiled, std::move(step), std::move(config), /*detach=*/false, waiter.Callback());
   WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
   if (outputs != nullptr && !signature->plain_order) Arrange(signature->fetch_positions, outputs);
   return OkStatus();
@@ -57,13 +59,15 @@ void LocalSession::RunAsync(const StepOptions& options, std::span<const Feed> fe
   auto signature = impl_->FindSignature(feeds, fetches, targets);
   if (!signature.ok()) return done(signature.status(), {});
   Step::Config config = impl_->MakeConfig(options, report);
-  std::unique_ptr<Step> step = (*signature)->compiled->Acquire();
+  std::shared_ptr<CompiledStep> compiled = (*signature)->compiled;
+  std::unique_ptr<Step> step = compiled->Acquire();
   config.feeds = step->TakeFeedMemory();
-  Status ordered = impl_->OrderFeeds(**signature, feeds, &config.feeds);
-  if (!ordered.ok()) return done(ordered, {});
+  Status ready = impl_->OrderFeeds(**signature, feeds, &config.feeds);
+  if (ready.ok()) ready = Impl::FitToFeeds(config.feeds, &compiled, &step);
+  if (!ready.ok()) return done(ready, {});
   // The signature belongs to the session, which must outlive the step.
   impl_->StartStep(
-      (*signature)->compiled, std::move(step), std::move(config), /*detach=*/true,
+      compiled, std::move(step), std::move(config), /*detach=*/true,
       [impl = impl_, signature = *signature, done = std::move(done)](Status status, std::vector<Tensor> out) {
         if (status.ok() && !signature->plain_order) Arrange(signature->fetch_positions, &out);
         done(std::move(status), std::move(out));
@@ -76,12 +80,14 @@ Status LocalSession::RunCallable(Callable callable, std::span<const Tensor> feed
                                  StepReport* report) {
   WEIR_ASSIGN_OR_RETURN(auto entry, impl_->FindCallable(callable, feeds));
   Step::Config config = impl_->MakeConfig(entry->options, report);
-  std::unique_ptr<Step> step = entry->compiled->Acquire();
+  std::shared_ptr<CompiledStep> compiled = entry->compiled;
+  std::unique_ptr<Step> step = compiled->Acquire();
   config.feeds = step->TakeFeedMemory();
   config.feeds.assign(feeds.begin(), feeds.end());
+  WEIR_RETURN_IF_ERROR(Impl::FitToFeeds(feeds, &compiled, &step));
   config.spare = TakeMemory(outputs);
   StepWaiter waiter;
-  impl_->StartStep(entry->compiled, std::move(step), std::move(config), /*detach=*/false, waiter.Callback());
+  impl_->StartStep(compiled, std::move(step), std::move(config), /*detach=*/false, waiter.Callback());
   WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
   if (outputs != nullptr && !entry->plain_order) Arrange(entry->fetch_positions, outputs);
   return OkStatus();
@@ -94,10 +100,13 @@ void LocalSession::RunCallableAsync(Callable callable, std::span<const Tensor> f
   StepOptions options = (*entry)->options;
   options.cancellation = cancellation;
   Step::Config config = impl_->MakeConfig(options, report);
-  std::unique_ptr<Step> step = (*entry)->compiled->Acquire();
+  std::shared_ptr<CompiledStep> compiled = (*entry)->compiled;
+  std::unique_ptr<Step> step = compiled->Acquire();
   config.feeds = step->TakeFeedMemory();
   config.feeds.assign(feeds.begin(), feeds.end());
-  impl_->StartStep((*entry)->compiled, std::move(step), std::move(config), /*detach=*/true,
+  Status ready = Impl::FitToFeeds(feeds, &compiled, &step);
+  if (!ready.ok()) return done(ready, {});
+  impl_->StartStep(compiled, std::move(step), std::move(config), /*detach=*/true,
                    [impl = impl_, entry = *entry, done = std::move(done)](Status status, std::vector<Tensor> out) {
                      if (status.ok() && !entry->plain_order) Arrange(entry->fetch_positions, &out);
                      done(std::move(status), std::move(out));

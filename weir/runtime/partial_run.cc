@@ -194,10 +194,10 @@ void PartialRunState::StepEnded(const Status& status) {
 
 StatusOr<std::string> Session::Impl::PartialRunSetup(const StepSignature& signature) {
   WEIR_RETURN_IF_ERROR(steps_->closed());
-  StatusOr<Graph> pruned = PrepareGraph(signature, {});
+  StatusOr<Graph> pruned = PrepareGraph(signature, {}, FeedShapes::kAny);
   if (!pruned.ok()) return pruned.status();
   WEIR_ASSIGN_OR_RETURN(std::vector<std::vector<int>> needs, FeedsOfFetches(*pruned, signature.fetches.size()));
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> compiled, CompileGraph(*std::move(pruned), signature, {}, true));
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> compiled, Compile(signature, {}, /*late_args=*/true));
   auto state = std::make_shared<PartialRunState>(signature, compiled->feed_types, std::move(needs));
   std::string handle;
   {

@@ -55,7 +55,8 @@ Status Connect(Graph* graph, int first_arg, int first_ret, int count) {
 
 }  // namespace
 
-StatusOr<Graph> Session::Impl::PrepareGraph(const StepSignature& signature, const Connections& connections) const {
+StatusOr<Graph> Session::Impl::PrepareGraph(const StepSignature& signature, const Connections& connections,
+                                            FeedShapes shapes) const {
   StepSignature extended = signature;
   for (const auto& [from, to] : connections) {
     extended.feeds.push_back(to);
@@ -65,6 +66,11 @@ StatusOr<Graph> Session::Impl::PrepareGraph(const StepSignature& signature, cons
     absl::ReaderMutexLock lock(&graph_mu_);
     return PruneGraph(graph_, extended);
   }();
+  if (pruned.ok() && shapes == FeedShapes::kAny) {
+    for (const auto& node : pruned->nodes()) {
+      if (node != nullptr && node->op() == "_Arg") node->attrs.Erase(kDeclaredShapes);
+    }
+  }
   if (pruned.ok() && !connections.empty()) {
     WEIR_RETURN_IF_ERROR(Connect(&*pruned, static_cast<int>(signature.feeds.size()),
                                  static_cast<int>(signature.fetches.size()), static_cast<int>(connections.size())));
@@ -76,8 +82,14 @@ StatusOr<Graph> Session::Impl::PrepareGraph(const StepSignature& signature, cons
 
 StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::Compile(const StepSignature& signature,
                                                                const Connections& connections, bool late_args) {
-  WEIR_ASSIGN_OR_RETURN(Graph graph, PrepareGraph(signature, connections));
-  return CompileGraph(std::move(graph), signature, connections, late_args);
+  // What arrives while the step runs cannot be looked at before it.
+  const FeedShapes shapes = late_args ? FeedShapes::kAny : FeedShapes::kAsDeclared;
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> compiled,
+                        CompileGraph(signature, connections, late_args, shapes));
+  compiled->compile_for_any_shape = [this, signature, connections, late_args] {
+    return CompileGraph(signature, connections, late_args, FeedShapes::kAny);
+  };
+  return compiled;
 }
 
 namespace {
@@ -252,8 +264,10 @@ Status Session::Impl::CompileParts(const std::vector<DeviceGraph>& partitions, b
   return OkStatus();
 }
 
-StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph, const StepSignature& signature,
-                                                                    const Connections& connections, bool late_args) {
+StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(const StepSignature& signature,
+                                                                    const Connections& connections, bool late_args,
+                                                                    FeedShapes shapes) {
+  WEIR_ASSIGN_OR_RETURN(Graph graph, PrepareGraph(signature, connections, shapes));
   auto compiled = std::make_shared<CompiledStep>();
   compiled->feed_names = signature.feeds;
   compiled->num_fetches = signature.fetches.size();
@@ -263,12 +277,16 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph,
     WEIR_ASSIGN_OR_RETURN(int64_t index, node->Attr<int64_t>("index"));
     WEIR_ASSIGN_OR_RETURN(compiled->feed_types[index], node->Attr<DType>("T"));
     if (late_args) node->attrs.Set(kLateArgument, true);
+    auto declared = node->Attr<std::vector<PartialShape>>(kDeclaredShapes);
+    if (!declared.ok() || declared->size() != 1) continue;
+    compiled->feed_shapes.resize(signature.feeds.size());
+    compiled->feed_shapes[index] = declared->front();
   }
   WEIR_ASSIGN_OR_RETURN(std::vector<DeviceGraph> partitions, PartitionOverDevices(std::move(graph), late_args));
   WEIR_RETURN_IF_ERROR(CompileParts(partitions, late_args, compiled.get()));
-  compiled->export_partitions = [this, signature, connections, late_args]() -> std::vector<std::string> {
+  compiled->export_partitions = [this, signature, connections, late_args, shapes]() -> std::vector<std::string> {
     std::vector<std::string> out;
-    StatusOr<Graph> again = PrepareGraph(signature, connections);
+    StatusOr<Graph> again = PrepareGraph(signature, connections, shapes);
     if (!again.ok()) return out;
     auto parts = PartitionOverDevices(*std::move(again), late_args);
     if (!parts.ok()) return out;
@@ -278,9 +296,9 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(Graph graph,
     }
     return out;
   };
-  compiled->export_costs = [this, signature, connections,
-                            late_args](const std::vector<DeviceStats>& stats) -> std::string {
-    StatusOr<Graph> again = PrepareGraph(signature, connections);
+  compiled->export_costs = [this, signature, connections, late_args,
+                            shapes](const std::vector<DeviceStats>& stats) -> std::string {
+    StatusOr<Graph> again = PrepareGraph(signature, connections, shapes);
     if (!again.ok()) return "";
     auto parts = PartitionOverDevices(*std::move(again), late_args);
     if (!parts.ok()) return "";

@@ -219,6 +219,14 @@ Status Session::Impl::OrderFeeds(const Signature& signature, std::span<const Fee
   return OkStatus();
 }
 
+Status Session::Impl::FitToFeeds(std::span<const Tensor> feeds, std::shared_ptr<CompiledStep>* compiled,
+                                 std::unique_ptr<Step>* step) {
+  if ((*compiled)->Takes(feeds)) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(*compiled, (*compiled)->ForAnyShape());
+  *step = (*compiled)->Acquire();
+  return OkStatus();
+}
+
 Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* report) {
   Step::Config config;
   config.context.step_id =

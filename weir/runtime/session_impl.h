@@ -51,6 +51,9 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   StatusOr<std::shared_ptr<CompiledStep>> Compile(const StepSignature& signature,
                                                   const std::vector<std::pair<std::string, std::string>>& connections,
                                                   bool late_args);
+  // Changes to the step for feeds of any shape where they do not have those that were declared.
+  static Status FitToFeeds(std::span<const Tensor> feeds, std::shared_ptr<CompiledStep>* compiled,
+                           std::unique_ptr<Step>* step);
   Step::Config MakeConfig(const StepOptions& options, StepReport* report);
   // Starts a step; with `detach` in a thread of the pool.
   void StartStep(const std::shared_ptr<CompiledStep>& compiled, std::unique_ptr<Step> step, Step::Config config,
@@ -83,9 +86,11 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
 
  private:
   bool HasOnlyCpus() const;
+  // Whether feeds may be taken to have the shapes that their placeholders declare.
+  enum class FeedShapes { kAsDeclared, kAny };
   using Connections = std::vector<std::pair<std::string, std::string>>;
   // The part of the graph that a signature needs, with the connections made.
-  StatusOr<Graph> PrepareGraph(const StepSignature& signature, const Connections& connections) const;
+  StatusOr<Graph> PrepareGraph(const StepSignature& signature, const Connections& connections, FeedShapes shapes) const;
   struct DeviceGraph {
     Device* device;
     Graph graph;
@@ -101,8 +106,8 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   std::vector<std::string> SupportedDeviceTypes(const Node& node) const;
   bool HasAccelerators() const;  // devices with memory of their own
   void LogPlacement(const Graph& graph) const;
-  StatusOr<std::shared_ptr<CompiledStep>> CompileGraph(Graph graph, const StepSignature& signature,
-                                                       const Connections& connections, bool late_args);
+  StatusOr<std::shared_ptr<CompiledStep>> CompileGraph(const StepSignature& signature, const Connections& connections,
+                                                       bool late_args, FeedShapes shapes);
 
   const std::shared_ptr<Environment> environment_;
   const SessionOptions options_;

@@ -7,6 +7,14 @@
 
 namespace weir {
 
+StatusOr<std::shared_ptr<CompiledStep>> CompiledStep::ForAnyShape() {
+  absl::MutexLock lock(&for_any_shape_mu_);
+  if (for_any_shape_ == nullptr) {
+    WEIR_ASSIGN_OR_RETURN(for_any_shape_, compile_for_any_shape());
+  }
+  return for_any_shape_;
+}
+
 CompiledStep::~CompiledStep() = default;
 
 std::unique_ptr<Step> CompiledStep::Acquire() {

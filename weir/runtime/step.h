@@ -31,6 +31,7 @@ struct CompiledStep {
   std::vector<std::vector<int>> plan_rets;  // for each plan: which fetches it computes (its ret types are sparse)
   std::vector<DType> feed_types;
   std::vector<std::string> feed_names;
+  std::vector<PartialShape> feed_shapes;  // as placeholders declare them; what was made of the graph counts on them
   size_t num_fetches = 0;
   // How long the last step kept the thread that started it; very long before the first one.
   std::atomic<int64_t> last_start_ns{std::numeric_limits<int64_t>::max()};
@@ -41,6 +42,18 @@ struct CompiledStep {
   // The same graphs as a serialized CostGraphDef with the costs of a step.
   std::function<std::string(const std::vector<DeviceStats>&)> export_costs;
   std::atomic<int64_t> num_steps{0};  // so far; counted if costs are asked for
+  // The same step for feeds that have other shapes than declared.
+  std::function<StatusOr<std::shared_ptr<CompiledStep>>()> compile_for_any_shape;
+
+  // Whether the feeds have the shapes that were declared.
+  bool Takes(std::span<const Tensor> feeds) const {
+    for (size_t i = 0; i < feed_shapes.size(); ++i) {
+      if (feed_shapes[i].has_rank() && !feed_shapes[i].IsCompatibleWith(feeds[i].shape())) return false;
+    }
+    return true;
+  }
+  // What compile_for_any_shape gives, made once.
+  StatusOr<std::shared_ptr<CompiledStep>> ForAnyShape();
 
   ~CompiledStep();
   // A step's memory, used or new.
@@ -50,6 +63,8 @@ struct CompiledStep {
  private:
   FastMutex mu_;
   std::vector<std::unique_ptr<Step>> free_ ABSL_GUARDED_BY(mu_);
+  absl::Mutex for_any_shape_mu_;
+  std::shared_ptr<CompiledStep> for_any_shape_ ABSL_GUARDED_BY(for_any_shape_mu_);
 };
 
 // Collects the stats of all nodes of a step, by device.

@@ -10,12 +10,17 @@
 
 namespace weir {
 
-// One of the two loops is set; it takes floats and gives floats.
+// Takes n numbers, gives one or as many.
+using RowLoop = void (*)(const float* x, int64_t n, float* out);
+
+// One of the loops is set; it takes floats and gives floats.
 struct FloatLoop {
   UnaryLoop unary = nullptr;
   BinaryLoop binary = nullptr;
+  RowLoop row = nullptr;  // along the last dimension
   double cost_ns = 0.5;
   bool broadcasts = true;  // false: the operands must have as many elements, and the result has the first one's shape
+  bool reduces = false;    // a row becomes one number
 };
 
 // Thread-safe. Offering an operation again changes nothing.

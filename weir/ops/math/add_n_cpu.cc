@@ -1,5 +1,6 @@
 // Sums of many tensors of one shape.
 #include "weir/device/cpu/elementwise.h"
+#include "weir/device/cpu/float_loops.h"
 #include "weir/ops/math/register.h"
 #include "weir/tensor/variant.h"
 
@@ -90,6 +91,7 @@ StatusOr<std::unique_ptr<Kernel>> MakeAddN(const KernelInit& init) {
 }  // namespace
 
 void RegisterAddNKernels(KernelRegistry& registry) {
+  OfferFloatLoop("AddN", {.binary = BinaryTable<AddOp>(TypeList<float>{})[0].loop, .broadcasts = false});
   registry.Add(KernelBuilder("AddN").Types("T", NumberTypes{}), MakeAddN);
   registry.Add(KernelBuilder("AddN").Types("T", TypeList<Variant>{}), MakeKernel<AddNVariantKernel>);
   registry.Add(KernelBuilder("AccumulateNV2").Types("T", NumberTypes{}), MakeAddN);

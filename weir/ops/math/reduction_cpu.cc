@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/float_loops.h"
 #include "weir/device/cpu/vector.h"
 #include "weir/ops/math/reduction.h"
 #include "weir/ops/math/register.h"
@@ -252,9 +253,33 @@ void Add(KernelRegistry& registry, std::string_view op, TypeList<Ts...>) {
   RegisterReduction(registry, op, kReductionTable<Op, Ts...>);
 }
 
+// One row, as the kernel reduces it.
+template <typename Op>
+void ReduceRow(const float* x, int64_t n, float* out) {
+  using Row = Loops<Op, float>;
+  typename Row::A accumulator;
+  Row::Start(&accumulator, 1);
+  Row::TakeRun(x, n, &accumulator);
+  Row::Finish(&accumulator, out, 1, n);
+}
+
+template <typename Op>
+void OfferRow(std::string_view op) {
+  FloatLoop loop;
+  loop.row = &ReduceRow<Op>;
+  loop.cost_ns = 0.1;
+  loop.reduces = true;
+  OfferFloatLoop(op, loop);
+}
+
 }  // namespace
 
 void RegisterReductionKernels(KernelRegistry& registry) {
+  OfferRow<SumOp>("Sum");
+  OfferRow<MeanOp>("Mean");
+  OfferRow<ProdOp>("Prod");
+  OfferRow<MaxOp>("Max");
+  OfferRow<MinOp>("Min");
   Add<SumOp>(registry, "Sum", NumberTypes{});
   Add<MeanOp>(registry, "Mean", NumberTypes{});
   Add<ProdOp>(registry, "Prod", NumberTypes{});

@@ -4,6 +4,7 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/exponential_rows.h"
+#include "weir/device/cpu/float_loops.h"
 #include "weir/ops/nn/register.h"
 
 namespace weir {
@@ -69,9 +70,18 @@ class SoftmaxKernel : public Kernel {
   }
 };
 
+void OfferRow(std::string_view op, RowLoop row) {
+  FloatLoop loop;
+  loop.row = row;
+  loop.cost_ns = 1;
+  OfferFloatLoop(op, loop);
+}
+
 }  // namespace
 
 void RegisterSoftmaxKernels(KernelRegistry& registry) {
+  OfferRow("Softmax", &SoftmaxRow<false>);
+  OfferRow("LogSoftmax", &SoftmaxRow<true>);
   registry.Add(KernelBuilder("Softmax").Types("T", FloatTypes{}), MakeKernel<SoftmaxKernel<false>>);
   registry.Add(KernelBuilder("LogSoftmax").Types("T", FloatTypes{}), MakeKernel<SoftmaxKernel<true>>);
 }
