@@ -11,6 +11,7 @@
 #include "weir/ops/math/register.h"
 #include "weir/passes/fuse.h"
 #include "weir/passes/fuse_elementwise.h"
+#include "weir/passes/fuse_norms.h"
 #include "weir/passes/merge_products.h"
 #include "weir/passes/sink_broadcasts.h"
 #include "weir/runtime/session.h"
@@ -100,6 +101,7 @@ class FusionTest : public testing::Test {
 
   Value Unary(std::string_view op, Value x) { return emit_.Op(op, {x}); }
   Value Binary(std::string_view op, Value x, Value y) { return emit_.Op(op, {x, y}); }
+  Value Nothing() { return emit_.Constant(Tensor::Zeros(DType::kFloat, {0}).value()); }
   Value Number(float value) { return emit_.Constant(Tensor::Scalar(value)); }
   Value Reduced(std::string_view op, Value x, int32_t axis, bool keep = true) {
     return emit_.Op(op, {x, emit_.Constant(Tensor::Scalar(axis))}, {{"keep_dims", keep}});
@@ -331,6 +333,37 @@ TEST_F(FusionTest, GradientsOfElementwiseOperations) {
   Value first = Binary("TanhGrad", y, dy);
   Value second = Binary("SigmoidGrad", Unary("Sigmoid", y), Binary("Mul", first, dy));
   ExpectSame({y, first, Binary("AddV2", second, first), Binary("RsqrtGrad", y, second)});
+}
+
+TEST_F(FusionTest, BatchNormsTakeTheRelu) {
+  auto norm = [&](Value x) {
+    return emit_.Outputs("FusedBatchNormV3", {x, Feed(Wave({5}, 0.3, 1)), Feed(Wave({5}, 0.2)), Nothing(), Nothing()},
+                         {});
+  };
+  Value x = Feed(Wave({3, 4, 6, 5}, 0.7)), other = Feed(Wave({3, 4, 6, 5}, 0.3));
+  Values plain = norm(x), added = norm(other);
+  Value first = Unary("Relu", plain[0]), second = Unary("Relu", Binary("AddV2", other, added[0]));
+  Value dy = Feed(Wave({3, 4, 6, 5}, 0.9));
+  Values back =
+      emit_.Outputs("FusedBatchNormGradV3",
+                    {Binary("ReluGrad", dy, first), x, Feed(Wave({5}, 0.3, 1)), plain[3], plain[4], plain[5]}, {});
+  ExpectSame({first, second, plain[1], plain[2], added[1], added[2], back[0], back[1], back[2]});
+  ASSERT_TRUE(FuseNorms(&graph_).ok());
+  EXPECT_EQ(graph_.node(plain[0].node())->op(), "_FusedBatchNormEx");
+  EXPECT_EQ(graph_.node(added[0].node())->inputs.back(), (Endpoint{other.node(), 0}));
+  EXPECT_EQ(graph_.node(back[0].node())->op(), "_FusedBatchNormGradEx");
+  EXPECT_EQ(graph_.node(back[0].node())->inputs.back(), (Endpoint{plain[0].node(), 0}));
+}
+
+// What is added comes of the norm's own statistics: the norm cannot wait for it.
+TEST_F(FusionTest, BatchNormsDoNotWaitForThemselves) {
+  Value x = Feed(Wave({3, 4, 6, 5}, 0.7));
+  Values norm =
+      emit_.Outputs("FusedBatchNormV3", {x, Feed(Wave({5}, 0.3, 1)), Feed(Wave({5}, 0.2)), Nothing(), Nothing()}, {});
+  Value out = Unary("Relu", Binary("AddV2", norm[0], Binary("Mul", x, norm[1])));
+  ExpectSame({out, norm[2]});
+  ASSERT_TRUE(FuseNorms(&graph_).ok());
+  EXPECT_EQ(graph_.node(norm[0].node())->op(), "FusedBatchNormV3");
 }
 
 TEST_F(FusionTest, ANormOverRowsBecomesOne) {

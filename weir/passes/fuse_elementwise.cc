@@ -13,23 +13,11 @@ constexpr std::string_view kUnaryOps[] = {"Abs",      "Ceil",  "Cos",    "Elu", 
                                           "Floor",    "Inv",   "Log",    "Log1p",   "Neg",  "Reciprocal", "Relu",
                                           "Relu6",    "Rsqrt", "Selu",   "Sigmoid", "Sign", "Sin",        "Softplus",
                                           "Softsign", "Sqrt",  "Square", "Tanh"};
-constexpr std::string_view kBinaryOps[] = {"Add",
-                                           "AddV2",
-                                           "Div",
-                                           "DivNoNan",
-                                           "InvGrad",
-                                           "Maximum",
-                                           "Minimum",
-                                           "Mul",
-                                           "Pow",
-                                           "RealDiv",
-                                           "ReciprocalGrad",
-                                           "RsqrtGrad",
-                                           "SigmoidGrad",
-                                           "SqrtGrad",
-                                           "SquaredDifference",
-                                           "Sub",
-                                           "TanhGrad"};
+constexpr std::string_view kBinaryOps[] = {
+    "Add",       "AddV2",    "Div",         "DivNoNan",     "EluGrad",        "InvGrad",   "Maximum",
+    "Minimum",   "Mul",      "Pow",         "RealDiv",      "ReciprocalGrad", "Relu6Grad", "ReluGrad",
+    "RsqrtGrad", "SeluGrad", "SigmoidGrad", "SoftplusGrad", "SoftsignGrad",   "SqrtGrad",  "SquaredDifference",
+    "Sub",       "TanhGrad"};
 // Along the last dimension; reductions that keep it.
 constexpr std::string_view kReductions[] = {"Max", "Mean", "Min", "Prod", "Sum"};
 constexpr std::string_view kRowOps[] = {"LogSoftmax", "Softmax"};
@@ -91,8 +79,7 @@ class ElementwiseFuser {
     visited_.assign(graph_.num_node_ids(), 0);
     steps_left_ = kMostSteps * graph_.num_nodes();
     for (size_t i = 0; i < order.size(); ++i) position_[order[i]] = static_cast<int>(i);
-    order_matters_ = std::ranges::any_of(graph_.nodes(),
-                                         [](const auto& node) { return node != nullptr && MakesOrderMatter(*node); });
+    order_matters_ = OrderMatters(graph_);
     for (NodeId id : order) {
       if (IsFusible(*graph_.node(id))) Join(id);
     }
@@ -416,6 +403,11 @@ class ElementwiseFuser {
 };
 
 }  // namespace
+
+bool OrderMatters(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(),
+                             [](const auto& node) { return node != nullptr && MakesOrderMatter(*node); });
+}
 
 Status FuseElementwise(Graph* graph) {
   auto schema = graph->ops().LookUp("_FusedElementwise");

@@ -12,6 +12,10 @@ namespace weir {
 // sees them. REQUIRES: all nodes run on the host.
 Status FuseElementwise(Graph* graph);
 
+// Whether the graph has values that may be dead, waits within a step, or late arguments: a value must then not wait for
+// others that it does not need.
+bool OrderMatters(const Graph& graph);
+
 // An attribute of `_Arg` nodes whose values arrive while the step runs.
 inline constexpr char kLateArgument[] = "_late";
 

@@ -6,6 +6,7 @@
 #include "weir/passes/dependency.h"
 #include "weir/passes/fuse.h"
 #include "weir/passes/fuse_elementwise.h"
+#include "weir/passes/fuse_norms.h"
 #include "weir/passes/inline_functions.h"
 #include "weir/passes/merge_products.h"
 #include "weir/passes/sink_broadcasts.h"
@@ -42,6 +43,7 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
   RemoveUnused(graph, keep);
   if (options.fusion) {
     WEIR_RETURN_IF_ERROR(FuseContractions(graph));
+    WEIR_RETURN_IF_ERROR(FuseNorms(graph));
     RemoveUnused(graph, keep);
   }
   if (options.elementwise_fusion) {

@@ -109,6 +109,18 @@ WEIR_VECTOR void SumProductRows(const float* dy, const float* x, const float* sh
   }
 }
 
+WEIR_VECTOR void SumRectifiedProductRows(const float* dy, const float* output, const float* x, const float* shift,
+                                         int64_t rows, int64_t width, float* sums, float* products) {
+  for (int64_t r = 0; r < rows; ++r, x += width, dy += width, output += width) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < width; ++i) {
+      const float slope = output[i] > 0 ? dy[i] : 0.0f;
+      sums[i] += slope;
+      products[i] += slope * (x[i] - shift[i]);
+    }
+  }
+}
+
 WEIR_VECTOR void AddRows(const float* x, const float* add, int64_t rows, int64_t width, float* y) {
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
 #pragma GCC ivdep
@@ -121,6 +133,41 @@ WEIR_VECTOR void ScaleRows(const float* x, const float* shift, const float* fact
   for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < width; ++i) y[i] = (x[i] - shift[i]) * factor[i] + add[i];
+  }
+}
+
+// NaN stays NaN.
+WEIR_VECTOR void ScaleAndRectifyRows(const float* x, const float* shift, const float* factor, const float* add,
+                                     int64_t rows, int64_t width, float* y) {
+  for (int64_t r = 0; r < rows; ++r, x += width, y += width) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < width; ++i) {
+      const float scaled = (x[i] - shift[i]) * factor[i] + add[i];
+      y[i] = scaled < 0 ? 0.0f : scaled;
+    }
+  }
+}
+
+WEIR_VECTOR void ScaleAddAndRectifyRows(const float* x, const float* shift, const float* factor, const float* add,
+                                        const float* side, int64_t rows, int64_t width, float* y) {
+  for (int64_t r = 0; r < rows; ++r, x += width, side += width, y += width) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < width; ++i) {
+      const float sum = (x[i] - shift[i]) * factor[i] + add[i] + side[i];
+      y[i] = sum < 0 ? 0.0f : sum;
+    }
+  }
+}
+
+WEIR_VECTOR void ScaleRectifiedRowsBackward(const float* dy, const float* output, const float* x, const float* shift,
+                                            const float* factor, const float* mean_dy, const float* slope, int64_t rows,
+                                            int64_t width, float* dx) {
+  for (int64_t r = 0; r < rows; ++r, x += width, dy += width, output += width, dx += width) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < width; ++i) {
+      const float rectified = output[i] > 0 ? dy[i] : 0.0f;
+      dx[i] = factor[i] * (rectified - mean_dy[i] - (x[i] - shift[i]) * slope[i]);
+    }
   }
 }
 
@@ -150,12 +197,17 @@ void SumShiftedSquares(const KernelContext& ctx, ChannelSize size, const float* 
   });
 }
 
-void SumShiftedProducts(const KernelContext& ctx, ChannelSize size, const float* dy, const float* x, const float* shift,
-                        double* sums, double* products) {
+void SumShiftedProducts(const KernelContext& ctx, ChannelSize size, const float* dy, const float* output,
+                        const float* x, const float* shift, double* sums, double* products) {
   double* const out[] = {sums, products};
   const std::vector<float> wide = Tiles(size).Repeat(shift);
   Reduce<2>(ctx, size, 0.3, out, [&](int64_t first, int64_t rows, int64_t width, float* const* to) {
-    SumProductRows(dy + first * size.channels, x + first * size.channels, wide.data(), rows, width, to[0], to[1]);
+    const int64_t at = first * size.channels;
+    if (output == nullptr) {
+      SumProductRows(dy + at, x + at, wide.data(), rows, width, to[0], to[1]);
+    } else {
+      SumRectifiedProductRows(dy + at, output + at, x + at, wide.data(), rows, width, to[0], to[1]);
+    }
   });
 }
 
@@ -177,16 +229,35 @@ void ScaleChannels(const KernelContext& ctx, ChannelSize size, const float* x, c
   });
 }
 
-void ScaleChannelsBackward(const KernelContext& ctx, ChannelSize size, const float* dy, const float* x,
-                           const float* shift, const float* factor, const float* mean_dy, const float* slope,
-                           float* dx) {
+void ScaleAndRectifyChannels(const KernelContext& ctx, ChannelSize size, const float* x, const float* shift,
+                             const float* factor, const float* add, const float* side, float* y) {
+  const Tiles tiles(size);
+  const std::vector<float> shifts = tiles.Repeat(shift), factors = tiles.Repeat(factor), adds = tiles.Repeat(add);
+  ForRows(ctx, size, tiles, 0.3, [&](int64_t first, int64_t rows, int64_t width) {
+    const int64_t at = first * size.channels;
+    if (side == nullptr) {
+      ScaleAndRectifyRows(x + at, shifts.data(), factors.data(), adds.data(), rows, width, y + at);
+    } else {
+      ScaleAddAndRectifyRows(x + at, shifts.data(), factors.data(), adds.data(), side + at, rows, width, y + at);
+    }
+  });
+}
+
+void ScaleChannelsBackward(const KernelContext& ctx, ChannelSize size, const float* dy, const float* output,
+                           const float* x, const float* shift, const float* factor, const float* mean_dy,
+                           const float* slope, float* dx) {
   const Tiles tiles(size);
   const std::vector<float> shifts = tiles.Repeat(shift), factors = tiles.Repeat(factor);
   const std::vector<float> means = tiles.Repeat(mean_dy), slopes = tiles.Repeat(slope);
   ForRows(ctx, size, tiles, 0.35, [&](int64_t first, int64_t rows, int64_t width) {
     const int64_t at = first * size.channels;
-    ScaleRowsBackward(dy + at, x + at, shifts.data(), factors.data(), means.data(), slopes.data(), rows, width,
-                      dx + at);
+    if (output == nullptr) {
+      ScaleRowsBackward(dy + at, x + at, shifts.data(), factors.data(), means.data(), slopes.data(), rows, width,
+                        dx + at);
+    } else {
+      ScaleRectifiedRowsBackward(dy + at, output + at, x + at, shifts.data(), factors.data(), means.data(),
+                                 slopes.data(), rows, width, dx + at);
+    }
   });
 }
 

@@ -16,19 +16,22 @@ void SumChannels(const KernelContext& ctx, ChannelSize size, const float* x, dou
 // Of x - shift and of its square.
 void SumShiftedSquares(const KernelContext& ctx, ChannelSize size, const float* x, const float* shift, double* sums,
                        double* squares);
-// Of dy and of dy * (x - shift).
-void SumShiftedProducts(const KernelContext& ctx, ChannelSize size, const float* dy, const float* x, const float* shift,
-                        double* sums, double* products);
+// Of dy and of dy * (x - shift). Where `output` is given, that of a rectifier, dy counts only where it is positive.
+void SumShiftedProducts(const KernelContext& ctx, ChannelSize size, const float* dy, const float* output,
+                        const float* x, const float* shift, double* sums, double* products);
 
 // y = x + add. `y` may be `x`.
 void AddToChannels(const KernelContext& ctx, ChannelSize size, const float* x, const float* add, float* y);
 // y = (x - shift) * factor + add.
 void ScaleChannels(const KernelContext& ctx, ChannelSize size, const float* x, const float* shift, const float* factor,
                    const float* add, float* y);
-// dx = factor * (dy - mean_dy - (x - shift) * slope).
-void ScaleChannelsBackward(const KernelContext& ctx, ChannelSize size, const float* dy, const float* x,
-                           const float* shift, const float* factor, const float* mean_dy, const float* slope,
-                           float* dx);
+// y = max((x - shift) * factor + add + side, 0); `side` may be null.
+void ScaleAndRectifyChannels(const KernelContext& ctx, ChannelSize size, const float* x, const float* shift,
+                             const float* factor, const float* add, const float* side, float* y);
+// dx = factor * (dy - mean_dy - (x - shift) * slope), with `output` as above.
+void ScaleChannelsBackward(const KernelContext& ctx, ChannelSize size, const float* dy, const float* output,
+                           const float* x, const float* shift, const float* factor, const float* mean_dy,
+                           const float* slope, float* dx);
 
 }  // namespace weir
 

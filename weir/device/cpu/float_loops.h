@@ -19,8 +19,9 @@ struct FloatLoop {
   BinaryLoop binary = nullptr;
   RowLoop row = nullptr;  // along the last dimension
   double cost_ns = 0.5;
-  bool broadcasts = true;  // false: the operands must have as many elements, and the result has the first one's shape
-  bool reduces = false;    // a row becomes one number
+  bool broadcasts = true;   // false: the operands must have as many elements, and the result has the first one's shape
+  bool same_shape = false;  // the operands must have one shape
+  bool reduces = false;     // a row becomes one number
 };
 
 // Thread-safe. Offering an operation again changes nothing.

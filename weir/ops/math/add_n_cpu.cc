@@ -91,7 +91,8 @@ StatusOr<std::unique_ptr<Kernel>> MakeAddN(const KernelInit& init) {
 }  // namespace
 
 void RegisterAddNKernels(KernelRegistry& registry) {
-  OfferFloatLoop("AddN", {.binary = BinaryTable<AddOp>(TypeList<float>{})[0].loop, .broadcasts = false});
+  OfferFloatLoop("AddN",
+                 {.binary = BinaryTable<AddOp>(TypeList<float>{})[0].loop, .broadcasts = false, .same_shape = true});
   registry.Add(KernelBuilder("AddN").Types("T", NumberTypes{}), MakeAddN);
   registry.Add(KernelBuilder("AddN").Types("T", TypeList<Variant>{}), MakeKernel<AddNVariantKernel>);
   registry.Add(KernelBuilder("AccumulateNV2").Types("T", NumberTypes{}), MakeAddN);

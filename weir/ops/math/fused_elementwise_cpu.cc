@@ -66,7 +66,7 @@ struct FusedValue {
   Place place = kAlone;
   bool is_in_loop() const { return place != kAlone; }
 };
-using FusedValues = absl::InlinedVector<FusedValue, 32>;
+using FusedValues = absl::InlinedVector<FusedValue, 48>;
 
 // What the loop goes over.
 struct FusedSpace {
@@ -265,9 +265,9 @@ class FusedElementwiseKernel : public Kernel {
         const Shape& b = values[operation.b].shape;
         if (operation.loop.broadcasts) {
           WEIR_ASSIGN_OR_RETURN(shape, BroadcastShape(a, b));
-        } else if (operation.name == "AddN" && !(a == b)) {
-          return InvalidArgument("Inputs to operation ", ctx.node_name(),
-                                 " of type AddN must have the same size and shape.  Input 0: ", a.ToString(),
+        } else if (operation.loop.same_shape && !(a == b)) {
+          return InvalidArgument("Inputs to operation ", ctx.node_name(), " of type ", operation.name,
+                                 " must have the same size and shape.  Input 0: ", a.ToString(),
                                  " != input 1: ", b.ToString());
         } else if (a.num_elements() != b.num_elements()) {
           return InvalidArgument("The two arguments to a cwise op must have same number of elements, got ",
@@ -380,8 +380,8 @@ class FusedElementwiseKernel : public Kernel {
 
   Status RunLoop(KernelContext& ctx, const FusedSpace& space, const FusedValues& values) const {
     absl::InlinedVector<FusedOperand, 16> operands;
-    absl::InlinedVector<float*, 16> outputs(operations_.size(), nullptr);
-    absl::InlinedVector<bool, 32> is_operand(values.size(), false);
+    absl::InlinedVector<float*, 40> outputs(operations_.size(), nullptr);
+    absl::InlinedVector<bool, 48> is_operand(values.size(), false);
     for (size_t i = 0; i < operations_.size(); ++i) {
       if (!values[num_inputs_ + i].is_in_loop()) continue;
       for (int operand : {operations_[i].a, operations_[i].b}) {
@@ -401,7 +401,7 @@ class FusedElementwiseKernel : public Kernel {
           float small[kSmallMemory];
           if (size > kSmallMemory && size > large.size()) large.resize(size);
           float* const memory = size > kSmallMemory ? large.data() : small;
-          absl::InlinedVector<FusedView, 32> views(values.size());
+          absl::InlinedVector<FusedView, 48> views(values.size());
           for (int64_t block = begin; block < end; ++block) {
             const int64_t at = block * block_size, count = std::min(block_size, n - at);
             float* room = memory + num_places_ * room_size;
@@ -454,7 +454,7 @@ class FusedElementwiseKernel : public Kernel {
 
   // The last operation may write over an input that it is the last to read.
   Status AllocateResults(KernelContext& ctx, const FusedSpace& space, const FusedValues& values,
-                         absl::InlinedVector<float*, 16>& outputs) const {
+                         absl::InlinedVector<float*, 40>& outputs) const {
     absl::InlinedVector<int, 16> inputs;
     for (int i = 0; i < num_inputs_; ++i) {
       if (values[i].shape == space.whole) inputs.push_back(i);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "weir/device/cpu/elementwise.h"
+#include "weir/device/cpu/float_loops.h"
 #include "weir/ops/nn/register.h"
 
 namespace weir {
@@ -115,6 +116,7 @@ class GradientKernel : public Kernel {
 
 template <typename Op, typename... Ts>
 void RegisterGradient(KernelRegistry& registry, std::string_view op, TypeList<Ts...> types) {
+  OfferFloatLoop(op, {.binary = BinaryTable<Op>(TypeList<float>{})[0].loop, .broadcasts = false, .same_shape = true});
   registry.Add(KernelBuilder(op).Types("T", types),
                [types](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
                  WEIR_ASSIGN_OR_RETURN(BinaryLoop loop, FindLoop(BinaryTable<Op>(types), init));

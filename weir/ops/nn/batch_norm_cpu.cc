@@ -1,4 +1,6 @@
-// FusedBatchNorm (all versions) and its gradient. Statistics are float; images may be half or bfloat16.
+// FusedBatchNorm (all versions) and its gradient. Statistics are float; images may be half or bfloat16. Where the
+// fusing pass (weir/passes/fuse_norms.h) made them _FusedBatchNormEx and _FusedBatchNormGradEx, a rectifier after the
+// norm, and the addition of another image between them, are part of it.
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -17,6 +19,7 @@ struct NormAttrs {
   float average_factor = 1;
   bool is_training = true;
   bool channels_second = false;
+  bool has_relu = false;
 
   static StatusOr<NormAttrs> Read(const KernelInit& init) {
     NormAttrs attrs;
@@ -27,6 +30,14 @@ struct NormAttrs {
     }
     WEIR_ASSIGN_OR_RETURN(std::string format, init.Attr<std::string>("data_format"));
     attrs.channels_second = format.starts_with("NC");
+    if (init.HasAttr("activation_mode")) {
+      WEIR_ASSIGN_OR_RETURN(std::string activation, init.Attr<std::string>("activation_mode"));
+      attrs.has_relu = activation == "Relu";
+      if (!attrs.has_relu || attrs.channels_second) {
+        return Unimplemented("A norm is fused with a Relu of channels-last images only, not with ", activation, " of ",
+                             format);
+      }
+    }
     return attrs;
   }
 };
@@ -115,6 +126,14 @@ class BatchNormKernel : public Kernel {
     const Layout layout = Layout::Of(x.shape(), attrs_.channels_second);
     const bool uses_estimates = !attrs_.is_training || attrs_.average_factor != 1;
     for (int i = 1; i < (uses_estimates ? 5 : 3); ++i) WEIR_RETURN_IF_ERROR(CheckVector(ctx, i, layout.channels));
+    const float* side = nullptr;
+    if (ctx.num_inputs() > 5) {
+      if (ctx.num_inputs() > 6 || ctx.input(5).shape() != x.shape()) {
+        return InvalidArgument("side_input must be one of the shape of x, ", x.shape().ToString(), ", not ",
+                               ctx.input(5).shape().ToString());
+      }
+      side = ctx.input(5).data<float>();
+    }
     WEIR_ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.shape()));
     Tensor* vectors[4];
     for (int i = 0; i < 4; ++i) {
@@ -136,7 +155,7 @@ class BatchNormKernel : public Kernel {
         }
       }
       Statistics(ctx, moments, layout, vectors);
-      Normalize(ctx, x.data<T>(), layout, vectors[2]->data<float>(), vectors[3]->data<float>(), y->data<T>());
+      Normalize(ctx, x.data<T>(), layout, vectors[2]->data<float>(), vectors[3]->data<float>(), side, y->data<T>());
     });
     return OkStatus();
   }
@@ -166,16 +185,16 @@ class BatchNormKernel : public Kernel {
 
   template <typename T>
   void Normalize(KernelContext& ctx, const T* x, const Layout& layout, const float* mean, const float* variance,
-                 T* y) const {
+                 const float* side, T* y) const {
     const float* offset = ctx.input(2).data<float>();
     std::vector<float> factor(static_cast<size_t>(layout.channels));
     for (int64_t c = 0; c < layout.channels; ++c) {
       factor[c] = ctx.input(1).data<float>()[c] / std::sqrt(variance[c] + attrs_.epsilon);
     }
     if constexpr (std::is_same_v<T, float>) {
-      if (layout.inner == 1) {
-        return ScaleChannels(ctx, {layout.outer, layout.channels}, x, mean, factor.data(), offset, y);
-      }
+      const ChannelSize size{layout.outer, layout.channels};
+      if (attrs_.has_relu) return ScaleAndRectifyChannels(ctx, size, x, mean, factor.data(), offset, side, y);
+      if (layout.inner == 1) return ScaleChannels(ctx, size, x, mean, factor.data(), offset, y);
     }
     layout.ForEach(
         [&](int64_t at, int64_t c) { y[at] = static_cast<T>((Widen(x[at]) - mean[c]) * factor[c] + offset[c]); });
@@ -200,6 +219,15 @@ class BatchNormGradKernel : public Kernel {
       return InvalidArgument("x and y_backprop must have same shape, but x has shape ", x.shape().ToString(),
                              " and y_backprop has shape ", gradient.shape().ToString());
     }
+    const float* output = nullptr;
+    if (attrs_.has_relu) {
+      if (ctx.num_outputs() > 5) return Unimplemented("The gradient of a side input is not part of the norm's");
+      if (ctx.input(7).shape() != x.shape()) {
+        return InvalidArgument("x and y must have same shape, but x has shape ", x.shape().ToString(),
+                               " and y has shape ", ctx.input(7).shape().ToString());
+      }
+      output = ctx.input(7).data<float>();
+    }
     const Layout layout = Layout::Of(x.shape(), attrs_.channels_second);
     for (int i = 2; i < 5; ++i) WEIR_RETURN_IF_ERROR(CheckVector(ctx, i, layout.channels));
     WEIR_ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, x.shape()));
@@ -208,7 +236,7 @@ class BatchNormGradKernel : public Kernel {
     for (int i = 3; i < 5; ++i) WEIR_RETURN_IF_ERROR(ctx.AllocateOutput(i, Shape{0}).status());
     DispatchDType(x.dtype(), ImageTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      Backward(ctx, gradient.data<T>(), x.data<T>(), layout, dx->data<T>(), scale->data<float>(),
+      Backward(ctx, gradient.data<T>(), output, x.data<T>(), layout, dx->data<T>(), scale->data<float>(),
                offset->data<float>());
     });
     return OkStatus();
@@ -216,8 +244,8 @@ class BatchNormGradKernel : public Kernel {
 
  private:
   template <typename T>
-  void Backward(KernelContext& ctx, const T* dy, const T* x, const Layout& layout, T* dx, float* scale_gradient,
-                float* offset_gradient) const {
+  void Backward(KernelContext& ctx, const T* dy, const float* output, const T* x, const Layout& layout, T* dx,
+                float* scale_gradient, float* offset_gradient) const {
     const float* scale = ctx.input(2).data<float>();
     const float* mean = ctx.input(3).data<float>();
     const float* variance = ctx.input(4).data<float>();
@@ -226,7 +254,7 @@ class BatchNormGradKernel : public Kernel {
     const bool is_fast = std::is_same_v<T, float> && layout.inner == 1 && layout.outer > 0 && layout.channels > 0;
     const ChannelSize size{layout.outer, layout.channels};
     if constexpr (std::is_same_v<T, float>) {
-      if (is_fast) SumShiftedProducts(ctx, size, dy, x, mean, sum.data(), product.data());
+      if (is_fast) SumShiftedProducts(ctx, size, dy, output, x, mean, sum.data(), product.data());
     }
     if (!is_fast) {
       layout.ForEach([&](int64_t at, int64_t c) {
@@ -248,7 +276,7 @@ class BatchNormGradKernel : public Kernel {
     }
     if constexpr (std::is_same_v<T, float>) {
       if (is_fast) {
-        return ScaleChannelsBackward(ctx, size, dy, x, mean, factor.data(), shift.data(), slope.data(), dx);
+        return ScaleChannelsBackward(ctx, size, dy, output, x, mean, factor.data(), shift.data(), slope.data(), dx);
       }
     }
     layout.ForEach([&](int64_t at, int64_t c) {
@@ -271,6 +299,10 @@ void RegisterBatchNormKernels(KernelRegistry& registry) {
         KernelBuilder(Cat("FusedBatchNormGrad", version)).Types("T", ImageTypes{}).Types("U", TypeList<float>{}),
         MakeKernel<BatchNormGradKernel>);
   }
+  registry.Add(KernelBuilder("_FusedBatchNormEx").Types("T", TypeList<float>{}).Types("U", TypeList<float>{}),
+               MakeKernel<BatchNormKernel>);
+  registry.Add(KernelBuilder("_FusedBatchNormGradEx").Types("T", TypeList<float>{}).Types("U", TypeList<float>{}),
+               MakeKernel<BatchNormGradKernel>);
 }
 
 }  // namespace weir
