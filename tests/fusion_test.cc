@@ -425,7 +425,7 @@ TEST_F(FusionTest, RowsOfManyShapes) {
 TEST_F(FusionTest, CheapValuesAreMadeAgain) {
   Value x = Feed(Wave({8, 8}, 0.7)), w = Feed(Wave({8, 8}, 0.2));
   Value tanh = Unary("Tanh", x), factor = Binary("AddV2", tanh, Number(1));
-  Value y = Binary("Mul", x, factor);
+  Value y = Binary("Mul", w, factor);
   Value back = Binary("MatMul", y, w);
   Value slope = Binary("Mul", Binary("TanhGrad", tanh, back), factor);
   ExpectSame({y, slope});
@@ -434,6 +434,19 @@ TEST_F(FusionTest, CheapValuesAreMadeAgain) {
   EXPECT_EQ(forward.op(), "_FusedElementwise");
   EXPECT_EQ(forward.num_outputs(), 2);  // the product and the tangent, not the factor
   EXPECT_EQ(OpsOf(slope), (std::vector<std::string>{"AddV2", "TanhGrad", "Mul"}));
+}
+
+TEST_F(FusionTest, WhatComesOfValuesThatAreReadAnywayIsMadeAgain) {
+  Value x = Feed(Wave({8, 8}, 0.7)), w = Feed(Wave({8, 8}, 0.2));
+  Value inner = Binary("AddV2", x, Binary("Mul", Binary("Mul", x, x), Number(0.1f)));
+  Value tanh = Unary("Tanh", inner);
+  Value y = Binary("Mul", x, tanh);
+  Value back = Binary("MatMul", y, w);
+  Value slope = Binary("Mul", Binary("TanhGrad", tanh, back), x);
+  ExpectSame({y, slope});
+  ASSERT_TRUE(FuseElementwise(&graph_).ok());
+  EXPECT_EQ(graph_.node(y.node())->num_outputs(), 1);
+  EXPECT_EQ(OpsOf(slope), (std::vector<std::string>{"Mul", "Mul", "AddV2", "Tanh", "TanhGrad", "Mul"}));
 }
 
 TEST_F(FusionTest, SumsOfManyAreFused) {

@@ -26,6 +26,8 @@ constexpr std::string_view kCheapOps[] = {"Abs", "Add",  "AddV2", "Maximum", "Mi
                                           "Neg", "Relu", "Sign",  "Square",  "SquaredDifference", "Sub"};
 // Beyond this a program's blocks leave the nearest cache.
 constexpr size_t kMostMembers = 32;
+// Operations that are done again for one value.
+constexpr size_t kLargestCone = 6;
 // Terms of an AddN that is fused.
 constexpr size_t kMostTerms = 8;
 constexpr int64_t kLongestRow = 4096;
@@ -234,27 +236,68 @@ class ElementwiseFuser {
     return false;
   }
 
-  // A value that is made quickly of one other is made again in each group that takes it, and not stored.
+  // A value that is made quickly of one other, or of what the takers read anyway, is made again in each group that takes
+  // it, and not stored.
   void CopyIntoReaders(NodeId id) {
     const Node& node = *graph_.node(id);
-    if (!IsOneOf(node, kCheapOps) || !node.control_inputs.empty()) return;
+    if (!node.control_inputs.empty()) return;
     std::vector<int> readers;
     for (const Consumers::Use& use : consumers_.of(id)) {
       if (use.input < 0 || group_of_[use.consumer] == kNoGroup) return;
       if (graph_.node(use.consumer)->requested_device != node.requested_device) return;
       AddReaders(use.consumer, group_of_[id], readers);
     }
-    if (readers.empty() || NumLargeOperands(node) > 1) return;
-    for (int reader : readers) {
+    if (readers.empty()) return;
+    if (IsOneOf(node, kCheapOps) && LargeOperands(node).size() <= 1) {
+      const NodeId nodes[] = {id};
+      if (MayCopy(nodes, readers)) Copy(nodes, readers);
+      return;
+    }
+    const std::vector<NodeId> cone = Cone(id, readers);
+    if (!cone.empty() && MayCopy(cone, readers)) Copy(cone, readers);
+  }
+  bool MayCopy(std::span<const NodeId> nodes, std::span<const int> readers) {
+    return std::ranges::all_of(readers, [&](int reader) {
       const Group& group = groups_[reader];
-      if (group.members.size() >= kMostMembers) return;
-      if (group.row_op != kNoNode && !HasRowsOf(id, group.row_op)) return;
-    }
+      if (group.members.size() + nodes.size() > kMostMembers) return false;
+      return group.row_op == kNoNode ||
+             std::ranges::all_of(nodes, [&](NodeId node) { return HasRowsOf(node, group.row_op); });
+    });
+  }
+  void Copy(std::span<const NodeId> nodes, std::span<const int> readers) {
     for (int reader : readers) {
-      groups_[reader].members.push_back(id);
-      SortByPosition(groups_[reader].members);
-      copied_into_[id].push_back(reader);
+      std::vector<NodeId>& members = groups_[reader].members;
+      for (NodeId node : nodes) {
+        if (std::ranges::find(members, node) != members.end()) continue;
+        members.push_back(node);
+        copied_into_[node].push_back(reader);
+      }
+      SortByPosition(members);
     }
+  }
+
+  // All of its group that the node is made of, if that takes no large value that some reader does not read anyway;
+  // nothing otherwise.
+  std::vector<NodeId> Cone(NodeId id, std::span<const int> readers) {
+    std::vector<NodeId> cone{id};
+    for (size_t i = 0; i < cone.size(); ++i) {
+      const Node& node = *graph_.node(cone[i]);
+      if (WorksAlongRows(node) || !node.control_inputs.empty() || cone.size() > kLargestCone) return {};
+      for (Endpoint input : LargeOperands(node)) {
+        if (group_of_[input.node] == group_of_[id]) {
+          if (std::ranges::find(cone, input.node) == cone.end()) cone.push_back(input.node);
+        } else if (!std::ranges::all_of(readers, [&](int reader) { return Reads(groups_[reader], input); })) {
+          return {};
+        }
+      }
+    }
+    return cone;
+  }
+  bool Reads(const Group& group, Endpoint value) const {
+    return std::ranges::any_of(group.members, [&](NodeId member) {
+      const std::vector<Endpoint>& inputs = graph_.node(member)->inputs;
+      return std::ranges::find(inputs, value) != inputs.end();
+    });
   }
   // The groups other than `own` that compute the node.
   void AddReaders(NodeId consumer, int own, std::vector<int>& readers) const {
@@ -265,7 +308,7 @@ class ElementwiseFuser {
     if (auto found = copied_into_.find(consumer); found != copied_into_.end())
       std::ranges::for_each(found->second, add);
   }
-  int NumLargeOperands(const Node& node) {
+  std::vector<Endpoint> LargeOperands(const Node& node) {
     const PartialShape whole = shapes_.of({node.id, 0});
     auto is_small = [&](Endpoint input) {
       const PartialShape& shape = shapes_.of(input);
@@ -281,7 +324,7 @@ class ElementwiseFuser {
     for (Endpoint input : node.inputs) {
       if (!is_small(input) && std::ranges::find(large, input) == large.end()) large.push_back(input);
     }
-    return static_cast<int>(large.size());
+    return large;
   }
 
   // The place of the last member that others see is the program's; what they take of the rest are further outputs.
