@@ -5,7 +5,7 @@ SOAK_SECONDS ?= 3600
 FAULT_RUNS ?= 50
 FUZZ_SEED ?= 1
 LIBFUZZER_FLAGS = -artifact_prefix=build/fuzz/ -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=4096
-DECODERS := png jpeg gif bmp webp wav example sequence csv json record table checkpoint checkpointv1 tensor compressed
+DECODERS := png jpeg gif bmp webp wav example sequence csv json record table checkpoint checkpointv1 tensor compressed snappy element
 JOBS := $(shell nproc)
 # Tests of the source tree and the package say nothing new under a sanitizer.
 LEAKS := LSAN_OPTIONS=suppressions=$(CURDIR)/tests/sanitizers/lsan.supp:print_suppressions=0

@@ -8,6 +8,7 @@
 #include "weir/io/sequence_example_parser.h"
 #include "weir/io/table_reader.h"
 #include "weir/ops/audio/register.h"
+#include "weir/ops/data/register.h"
 #include "weir/ops/io/register.h"
 #include "weir/testing/kernel_runner.h"
 
@@ -103,6 +104,16 @@ S MemoryPath(std::string_view name) {
   return Cat(registered ? "decoders" : "file", "://", name);
 }
 
+Status SnappyRecords(std::string_view bytes) {
+  const S path = MemoryPath("records");
+  WEIR_RETURN_IF_ERROR(WriteWholeFile(path, bytes));
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader, RecordReader::Open(path, Compression::kSnappy));
+  S record;
+  Status status;
+  while (status.ok()) status = reader->Read(&record);
+  return status.code() == absl::StatusCode::kOutOfRange ? OkStatus() : status;
+}
+
 Status Table(std::string_view bytes) {
   const S path = MemoryPath("table");
   WEIR_RETURN_IF_ERROR(WriteWholeFile(path, bytes));
@@ -136,7 +147,7 @@ Status CheckpointV1(std::string_view bytes) {
 }
 
 KernelRunner& Kernels() {
-  static auto* runner = new KernelRunner({RegisterIoKernels, RegisterAudioKernels});
+  static auto* runner = new KernelRunner({RegisterIoKernels, RegisterAudioKernels, RegisterDataKernels});
   return *runner;
 }
 
@@ -180,6 +191,21 @@ Status Compressed(std::string_view bytes) {
   return Kernels()("DecodeCompressed").Input(Tensor::Scalar(S(bytes))).Attr("compression_type", "GZIP").Run().status();
 }
 
+// An element of a dataset as one value.
+Status CompressedElement(std::string_view bytes) {
+  WEIR_ASSIGN_OR_RETURN(
+      std::vector<Tensor> variant,
+      Kernels()("ParseTensor").Input(Tensor::Scalar(S(bytes))).Attr("out_type", DType::kVariant).Run());
+  AttrList shapes;
+  shapes.shape.resize(3);
+  return Kernels()("UncompressElement")
+      .Inputs(std::move(variant))
+      .Attr("output_types", std::vector<DType>{DType::kFloat, DType::kString, DType::kBool})
+      .Attr("output_shapes", Attribute(std::move(shapes)))
+      .Run()
+      .status();
+}
+
 struct Kind {
   std::string_view name;
   Status (*decode)(std::string_view);
@@ -199,7 +225,9 @@ constexpr Kind kKinds[] = {{"png", Png},
                            {"wav", Wav},
                            {"checkpoint", Checkpoint},
                            {"checkpointv1", CheckpointV1},
-                           {"compressed", Compressed}};
+                           {"compressed", Compressed},
+                           {"snappy", SnappyRecords},
+                           {"element", CompressedElement}};
 
 }  // namespace
 

@@ -103,5 +103,12 @@ with tempfile.TemporaryDirectory() as temporary:
     raw.Save(filename=prefix, tensor_names=["key", "other"], data=[tf.constant([1.0, 2.0]), tf.constant(["text", ""])])
     with open(prefix, "rb") as file:
         save("checkpointv1", file.read())
+    numbers = tf.data.Dataset.range(40).map(lambda i: i % 3)
+    list(numbers.snapshot(os.path.join(temporary, "snapshot"), compression="SNAPPY"))
+    for path in tf.io.gfile.glob(os.path.join(temporary, "snapshot", "*", "*", "*", "*.snapshot"))[:1]:
+        with open(path, "rb") as file:
+            save("snappy", file.read())
+element = raw.CompressElement(components=[tf.constant([1.5, 2.5]), tf.constant(["text", ""]), tf.constant([True])])
+save("element", tf.io.serialize_tensor(element).numpy())
 save("wav", raw.EncodeWav(audio=np.sin(np.arange(40)).reshape(20, 2).astype("f"), sample_rate=8000).numpy())
 save("compressed", gzip.compress(b"some text, some text, some more text" * 4, mtime=0))

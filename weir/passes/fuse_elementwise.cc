@@ -236,8 +236,8 @@ class ElementwiseFuser {
     return false;
   }
 
-  // A value that is made quickly of one other, or of what the takers read anyway, is made again in each group that takes
-  // it, and not stored.
+  // A value that is made quickly of one other, or of what the takers read anyway, is made again in each group that
+  // takes it, and not stored.
   void CopyIntoReaders(NodeId id) {
     const Node& node = *graph_.node(id);
     if (!node.control_inputs.empty()) return;
