@@ -248,6 +248,53 @@ TEST_F(ServerTest, SessionsThatNobodyUsesAreClosed) {
   while (server_->num_sessions() > 0) ASSERT_TRUE(client_->Call("ListDevices", request, &response).ok());
 }
 
+// A window that no pause of a busy machine exceeds.
+constexpr absl::Duration kLongStay = absl::Milliseconds(900);
+
+TEST_F(ServerTest, AThreadStaysAwakeForAQuickClient) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one processor";
+  Start({.stay_awake = kLongStay});
+  std::string session = NewSession();
+  for (float i = 0; server_->num_awaited_calls() < 10; ++i) {
+    auto result = client_->Run(session, {{"x:0", Number(i)}}, "y:0");
+    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_EQ(result->scalar<float>(), 2 * i);
+  }
+  // It serves others as well, also those whose steps take longer.
+  MasterClient other(server_->target());
+  std::thread blocked([&] { EXPECT_TRUE(other.Run(session, {}, "take:0").ok()); });
+  EXPECT_TRUE(client_->Run(session, {{"x:0", Number(1)}}, "", {"put"}).ok());
+  blocked.join();
+  // The end of the server is not kept waiting.
+  while (server_->num_awaited_calls() < 20) ASSERT_TRUE(client_->Run(session, {{"x:0", Number(1)}}, "y:0").ok());
+  server_.reset();
+}
+
+TEST_F(ServerTest, ManyQuickClientsAreServedAtOnce) {
+  Start({.stay_awake = kLongStay});
+  std::string session = NewSession();
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.emplace_back([&, i] {
+      MasterClient client(server_->target());
+      for (float j = 0; j < 100; ++j) {
+        auto result = client.Run(session, {{"x:0", Number(j + i)}}, "y:0");
+        ASSERT_TRUE(result.ok()) << result.status();
+        ASSERT_EQ(result->scalar<float>(), 2 * (j + i));
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+}
+
+TEST_F(ServerTest, NoThreadStaysAwakeUnasked) {
+  Start({.stay_awake = absl::ZeroDuration()});
+  std::string session = NewSession();
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(client_->Run(session, {{"x:0", Number(1)}}, "y:0").ok());
+  EXPECT_EQ(server_->num_awaited_calls(), 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(Server::Start({.stay_awake = absl::Seconds(2)}, *MakeEnvironment()).status()));
+}
+
 TEST_F(ServerTest, MalformedRequestsAreRefusedWithoutHarm) {
   Start();
   std::string session = NewSession();

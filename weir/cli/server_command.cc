@@ -27,6 +27,7 @@ struct ServerFlags {
   int slurm_ps = -1, slurm_port = 8888;
   std::string placer = "default", costs_file;
   double idle_session_seconds = 24 * 3600;
+  double stay_awake_us = absl::ToDoubleMicroseconds(ServerOptions().stay_awake);
   double grace_seconds = 5;
 };
 
@@ -106,6 +107,7 @@ Status Serve(const ServerFlags& flags) {
   WEIR_ASSIGN_OR_RETURN(options.tls_key, ReadWhole(flags.key_file));
   WEIR_ASSIGN_OR_RETURN(options.tls_client_ca, ReadWhole(flags.client_ca_file));
   options.idle_session = absl::Seconds(flags.idle_session_seconds);
+  options.stay_awake = absl::Microseconds(flags.stay_awake_us);
   WEIR_ASSIGN_OR_RETURN(options.placer, ParsePlacerKind(flags.placer));
   WEIR_ASSIGN_OR_RETURN(options.costs, ReadCosts(flags.costs_file));
   WEIR_ASSIGN_OR_RETURN(ClusterPlace place, FindPlace(flags));
@@ -177,6 +179,8 @@ void AddServerCommand(CLI::App& program) {
   command->add_option("--memory_limit", flags->environment.memory_limit, "bytes that all tensors may take; 0: any");
   command->add_option("--idle_session_seconds", flags->idle_session_seconds,
                       "a session unused for so long is closed; 0: never");
+  command->add_option("--stay_awake_us", flags->stay_awake_us,
+                      "a quick client's next call is waited for without sleep for so many microseconds; 0: never");
   command->add_option("--grace_seconds", flags->grace_seconds, "time that calls get to end at a shutdown");
   command->callback([flags] { ExitOnError(Serve(*flags)); });
 }

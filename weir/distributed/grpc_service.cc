@@ -13,8 +13,16 @@ namespace {
 using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 using grpc::internal::CallbackUnaryHandler;
+using grpc::internal::MethodHandler;
 using grpc::internal::RpcMethod;
 using grpc::internal::RpcServiceMethod;
+
+// The call whose handler this thread runs.
+struct Handled {
+  grpc::CompletionQueue* queue = nullptr;
+  bool answered = false;
+};
+thread_local Handled* t_handled = nullptr;
 
 // One call: gRPC's reactor and the served task's view of it in one object, which deletes itself when gRPC is done with
 // it.
@@ -25,7 +33,8 @@ class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
         request_(*request),
         request_bytes_(request_.Length()),
         reader_(&request_),
-        response_(response) {
+        response_(response),
+        queue_(t_handled->queue) {
     // gRPC's copy of the request holds the same slices; dropping it lets them go as soon as they are read.
     const_cast<ByteBuffer*>(request)->Clear();
     gpr_timespec left = gpr_time_sub(gpr_convert_clock_type(context->raw_deadline(), GPR_CLOCK_MONOTONIC),
@@ -40,6 +49,7 @@ class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
 
   void Finish(const Status& status, WireBuffer message) override {
     if (status.ok()) *response_ = ToByteBuffer(std::move(message));
+    if (t_handled != nullptr) t_handled->answered = true;
     ServerUnaryReactor::Finish(ToGrpcStatus(status));
   }
 
@@ -52,9 +62,14 @@ class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
   void OnDone() override {
     (void)cancelled_.load(std::memory_order_acquire);
     GrpcService* service = service_;
+    grpc::CompletionQueue* queue = queue_;
+    std::shared_ptr<StayAwake> stay_awake = service->stay_awake();
     delete this;
     service->EndCall();
+    if (stay_awake != nullptr) stay_awake->AfterCall(queue);
   }
+  // The reactions run in the thread that hears of the event, not in one that has to be woken.
+  bool InternalInlineable() override { return true; }
 
  private:
   GrpcService* const service_;
@@ -62,13 +77,40 @@ class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
   size_t request_bytes_;
   grpc::ProtoBufferReader reader_;
   ByteBuffer* response_;
+  grpc::CompletionQueue* const queue_;
   std::atomic<bool> cancelled_{false};
+};
+
+// gRPC's handler of the callback interface, between two words to the service.
+class Handler final : public MethodHandler {
+ public:
+  using Start = std::function<grpc::ServerUnaryReactor*(CallbackServerContext*, const ByteBuffer*, ByteBuffer*)>;
+  Handler(GrpcService* service, Start start) : service_(service), handler_(std::move(start)) {}
+
+  void RunHandler(const HandlerParameter& parameter) override {
+    Handled handled{parameter.call->cq()};
+    t_handled = &handled;
+    // The last call may end, and the service with it, as soon as it is answered.
+    std::shared_ptr<StayAwake> stay_awake = service_->stay_awake();
+    if (stay_awake != nullptr) stay_awake->BeginCall(parameter.call->call());
+    handler_.RunHandler(parameter);
+    if (stay_awake != nullptr) stay_awake->EndCall(handled.answered);
+    t_handled = nullptr;
+  }
+  void* Deserialize(grpc_call* call, grpc_byte_buffer* request, grpc::Status* status, void** data) override {
+    return handler_.Deserialize(call, request, status, data);
+  }
+
+ private:
+  GrpcService* const service_;
+  CallbackUnaryHandler<ByteBuffer, ByteBuffer> handler_;
 };
 
 }  // namespace
 
-GrpcService::GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve, Admit admit)
-    : serve_(std::move(serve)), admit_(std::move(admit)) {
+GrpcService::GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve, Admit admit,
+                         std::shared_ptr<StayAwake> stay_awake)
+    : serve_(std::move(serve)), admit_(std::move(admit)), stay_awake_(std::move(stay_awake)) {
   for (std::string_view method : methods) paths_.push_back(Cat("/tensorflow.", name, "/", method));
   for (size_t i = 0; i < paths_.size(); ++i) {
     AddMethod(new RpcServiceMethod(paths_[i].c_str(), RpcMethod::NORMAL_RPC, nullptr));
@@ -83,7 +125,7 @@ GrpcService::GrpcService(std::string_view name, std::span<const std::string_view
       }
       return call;
     };
-    MarkMethodRawCallback(static_cast<int>(i), new CallbackUnaryHandler<ByteBuffer, ByteBuffer>(start));
+    MarkMethodRawCallback(static_cast<int>(i), new Handler(this, start));
   }
 }
 

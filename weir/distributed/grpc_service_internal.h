@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "weir/distributed/incoming_call.h"
+#include "weir/distributed/stay_awake_internal.h"
 
 namespace weir {
 
@@ -23,18 +25,22 @@ class GrpcService final : public grpc::Service {
   using Serve = std::function<void(int method, IncomingCall* call)>;
   // Who may call, by gRPC's name of the caller. Others hear the error.
   using Admit = std::function<Status(std::string_view peer)>;
-  // `name` is "MasterService"; without `admit` everybody may call.
-  GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve, Admit admit = nullptr);
+  // `name` is "MasterService"; without `admit` everybody may call; with `stay_awake` quick clients' calls are waited
+  // for (stay_awake_internal.h).
+  GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve, Admit admit = nullptr,
+              std::shared_ptr<StayAwake> stay_awake = nullptr);
   // Waits until no call is on its way; false if some still is at the deadline.
   bool AwaitIdle(absl::Time deadline);
 
   // For the calls themselves.
   void BeginCall();
   void EndCall();
+  const std::shared_ptr<StayAwake>& stay_awake() const { return stay_awake_; }
 
  private:
   const Serve serve_;
   const Admit admit_;
+  const std::shared_ptr<StayAwake> stay_awake_;
   std::deque<std::string> paths_;  // gRPC keeps pointers to them
   absl::Mutex mu_;
   int num_calls_ ABSL_GUARDED_BY(mu_) = 0;

@@ -5,6 +5,8 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <thread>
+
 #include "absl/strings/numbers.h"
 #include "weir/base/logging.h"
 #include "weir/distributed/grpc_service_internal.h"
@@ -47,6 +49,10 @@ Status Check(const ServerOptions& options) {
   if (options.max_message_bytes < 1 || options.max_message_bytes > INT32_MAX) {
     return InvalidArgument("the message limit ", options.max_message_bytes, " is not in [1, 2^31)");
   }
+  if (options.stay_awake > absl::Seconds(1)) {
+    return InvalidArgument("a thread may stay awake for at most a second, not ",
+                           absl::FormatDuration(options.stay_awake));
+  }
   return OkStatus();
 }
 
@@ -85,6 +91,12 @@ std::string Address(const std::string& host, int port) {
   return bare_v6 ? Cat("[", host, "]:", port) : Cat(host, ":", port);
 }
 
+// In a cluster the other tasks may need the processors, on the same machine as often as not.
+std::shared_ptr<StayAwake> MakeStayAwake(const ServerOptions& options, bool alone) {
+  if (!alone || options.stay_awake <= absl::ZeroDuration() || std::thread::hardware_concurrency() < 2) return nullptr;
+  return std::make_shared<StayAwake>(options.stay_awake);
+}
+
 MasterOptions ToMasterOptions(const ServerOptions& options) {
   MasterOptions out;
   out.max_graph_nodes = options.max_graph_nodes;
@@ -115,9 +127,11 @@ class Server::Impl {
       : peers_(environment->task_name, options.cluster, PeerCredentials(options)),
         master_(environment, ToMasterOptions(options), &peers_),
         worker_(environment, ToWorkerOptions(options), &peers_.steps()),
+        stay_awake_(MakeStayAwake(options, peers_.others().empty())),
         master_service_(
             "MasterService", kMasterMethodNames,
-            [this](int method, IncomingCall* call) { master_.Serve(static_cast<MasterMethod>(method), call); }),
+            [this](int method, IncomingCall* call) { master_.Serve(static_cast<MasterMethod>(method), call); },
+            /*admit=*/nullptr, stay_awake_),
         peer_filter_(options.cluster),
         worker_service_(
             "WorkerService", kWorkerMethodNames,
@@ -160,6 +174,7 @@ class Server::Impl {
   const std::string& host() const { return host_; }
   std::string target() const { return Cat("grpc://", Address(public_host_, port_)); }
   size_t num_sessions() const { return master_.num_sessions(); }
+  int64_t num_awaited_calls() const { return stay_awake_ != nullptr ? stay_awake_->num_calls() : 0; }
   Master& master() { return master_; }
 
   void Shutdown(absl::Duration grace) {
@@ -167,6 +182,7 @@ class Server::Impl {
       absl::MutexLock lock(&mu_);
       if (std::exchange(stopping_, true)) return;
     }
+    if (stay_awake_ != nullptr) stay_awake_->Stop();
     // Steps that end now are still answered. gRPC itself would wait for idle clients to hang up, too.
     const absl::Time end = absl::Now() + grace;
     master_.CloseAllSessions();
@@ -193,6 +209,8 @@ class Server::Impl {
     text.Add("worker_sessions", "gauge", "sessions of other tasks", static_cast<double>(worker_.num_sessions()));
     text.Add("steps_open", "gauge", "steps of several tasks that this one takes part in",
              static_cast<double>(peers_.steps().size()));
+    text.Add("awaited_calls", "counter", "calls of quick clients that a thread waited for awake",
+             static_cast<double>(num_awaited_calls()));
     return text.text();
   }
 
@@ -202,6 +220,7 @@ class Server::Impl {
   Peers peers_;
   Master master_;
   Worker worker_;
+  const std::shared_ptr<StayAwake> stay_awake_;  // may be null
   GrpcService master_service_;
   PeerFilter peer_filter_;
   GrpcService worker_service_;
@@ -231,6 +250,7 @@ int Server::port() const { return impl_->port(); }
 int Server::metrics_port() const { return impl_->metrics_port(); }
 std::string Server::target() const { return impl_->target(); }
 size_t Server::num_sessions() const { return impl_->num_sessions(); }
+int64_t Server::num_awaited_calls() const { return impl_->num_awaited_calls(); }
 StatusOr<std::unique_ptr<Session>> Server::CreateSession(SessionOptions options, absl::Duration timeout) {
   return impl_->master().NewSession(std::move(options), timeout);
 }

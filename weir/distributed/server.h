@@ -45,6 +45,11 @@ struct ServerOptions {
   int max_sessions = 10'000;
   int64_t max_graph_nodes = 50'000'000;           // of one session
   absl::Duration idle_session = absl::Hours(24);  // unused for so long: closed
+
+  // A client that calls again at once, and again, is waited for by a thread that does not sleep: for so long after each
+  // answer, and never while the server is idle. Zero: never. Also never on a machine with one processor or in a cluster
+  // of several tasks.
+  absl::Duration stay_awake = absl::Milliseconds(1);
 };
 
 // Thread-safe.
@@ -62,6 +67,7 @@ class Server {
   std::string target() const;  // "grpc://host:port"
   int metrics_port() const;    // -1 if there is none
   size_t num_sessions() const;
+  int64_t num_awaited_calls() const;  // that a thread stayed awake for
 
   // A session of this process whose steps use the devices of the whole cluster, as those of the clients do, without a
   // client in between. Waits for the tasks to answer; DEADLINE_EXCEEDED names those that do not. The server must
