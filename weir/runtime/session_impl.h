@@ -83,6 +83,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
 
  private:
   bool HasOnlyCpus() const;
+  Status CheckRoomFor(int64_t added) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
   using Connections = std::vector<std::pair<std::string, std::string>>;
   // The part of the graph that a signature needs, with the connections made.
   StatusOr<Graph> PrepareGraph(const StepSignature& signature, const Connections& connections) const;
