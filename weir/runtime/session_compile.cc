@@ -65,6 +65,7 @@ StatusOr<Graph> Session::Impl::PrepareGraph(const StepSignature& signature, cons
     absl::ReaderMutexLock lock(&graph_mu_);
     return PruneGraph(graph_, extended);
   }();
+  if (pruned.ok()) WEIR_RETURN_IF_ERROR(RestoreTaken(&*pruned));
   if (pruned.ok() && !connections.empty()) {
     WEIR_RETURN_IF_ERROR(Connect(&*pruned, static_cast<int>(signature.feeds.size()),
                                  static_cast<int>(signature.fetches.size()), static_cast<int>(connections.size())));
@@ -232,6 +233,39 @@ void Session::Impl::LogPlacement(const Graph& graph) const {
   }
 }
 
+void Session::Impl::GiveUpTaken(const Graph& compiled, const ExecutionPlan& plan) {
+  absl::MutexLock lock(&graph_mu_);
+  for (const ExecutionPlan::Taken& taken : plan.taken) {
+    Node* own = graph_.Find(taken.node);
+    const Node* used = compiled.Find(taken.node);
+    if (own == nullptr || used == nullptr || !IsConstant(*own) || !IsConstant(*used)) continue;
+    const Tensor* value = own->attrs.Find("value")->get_if<Tensor>();
+    const Tensor* same = used->attrs.Find("value")->get_if<Tensor>();
+    // A rewritten graph may have another constant of the name.
+    if (value == nullptr || same == nullptr || !value->SharesBufferWith(*same)) continue;
+    own->attrs.Set("value", taken.constant.absent);
+    taken_.insert_or_assign(taken.node, taken.constant);
+  }
+}
+
+Status Session::Impl::RestoreTaken(Graph* graph) const {
+  for (const auto& node : graph->nodes()) {
+    if (node == nullptr || !IsConstant(*node)) continue;
+    const Tensor* value = node->attrs.Find("value")->get_if<Tensor>();
+    if (value == nullptr || !IsAbsent(*value)) continue;
+    std::function<StatusOr<Tensor>()> restore;
+    {
+      absl::ReaderMutexLock lock(&graph_mu_);
+      auto taken = taken_.find(node->name);
+      if (taken == taken_.end()) return Internal("The constant ", node->name, " is lost");
+      restore = taken->second.restore;
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor restored, restore());
+    node->attrs.Set("value", std::move(restored));
+  }
+  return OkStatus();
+}
+
 Status Session::Impl::CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled) {
   for (const DeviceGraph& partition : partitions) {
     if (IsRemote(*partition.device)) {
@@ -247,6 +281,7 @@ Status Session::Impl::CompileParts(const std::vector<DeviceGraph>& partitions, b
     for (size_t i = 0; i < plan->ret_types.size(); ++i) {
       if (plan->ret_types[i] != DType::kInvalid) rets.push_back(static_cast<int>(i));
     }
+    GiveUpTaken(partition.graph, *plan);
     compiled->plans.push_back(std::move(plan));
   }
   return OkStatus();

@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace weir {
 
 class KernelContext;
 class Tensor;
+struct TakenConstant;
 
 // "oneDNN 3.2.0", or why there is none.
 std::string ContractionLibrary();
@@ -46,9 +48,16 @@ std::shared_ptr<PackedWeights> MakePackedWeights();
 
 // The second operand of a contraction.
 struct Weights {
-  const Tensor* tensor;
+  const Tensor* tensor;             // absent if it was taken
   PackedWeights* packed = nullptr;  // not null: the tensor never changes
 };
+
+// For the ConstantTaker that has the constant for its Weights: keeps it packed only, where it is large and the library
+// is there. `packed` may be null.
+std::optional<TakenConstant> TakeWeights(const std::shared_ptr<PackedWeights>& packed, const Tensor& constant);
+// The elements in their own order, for what the library leaves to loops; they live as long as `packed`. Null if they
+// were taken and there is no memory to bring them back.
+const float* PlainElements(const Weights& weights);
 
 // out[batch, m, n] = a[batch, m, k] b[batch, k, n]. `constant_b`: b is all of this tensor, which never changes.
 bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& shape, const MatrixOperand& a,
