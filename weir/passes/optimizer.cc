@@ -6,6 +6,7 @@
 #include "weir/passes/dependency.h"
 #include "weir/passes/fuse.h"
 #include "weir/passes/fuse_elementwise.h"
+#include "weir/passes/fuse_scatter.h"
 #include "weir/passes/inline_functions.h"
 
 namespace weir {
@@ -36,6 +37,7 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
   RemoveUnused(graph, keep);
   if (options.fusion) {
     WEIR_RETURN_IF_ERROR(FuseContractions(graph));
+    if (options.scatter_fusion) WEIR_RETURN_IF_ERROR(FuseScatters(graph));
     RemoveUnused(graph, keep);
   }
   if (options.elementwise_fusion) {
