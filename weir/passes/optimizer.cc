@@ -6,6 +6,7 @@
 #include "weir/passes/dependency.h"
 #include "weir/passes/fuse.h"
 #include "weir/passes/fuse_elementwise.h"
+#include "weir/passes/fuse_pool.h"
 #include "weir/passes/fuse_scatter.h"
 #include "weir/passes/inline_functions.h"
 
@@ -37,6 +38,7 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
   RemoveUnused(graph, keep);
   if (options.fusion) {
     WEIR_RETURN_IF_ERROR(FuseContractions(graph));
+    WEIR_RETURN_IF_ERROR(FusePaddedPools(graph));
     if (options.scatter_fusion) WEIR_RETURN_IF_ERROR(FuseScatters(graph));
     RemoveUnused(graph, keep);
   }
