@@ -36,8 +36,9 @@ struct ProductShape {
 struct Epilogue {
   const float* scale = nullptr;   // one a column (or channel), multiplied
   const float* bias = nullptr;    // one a column, added; there must be one if there is a scale
-  const float* addend = nullptr;  // of the result's shape, added
-  bool relu = false;              // at last, what is not above zero becomes zero, as does what is not a number
+  const float* addend = nullptr;  // of the result's shape, added; may be the result's own memory if `in_place` says so
+  bool in_place = false;
+  bool relu = false;  // at last, what is not above zero becomes zero, as does what is not a number
   bool empty() const { return scale == nullptr && bias == nullptr && addend == nullptr && !relu; }
 };
 

@@ -1,6 +1,7 @@
 // _FusedConv2D and _FusedMatMul: a contraction, what is added to its columns, and an activation, as one node. The
 // fusing pass (weir/passes/fuse.h) makes them; results are those of the nodes they stand for, up to rounding.
 #include <cmath>
+#include <cstring>
 
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/channel_loops.h"
@@ -207,8 +208,15 @@ Status RunFused(KernelContext& ctx, const FusedOps& fused, const Shape& shape, C
     if (shape.num_elements() == 0) return true;
     WEIR_ASSIGN_OR_RETURN(const bool is_done, contract(epilogue, to));
     if (is_done) return true;
-    WEIR_RETURN_IF_ERROR(contract(Epilogue{}, to).status());
-    columns.Apply(ctx, to);
+    if (!epilogue.in_place) {
+      WEIR_RETURN_IF_ERROR(contract(Epilogue{}, to).status());
+      columns.Apply(ctx, to);
+      return false;
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor apart, ctx.AllocateTemp(DType::kFloat, shape));
+    WEIR_RETURN_IF_ERROR(contract(Epilogue{}, apart.data<float>()).status());
+    columns.Apply(ctx, apart.data<float>());
+    std::memcpy(to, apart.raw_data(), apart.num_bytes());
     return false;
   };
   Epilogue epilogue = columns.epilogue();
@@ -218,7 +226,13 @@ Status RunFused(KernelContext& ctx, const FusedOps& fused, const Shape& shape, C
     WEIR_RETURN_IF_ERROR(compute(epilogue, part.data<float>()).status());
     WEIR_ASSIGN_OR_RETURN(out, AddBroadcast(ctx, part, *addend));
   } else {
-    WEIR_ASSIGN_OR_RETURN(out, ctx.AllocateOutput(0, shape));
+    // Sums may round otherwise in place, and whether the addend is free may depend on the threads.
+    if (epilogue.addend != nullptr && !ctx.step().deterministic) {
+      WEIR_ASSIGN_OR_RETURN(out, ctx.ForwardOrAllocateOutput({ctx.num_inputs() - 1}, 0, shape));
+      epilogue.in_place = epilogue.addend == out->data<float>();
+    } else {
+      WEIR_ASSIGN_OR_RETURN(out, ctx.AllocateOutput(0, shape));
+    }
     epilogue.relu = fused.library_activates;
     WEIR_ASSIGN_OR_RETURN(const bool is_done, compute(epilogue, out->data<float>()));
     if (is_done && epilogue.relu) return OkStatus();

@@ -101,6 +101,11 @@ int PrimitiveAttr::AppendBinary(dnnl_alg_kind_t kind, const MemoryDesc& operand)
   GetLibrary()->post_ops_append_binary(post_ops_, kind, operand.get());
   return DNNL_ARG_ATTR_MULTIPLE_POST_OP(num_post_ops_++) | DNNL_ARG_SRC_1;
 }
+void PrimitiveAttr::AppendSum() {
+  if (post_ops_ == nullptr) GetLibrary()->post_ops_create(&post_ops_);
+  GetLibrary()->post_ops_append_sum(post_ops_, 1, 0, dnnl_data_type_undef);
+  ++num_post_ops_;
+}
 void PrimitiveAttr::AppendRelu() {
   if (post_ops_ == nullptr) GetLibrary()->post_ops_create(&post_ops_);
   GetLibrary()->post_ops_append_eltwise(post_ops_, dnnl_eltwise_relu, 0, 0);
@@ -121,7 +126,11 @@ EpilogueArguments::EpilogueArguments(const Epilogue& epilogue, const MemoryDesc&
     add(dnnl_binary_mul, column);
     add(dnnl_binary_add, column);
   }
-  if (epilogue.addend != nullptr) add(dnnl_binary_add, result);
+  if (epilogue.in_place) {
+    attr.AppendSum();
+  } else if (epilogue.addend != nullptr) {
+    add(dnnl_binary_add, result);
+  }
   if (epilogue.relu) attr.AppendRelu();
 }
 void EpilogueArguments::AppendTo(std::vector<Operation::Argument>& arguments, const MemoryDesc& own_bias) {
@@ -129,13 +138,13 @@ void EpilogueArguments::AppendTo(std::vector<Operation::Argument>& arguments, co
   for (Operation::Argument& argument : arguments_) arguments.push_back(std::move(argument));
 }
 void EpilogueArguments::AppendData(const Epilogue& epilogue, absl::InlinedVector<void*, 8>& data) {
-  for (const float* part : {epilogue.scale, epilogue.bias, epilogue.addend}) {
+  for (const float* part : {epilogue.scale, epilogue.bias, epilogue.in_place ? nullptr : epilogue.addend}) {
     if (part != nullptr) data.push_back(const_cast<float*>(part));
   }
 }
 int EpilogueArguments::Flags(const Epilogue& epilogue) {
   return (epilogue.scale != nullptr) + 2 * (epilogue.bias != nullptr) + 4 * (epilogue.addend != nullptr) +
-         8 * epilogue.relu;
+         8 * epilogue.relu + 16 * epilogue.in_place;
 }
 
 std::unique_ptr<Operation> Operation::Make(Primitive primitive, std::vector<Argument> arguments) {

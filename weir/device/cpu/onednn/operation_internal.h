@@ -76,6 +76,8 @@ class PrimitiveAttr {
   ~PrimitiveAttr();
   // result = result * operand, or + operand. Returns the argument that the operand becomes.
   int AppendBinary(dnnl_alg_kind_t kind, const MemoryDesc& operand);
+  // result = result + what is in its place.
+  void AppendSum();
   void AppendRelu();
   const_dnnl_primitive_attr_t get();
 
