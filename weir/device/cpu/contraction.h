@@ -82,6 +82,20 @@ bool ConvolveBackwardInput(const KernelContext& ctx, const ConvolutionShape& sha
 bool ConvolveBackwardFilter(const KernelContext& ctx, const ConvolutionShape& shape, const float* input,
                             const float* gradient, float* filter_gradient);
 
+// Keeps the contractions that use all threads waiting while it lives, after waiting for the one that runs: for long
+// loops that use all threads themselves. Side by side the threads of a contraction would spin while they wait for one
+// of them that has no core. Does nothing for short loops. REQUIRES: the thread runs no contraction meanwhile.
+class AllThreads {
+ public:
+  AllThreads(const KernelContext& ctx, double cost_ns);
+  ~AllThreads();
+  AllThreads(const AllThreads&) = delete;
+  AllThreads& operator=(const AllThreads&) = delete;
+
+ private:
+  bool is_held_ = false;
+};
+
 }  // namespace weir
 
 #endif  // WEIR_DEVICE_CPU_CONTRACTION_H_

@@ -258,3 +258,16 @@ std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,
 }
 
 }  // namespace weir::onednn
+
+namespace weir {
+
+AllThreads::AllThreads(const KernelContext& ctx, double cost_ns) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  constexpr double kLongNs = 500'000;
+  is_held_ = cost_ns > kLongNs && ctx.step().intra_op->num_threads() > 1 && !ctx.step().deterministic;
+  if (is_held_) onednn::all_threads.Lock();
+}
+AllThreads::~AllThreads() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if (is_held_) onednn::all_threads.Unlock();
+}
+
+}  // namespace weir
