@@ -8,6 +8,7 @@
 #include "weir/autodiff/graph_emitter.h"
 #include "weir/client/environment.h"
 #include "weir/passes/fuse_pool.h"
+#include "weir/passes/pool_gradients.h"
 #include "weir/runtime/session.h"
 
 namespace weir {
@@ -30,8 +31,9 @@ class PoolFusionTest : public testing::Test {
     return emit_.Op("MaxPool", {padded},
                     {{"ksize", Ints({1, size, size, 1})}, {"strides", Ints({1, 2, 2, 1})}, {"padding", "VALID"}});
   }
-  Tensor Run(Value fetch, Toggle fusion) {
+  Tensor Run(Value fetch, Toggle fusion, Toggle arithmetic = Toggle::kOn) {
     SessionOptions options;
+    options.rewrites.arithmetic = arithmetic;
     options.rewrites.fusion = fusion;
     auto session = Session::Create(environment_, options).value();
     EXPECT_TRUE(session->Extend(graph_).ok());
@@ -93,6 +95,44 @@ TEST_F(PoolFusionTest, LeavesWhatOthersSee) {
   spec.inputs = {padded};
   ASSERT_TRUE(graph_.AddNode(std::move(spec)).ok());
   EXPECT_FALSE(IsFused(pool));
+}
+
+// max pool of relu(image), and the gradient that comes back to the image.
+class PoolGradientsTest : public PoolFusionTest {
+ protected:
+  Value Gradient(Value x, Value other, int64_t size) {
+    const std::vector<std::pair<std::string_view, Attribute>> attrs = {
+        {"ksize", Ints({1, size, size, 1})}, {"strides", Ints({1, 2, 2, 1})}, {"padding", "SAME"}};
+    Value y = emit_.Op("MaxPool", {x}, {attrs[0], attrs[1], attrs[2]});
+    Value weights = emit_.Op("Sin", {y});
+    inner_ = emit_.Op("MaxPoolGrad", {x, y, weights}, {attrs[0], attrs[1], attrs[2]});
+    return emit_.Op("ReluGrad", {inner_, other});
+  }
+  Value inner_;
+};
+
+TEST_F(PoolGradientsTest, GiveTheSameBits) {
+  for (int64_t size : {2, 3}) {  // apart, and over each other
+    Value x = emit_.Op("Relu", {image_});
+    Value out = Gradient(x, x, size);
+    const Tensor moved = Run(out, Toggle::kOn, Toggle::kOn), plain = Run(out, Toggle::kOn, Toggle::kOff);
+    ASSERT_EQ(moved.shape(), plain.shape());
+    EXPECT_EQ(std::memcmp(moved.raw_data(), plain.raw_data(), plain.num_bytes()), 0);
+  }
+}
+
+TEST_F(PoolGradientsTest, TheReluComesFirst) {
+  Value x = emit_.Op("Relu", {image_});
+  Value out = Gradient(x, x, 2);
+  ASSERT_TRUE(MoveReluGradients(&graph_).ok());
+  EXPECT_EQ(graph_.node(out.node())->op(), "MaxPoolGrad");
+  EXPECT_EQ(graph_.node(inner_.node())->op(), "ReluGrad");
+}
+
+TEST_F(PoolGradientsTest, OtherFeaturesStay) {
+  Value out = Gradient(emit_.Op("Relu", {image_}), emit_.Op("Abs", {image_}), 2);
+  ASSERT_TRUE(MoveReluGradients(&graph_).ok());
+  EXPECT_EQ(graph_.node(out.node())->op(), "ReluGrad");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "weir/passes/fuse_pool.h"
 #include "weir/passes/fuse_scatter.h"
 #include "weir/passes/inline_functions.h"
+#include "weir/passes/pool_gradients.h"
 
 namespace weir {
 namespace {
@@ -33,7 +34,10 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
   if (options.constant_folding) WEIR_RETURN_IF_ERROR(FoldConstants(graph, evaluate, folding));
   RemoveUnused(graph, keep);
   if (options.common_subexpressions) WEIR_RETURN_IF_ERROR(EliminateCommonSubexpressions(graph));
-  if (options.arithmetic) WEIR_RETURN_IF_ERROR(SimplifyArithmetic(graph));
+  if (options.arithmetic) {
+    WEIR_RETURN_IF_ERROR(SimplifyArithmetic(graph));
+    WEIR_RETURN_IF_ERROR(MoveReluGradients(graph));
+  }
   if (options.dependencies) WEIR_RETURN_IF_ERROR(SimplifyDependencies(graph));
   RemoveUnused(graph, keep);
   if (options.fusion) {
