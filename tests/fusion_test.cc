@@ -202,6 +202,27 @@ TEST_F(FusionTest, ConvolutionsWithBiasNormAndResidual) {
   ExpectSame(fetches);
 }
 
+// The sum may be made where the residual was; with few channels by loops.
+TEST_F(FusionTest, ResidualsThatNobodyElseNeeds) {
+  std::vector<Value> fetches;
+  for (int64_t channels : {2, 32}) {
+    for (bool is_constant : {false, true}) {
+      for (bool has_norm : {false, true}) {
+        Value x = Feed(Wave({2, 6, 7, channels}, 0.7));
+        Value y = Convolution(x, Given(Wave({3, 3, channels, channels}, 0.2), is_constant));
+        y = has_norm ? Norm(y, channels, is_constant)
+                     : emit_.Op("BiasAdd", {y, Given(Wave({channels}, 0.9), is_constant)});
+        fetches.push_back(emit_.Op("Relu", {emit_.Op("AddV2", {y, emit_.Op("Neg", {x})})}));
+        Value matrix = Feed(Wave({channels, 40}, 0.7));
+        Value product = emit_.Op("MatMul", {matrix, Given(Wave({40, 40}, 0.2), is_constant)});
+        product = emit_.Op("BiasAdd", {product, Given(Wave({40}, 0.9), is_constant)});
+        fetches.push_back(emit_.Op("Elu", {emit_.Op("AddV2", {emit_.Op("Exp", {matrix}), product})}));
+      }
+    }
+  }
+  ExpectSame(fetches);
+}
+
 // Shapes that only the step knows: what looks like a residual sum may broadcast either side.
 TEST_F(FusionTest, SumsThatBroadcastAfterAll) {
   auto unknown = [&](Tensor value, std::vector<int64_t> dims) {

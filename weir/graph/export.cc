@@ -34,12 +34,16 @@ Status ExportGraphDef(const Graph& graph, GraphDef* def, bool strip_defaults) {
   for (const auto& node : graph.nodes()) {
     if (node) WEIR_RETURN_IF_ERROR(ExportNode(graph, *node, def->add_node(), strip_defaults));
   }
+  ExportLibrary(graph, def);
+  return OkStatus();
+}
+
+void ExportLibrary(const Graph& graph, GraphDef* def) {
   VersionDef* versions = def->mutable_versions();
   versions->set_producer(graph.versions().producer);
   versions->set_min_consumer(graph.versions().min_consumer);
   for (int bad : graph.versions().bad_consumers) versions->add_bad_consumers(bad);
   if (!graph.functions()->Names().empty()) graph.functions()->ToProto(def->mutable_library());
-  return OkStatus();
 }
 
 StatusOr<std::string> ExportGraphDefBytes(const Graph& graph) {

@@ -224,6 +224,30 @@ Status ImportGraphDef(const GraphDef& def, Graph* graph, const ImportLimits& lim
   return Importer(def, limits, graph).Run();
 }
 
+Status ImportGraph(const Graph& from, Graph* graph, const ImportLimits& limits) {
+  constexpr size_t kLarge = 4096;
+  GraphDef def;
+  ExportLibrary(from, &def);
+  std::vector<std::pair<std::string_view, Attribute>> shared;  // by the constant's name
+  for (const auto& node : from.nodes()) {
+    if (node == nullptr) continue;
+    const Attribute* value = IsConstant(*node) ? node->attrs.Find("value") : nullptr;
+    const Tensor* tensor = value != nullptr ? value->get_if<Tensor>() : nullptr;
+    if (tensor == nullptr || tensor->num_bytes() < kLarge || !tensor->is_aligned() || !IsPlain(tensor->dtype())) {
+      WEIR_RETURN_IF_ERROR(ExportNode(from, *node, def.add_node()));
+      continue;
+    }
+    shared.emplace_back(node->name, *value);
+    Node light = *node;
+    WEIR_ASSIGN_OR_RETURN(Tensor none, Tensor::Allocate(tensor->dtype(), Shape({0})));
+    light.attrs.Set("value", std::move(none));
+    WEIR_RETURN_IF_ERROR(ExportNode(from, light, def.add_node()));
+  }
+  WEIR_RETURN_IF_ERROR(ImportGraphDef(def, graph, limits));
+  for (auto& [name, value] : shared) graph->Find(name)->attrs.Set("value", std::move(value));
+  return OkStatus();
+}
+
 Status ImportGraphDefBytes(std::string_view bytes, Graph* graph, const ImportLimits& limits) {
   if (bytes.size() > size_t{INT_MAX}) return InvalidArgument("A GraphDef of ", bytes.size(), " bytes is too large");
   google::protobuf::Arena arena;

@@ -23,10 +23,14 @@ struct ImportLimits {
 // attributes, inputs that exist and fit, no cycle but loops. Errors name the node: "Node 'x': Unknown input node
 // 'nope'". Attributes that the op does not know are kept and ignored.
 Status ImportGraphDef(const GraphDef& def, Graph* graph, const ImportLimits& limits = {});
+// Adds another graph as if it came in a GraphDef, except that large constants are shared, not copied.
+Status ImportGraph(const Graph& from, Graph* graph, const ImportLimits& limits = {});
 // The bytes of a GraphDef, or its text format.
 Status ImportGraphDefBytes(std::string_view bytes, Graph* graph, const ImportLimits& limits = {});
 // `strip_defaults` leaves out attributes that equal the schema's default.
 Status ExportGraphDef(const Graph& graph, GraphDef* def, bool strip_defaults = false);
+// Versions and functions without nodes.
+void ExportLibrary(const Graph& graph, GraphDef* def);
 StatusOr<std::string> ExportGraphDefBytes(const Graph& graph);
 Status ExportNode(const Graph& graph, const Node& node, NodeDef* def, bool strip_defaults = false);
 

@@ -7,8 +7,11 @@
 #include "weir/passes/fuse.h"
 #include "weir/passes/fuse_elementwise.h"
 #include "weir/passes/fuse_norms.h"
+#include "weir/passes/fuse_pool.h"
+#include "weir/passes/fuse_scatter.h"
 #include "weir/passes/inline_functions.h"
 #include "weir/passes/merge_products.h"
+#include "weir/passes/pool_gradients.h"
 #include "weir/passes/sink_broadcasts.h"
 
 namespace weir {
@@ -38,12 +41,15 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
     WEIR_RETURN_IF_ERROR(SimplifyArithmetic(graph));
     WEIR_RETURN_IF_ERROR(MergeProducts(graph));
     WEIR_RETURN_IF_ERROR(SinkBroadcasts(graph));
+    WEIR_RETURN_IF_ERROR(MoveReluGradients(graph));
   }
   if (options.dependencies) WEIR_RETURN_IF_ERROR(SimplifyDependencies(graph));
   RemoveUnused(graph, keep);
   if (options.fusion) {
     WEIR_RETURN_IF_ERROR(FuseContractions(graph));
     WEIR_RETURN_IF_ERROR(FuseNorms(graph));
+    WEIR_RETURN_IF_ERROR(FusePaddedPools(graph));
+    if (options.scatter_fusion) WEIR_RETURN_IF_ERROR(FuseScatters(graph));
     RemoveUnused(graph, keep);
   }
   if (options.elementwise_fusion) {

@@ -73,6 +73,7 @@ class Compiler {
     FindStatics();
     NumberSlots();
     Connect();
+    DropStatics();
     FindRoots();
     plan_->costs = std::make_unique<std::atomic<uint32_t>[]>(plan_->nodes.size());
     plan_->resume_costs = std::make_unique<std::atomic<uint32_t>[]>(plan_->nodes.size());
@@ -311,7 +312,7 @@ class Compiler {
           edges[producer.id].push_back({&planned, slot, static_cast<int16_t>(input.index), false, sole, to_merge});
         } else if (producer.kind == NodeKind::kConst) {
           planned.has_statics = true;
-          plan_->statics.push_back({slot, plan_->constants[producer.aux]});
+          plan_->statics.push_back({slot, Offer(planned, static_cast<int>(k), producer)});
         } else {
           plan_->arg_uses.push_back({producer.aux, slot});
         }
@@ -335,6 +336,24 @@ class Compiler {
     for (PlanNode& planned : plan_->nodes) {
       planned.edges = next;
       next += planned.num_edges;
+    }
+  }
+
+  // What the kernel wants to find at its input in place of a constant.
+  Tensor Offer(const PlanNode& consumer, int input, const PlanNode& constant) {
+    const Tensor& value = plan_->constants[constant.aux];
+    auto* taker = consumer.kind == NodeKind::kKernel ? dynamic_cast<ConstantTaker*>(consumer.kernel) : nullptr;
+    if (taker == nullptr) return value;
+    std::optional<TakenConstant> taken = taker->TakeConstant(input, value);
+    if (!taken) return value;
+    plan_->taken.push_back({plan_->infos[constant.id].name, *std::move(taken)});
+    return plan_->taken.back().constant.absent;
+  }
+
+  // The constants that are in their consumers' slots are needed nowhere else.
+  void DropStatics() {
+    for (const PlanNode& planned : plan_->nodes) {
+      if (planned.kind == NodeKind::kConst && is_static_[planned.id]) plan_->constants[planned.aux] = Tensor();
     }
   }
 

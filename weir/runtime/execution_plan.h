@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/framework/constant_taker.h"
 #include "weir/framework/kernel.h"
 #include "weir/graph/graph.h"
 #include "weir/runtime/kernel_cache.h"
@@ -104,6 +105,11 @@ struct ExecutionPlan {
     int32_t slot;  // in the root frame
     Tensor value;
   };
+  // A constant that a kernel has taken: who holds it, too, may give it up.
+  struct Taken {
+    std::string node;
+    TakenConstant constant;
+  };
   struct ArgUse {
     int32_t arg;
     int32_t slot;
@@ -116,6 +122,7 @@ struct ExecutionPlan {
   std::vector<int32_t> roots;
   std::vector<int32_t> root_merges;  // their counts are reset for every step
   std::vector<Static> statics;
+  std::vector<Taken> taken;
   std::vector<ArgUse> arg_uses;
   std::vector<Tensor> constants;       // of kConst nodes
   std::vector<TransferKey> transfers;  // of kSend, kRecv nodes

@@ -19,7 +19,9 @@ bool IsShareable(const Node& node) { return !node.schema->is_stateful && !HasTen
 
 // Equal but for attributes that only the client or the placer reads (`_class`, `_output_shapes`, ...).
 bool SameKernelAttrs(const AttrMap& a, const AttrMap& b) {
-  auto matters = [](const AttrMap::Entry& entry) { return entry.first[0] != '_' || entry.first == "_kernel"; };
+  auto matters = [](const AttrMap::Entry& entry) {
+    return entry.first[0] != '_' || entry.first == "_kernel" || entry.first == "_constant_weights";
+  };
   auto i = a.begin();
   auto j = b.begin();
   while (true) {

@@ -66,6 +66,7 @@ StatusOr<Graph> Session::Impl::PrepareGraph(const StepSignature& signature, cons
     absl::ReaderMutexLock lock(&graph_mu_);
     return PruneGraph(graph_, extended);
   }();
+  if (pruned.ok()) WEIR_RETURN_IF_ERROR(RestoreTaken(&*pruned));
   if (pruned.ok() && shapes == FeedShapes::kAny) {
     for (const auto& node : pruned->nodes()) {
       if (node != nullptr && node->op() == "_Arg") node->attrs.Erase(kDeclaredShapes);
@@ -131,6 +132,7 @@ Status RewriteGraph(const RewriteOptions& rewrites, KernelCache& kernels, Device
   // Other devices have no fused kernels.
   options.fusion = on(rewrites.fusion) && only_cpus;
   options.elementwise_fusion = options.fusion && !kernels.registry().All("_FusedElementwise").empty();
+  options.scatter_fusion = options.fusion && !kernels.registry().All("_ScaledResourceScatterSub").empty();
   options.max_folded_constant_bytes = rewrites.max_folded_constant_bytes;
   return OptimizeGraph(graph, options, [&](const Node& node, std::span<const Tensor> inputs) {
     return Evaluate(kernels, device, intra_op, node, inputs);
@@ -244,6 +246,39 @@ void Session::Impl::LogPlacement(const Graph& graph) const {
   }
 }
 
+void Session::Impl::GiveUpTaken(const Graph& compiled, const ExecutionPlan& plan) {
+  absl::MutexLock lock(&graph_mu_);
+  for (const ExecutionPlan::Taken& taken : plan.taken) {
+    Node* own = graph_.Find(taken.node);
+    const Node* used = compiled.Find(taken.node);
+    if (own == nullptr || used == nullptr || !IsConstant(*own) || !IsConstant(*used)) continue;
+    const Tensor* value = own->attrs.Find("value")->get_if<Tensor>();
+    const Tensor* same = used->attrs.Find("value")->get_if<Tensor>();
+    // A rewritten graph may have another constant of the name.
+    if (value == nullptr || same == nullptr || !value->SharesBufferWith(*same)) continue;
+    own->attrs.Set("value", taken.constant.absent);
+    taken_.insert_or_assign(taken.node, taken.constant);
+  }
+}
+
+Status Session::Impl::RestoreTaken(Graph* graph) const {
+  for (const auto& node : graph->nodes()) {
+    if (node == nullptr || !IsConstant(*node)) continue;
+    const Tensor* value = node->attrs.Find("value")->get_if<Tensor>();
+    if (value == nullptr || !IsAbsent(*value)) continue;
+    std::function<StatusOr<Tensor>()> restore;
+    {
+      absl::ReaderMutexLock lock(&graph_mu_);
+      auto taken = taken_.find(node->name);
+      if (taken == taken_.end()) return Internal("The constant ", node->name, " is lost");
+      restore = taken->second.restore;
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor restored, restore());
+    node->attrs.Set("value", std::move(restored));
+  }
+  return OkStatus();
+}
+
 Status Session::Impl::CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled) {
   for (const DeviceGraph& partition : partitions) {
     if (IsRemote(*partition.device)) {
@@ -259,6 +294,7 @@ Status Session::Impl::CompileParts(const std::vector<DeviceGraph>& partitions, b
     for (size_t i = 0; i < plan->ret_types.size(); ++i) {
       if (plan->ret_types[i] != DType::kInvalid) rets.push_back(static_cast<int>(i));
     }
+    GiveUpTaken(partition.graph, *plan);
     compiled->plans.push_back(std::move(plan));
   }
   return OkStatus();

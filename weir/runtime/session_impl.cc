@@ -116,22 +116,28 @@ Status Session::Impl::Init() {
   return OkStatus();
 }
 
+Status Session::Impl::CheckRoomFor(int64_t added) const {
+  if (graph_.num_nodes() + added <= options_.max_graph_nodes) return OkStatus();
+  return ResourceExhausted("The graph would have ", graph_.num_nodes() + added, " nodes; at most ",
+                           options_.max_graph_nodes, " are allowed");
+}
+
 Status Session::Impl::Extend(const GraphDef& def) {
   WEIR_RETURN_IF_ERROR(steps_->closed());
   absl::MutexLock lock(&graph_mu_);
-  if (graph_.num_nodes() + def.node_size() > options_.max_graph_nodes) {
-    return ResourceExhausted("The graph would have ", graph_.num_nodes() + def.node_size(), " nodes; at most ",
-                             options_.max_graph_nodes, " are allowed");
-  }
+  WEIR_RETURN_IF_ERROR(CheckRoomFor(def.node_size()));
   WEIR_RETURN_IF_ERROR(ImportGraphDef(def, &graph_));
   if (def.node_size() > 0 || def.library().function_size() > 0) ++version_;
   return OkStatus();
 }
 
 Status Session::Impl::Extend(const Graph& graph) {
-  GraphDef def;
-  WEIR_RETURN_IF_ERROR(ExportGraphDef(graph, &def));
-  return Extend(def);
+  WEIR_RETURN_IF_ERROR(steps_->closed());
+  absl::MutexLock lock(&graph_mu_);
+  WEIR_RETURN_IF_ERROR(CheckRoomFor(graph.num_nodes()));
+  WEIR_RETURN_IF_ERROR(ImportGraph(graph, &graph_));
+  if (graph.num_nodes() > 0 || !graph.functions()->Names().empty()) ++version_;
+  return OkStatus();
 }
 
 Status Session::Impl::Extend(Graph&& graph) {

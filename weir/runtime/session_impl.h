@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "weir/framework/constant_taker.h"
 #include "weir/graph/function_library.h"
 #include "weir/graph/graph.h"
 #include "weir/passes/prune.h"
@@ -88,6 +89,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   bool HasOnlyCpus() const;
   // Whether feeds may be taken to have the shapes that their placeholders declare.
   enum class FeedShapes { kAsDeclared, kAny };
+  Status CheckRoomFor(int64_t added) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
   using Connections = std::vector<std::pair<std::string, std::string>>;
   // The part of the graph that a signature needs, with the connections made.
   StatusOr<Graph> PrepareGraph(const StepSignature& signature, const Connections& connections, FeedShapes shapes) const;
@@ -101,6 +103,10 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   StatusOr<std::vector<DeviceGraph>> PlaceAndCut(Graph graph, bool late_args = false);
   // Whether floats between two devices lose bits on the way: those that go to another task do.
   bool IsLossy(std::string_view from, std::string_view to) const;
+  // Constants of the session's graph that kernels of a plan made from `compiled` keep from now on.
+  void GiveUpTaken(const Graph& compiled, const ExecutionPlan& plan);
+  // Brings those of a part of the session's graph back.
+  Status RestoreTaken(Graph* graph) const;
   // Plans of what is in this task, and the registered parts of the others.
   Status CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled);
   std::vector<std::string> SupportedDeviceTypes(const Node& node) const;
@@ -125,6 +131,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
 
   mutable absl::Mutex graph_mu_;
   Graph graph_ ABSL_GUARDED_BY(graph_mu_);
+  StringMap<TakenConstant> taken_ ABSL_GUARDED_BY(graph_mu_);  // by node; absent in the graph
   int64_t version_ ABSL_GUARDED_BY(graph_mu_) = 0;
 
   absl::Mutex signatures_mu_;

@@ -121,6 +121,16 @@ TEST_F(SessionTest, FetchesComeInTheOrderAskedAlsoTwice) {
   EXPECT_EQ(out[2].scalar<float>(), 2.0f);
 }
 
+TEST_F(SessionTest, LargeConstantsOfAGraphAreShared) {
+  Tensor large = Tensor::Zeros(DType::kFloat, {4096}).value();
+  Const("large", large);
+  Start();
+  std::vector<Tensor> out;
+  std::vector<std::string> fetches = {"large:0"};
+  ASSERT_TRUE(session_->Run({}, fetches, {}, &out).ok());
+  EXPECT_TRUE(out[0].SharesBufferWith(large));
+}
+
 TEST_F(SessionTest, AnErrorNamesTheNode) {
   Add("bad", "Fail", {Const("a", Tensor::Scalar(1.0f))});
   Start();

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "weir/base/sanitizers.h"
+#include "weir/tensor/trim.h"
 
 namespace weir {
 namespace {
@@ -244,6 +245,15 @@ class CentralCache {
     return stats;
   }
 
+  // Idle blocks of large classes that hold `bytes` and up to a tensor's record more.
+  void TrimSize(size_t bytes) {
+    for (int k = ClassOf(bytes); bytes > kSmallLimit && k <= ClassOf(bytes + kTensorAlignment); ++k) {
+      Central& central = large_[k - kSmallClasses];
+      std::lock_guard<std::mutex> lock(central.mutex);
+      while (central.head != nullptr) FreeHead(central, ClassSize(k));
+    }
+  }
+
   void set_limit(int64_t bytes) { limit_.store(std::max<int64_t>(0, bytes), std::memory_order_relaxed); }
   int64_t system_allocations() const { return system_allocations_.load(std::memory_order_relaxed); }
 
@@ -319,12 +329,21 @@ class CentralCache {
       int64_t size = static_cast<int64_t>(ClassSize(k));
       while (central.head != nullptr) {
         if (cached_.load(std::memory_order_relaxed) <= static_cast<int64_t>(bytes)) return;
-        FreeBlock* block = central.head;
-        central.head = block->next;
-        cached_.fetch_sub(size, std::memory_order_relaxed);
-        std::free(block);
+        FreeHead(central, static_cast<size_t>(size));
       }
     }
+  }
+  // REQUIRES: central.mutex is held, there is a head.
+  void FreeHead(Central& central, size_t size) {
+    FreeBlock* block = central.head;
+    central.head = block->next;
+    cached_.fetch_sub(static_cast<int64_t>(size), std::memory_order_relaxed);
+    // The system's allocator may keep the block for later, but need not keep its pages.
+    static const auto page = static_cast<uintptr_t>(std::max(4096L, sysconf(_SC_PAGESIZE)));
+    const auto begin = reinterpret_cast<uintptr_t>(block);
+    const uintptr_t first = (begin + page - 1) / page * page, last = (begin + size) / page * page;
+    if (size >= kCoarseLimit && last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+    std::free(block);
   }
 
   std::array<Central, kSmallClasses> small_;
@@ -448,6 +467,7 @@ Allocator* CpuAllocator() {
   static Allocator* allocator = new CachingAllocator;
   return allocator;
 }
+void CpuTrim(size_t bytes) { CentralCache::Get().TrimSize(bytes); }
 void SetCpuMemoryLimit(int64_t bytes) { CentralCache::Get().set_limit(bytes); }
 int64_t CpuSystemAllocations() { return CentralCache::Get().system_allocations(); }
 

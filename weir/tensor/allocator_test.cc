@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "weir/base/sanitizers.h"
+#include "weir/tensor/trim.h"
 
 namespace weir {
 namespace {
@@ -99,6 +100,20 @@ TEST(CpuAllocator, RefusesAbsurdSizes) {
     EXPECT_EQ(CpuAllocate(bytes), nullptr) << bytes;
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__)  // there, blocks are never kept
+TEST(CpuAllocator, TrimmedSizesComeFromTheSystemAgain) {
+  constexpr size_t kBytes = size_t{9} << 20;
+  CpuDeallocate(CpuAllocate(kBytes), kBytes);
+  const int64_t before = CpuSystemAllocations();
+  CpuDeallocate(CpuAllocate(kBytes), kBytes);
+  EXPECT_EQ(CpuSystemAllocations(), before);
+  CpuTrim(kBytes);
+  CpuDeallocate(CpuAllocate(kBytes), kBytes);
+  EXPECT_EQ(CpuSystemAllocations(), before + 1);
+  CpuTrim(100);  // small blocks stay
+}
+#endif
 
 TEST(CpuAllocator, ThreadsExchangeBlocks) {
   int64_t before = CpuAllocator()->Stats().bytes_in_use;

@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace weir {
 
 class KernelContext;
 class Tensor;
+struct TakenConstant;
 
 // "oneDNN 3.2.0", or why there is none.
 std::string ContractionLibrary();
@@ -34,8 +36,9 @@ struct ProductShape {
 struct Epilogue {
   const float* scale = nullptr;   // one a column (or channel), multiplied
   const float* bias = nullptr;    // one a column, added; there must be one if there is a scale
-  const float* addend = nullptr;  // of the result's shape, added
-  bool relu = false;              // at last, what is not above zero becomes zero, as does what is not a number
+  const float* addend = nullptr;  // of the result's shape, added; may be the result's own memory if `in_place` says so
+  bool in_place = false;
+  bool relu = false;  // at last, what is not above zero becomes zero, as does what is not a number
   bool empty() const { return scale == nullptr && bias == nullptr && addend == nullptr && !relu; }
 };
 
@@ -46,9 +49,16 @@ std::shared_ptr<PackedWeights> MakePackedWeights();
 
 // The second operand of a contraction.
 struct Weights {
-  const Tensor* tensor;
+  const Tensor* tensor;             // absent if it was taken
   PackedWeights* packed = nullptr;  // not null: the tensor never changes
 };
+
+// For the ConstantTaker that has the constant for its Weights: keeps it packed only, where it is large and the library
+// is there. `packed` may be null.
+std::optional<TakenConstant> TakeWeights(const std::shared_ptr<PackedWeights>& packed, const Tensor& constant);
+// The elements in their own order, for what the library leaves to loops; they live as long as `packed`. Null if they
+// were taken and there is no memory to bring them back.
+const float* PlainElements(const Weights& weights);
 
 // out[batch, m, n] = a[batch, m, k] b[batch, k, n]. `constant_b`: b is all of this tensor, which never changes.
 bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& shape, const MatrixOperand& a,
@@ -71,6 +81,20 @@ bool ConvolveBackwardInput(const KernelContext& ctx, const ConvolutionShape& sha
                            const float* gradient, float* input_gradient);
 bool ConvolveBackwardFilter(const KernelContext& ctx, const ConvolutionShape& shape, const float* input,
                             const float* gradient, float* filter_gradient);
+
+// Keeps the contractions that use all threads waiting while it lives, after waiting for the one that runs: for long
+// loops that use all threads themselves. Side by side the threads of a contraction would spin while they wait for one
+// of them that has no core. Does nothing for short loops. REQUIRES: the thread runs no contraction meanwhile.
+class AllThreads {
+ public:
+  AllThreads(const KernelContext& ctx, double cost_ns);
+  ~AllThreads();
+  AllThreads(const AllThreads&) = delete;
+  AllThreads& operator=(const AllThreads&) = delete;
+
+ private:
+  bool is_held_ = false;
+};
 
 }  // namespace weir
 

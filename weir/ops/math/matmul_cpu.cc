@@ -6,6 +6,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/contraction.h"
+#include "weir/framework/constant_taker.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/math/register.h"
 
@@ -131,7 +132,7 @@ MatrixView View(const void* data, int64_t columns, bool transposed, bool conjuga
   return transposed ? MatrixView{data, 1, columns, conjugate} : MatrixView{data, columns, 1, conjugate};
 }
 
-class MatMulKernel : public Kernel {
+class MatMulKernel : public Kernel, public ConstantTaker {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<MatMulKernel>();
@@ -144,6 +145,9 @@ class MatMulKernel : public Kernel {
       kernel->packed_ = MakePackedWeights();
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+  std::optional<TakenConstant> TakeConstant(int input, const Tensor& constant) override {
+    return input == 1 ? TakeWeights(packed_, constant) : std::nullopt;
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor a = ctx.input(0), b = ctx.input(1);
@@ -169,8 +173,10 @@ class MatMulKernel : public Kernel {
       const Weights weights{&b, packed_.get()};
       if (MultiplyFloats(ctx, x, y, out->data<float>(), {1, m, n, k}, 0, 0, &weights)) return OkStatus();
     }
+    const void* elements = IsAbsent(b) ? PlainElements({&b, packed_.get()}) : b.raw_data();
+    if (elements == nullptr) return ResourceExhausted("No memory for the weights of shape ", b.shape().ToString());
     Multiply(ctx, rows_, View(a.raw_data(), a.dim(1), transpose_a_, false),
-             View(b.raw_data(), b.dim(1), transpose_b_, false), out->raw_data(), m, n, k);
+             View(elements, b.dim(1), transpose_b_, false), out->raw_data(), m, n, k);
     return OkStatus();
   }
 

@@ -5,6 +5,7 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
+#include "weir/framework/constant_taker.h"
 #include "weir/ops/nn/convolution.h"
 #include "weir/ops/nn/register.h"
 
@@ -131,7 +132,7 @@ void ForwardLoops(KernelContext& ctx, const Geometry& g, const ComputeType<T>* i
   });
 }
 
-class Conv2DKernel : public Kernel {
+class Conv2DKernel : public Kernel, public ConstantTaker {
  public:
   enum class Part { kForward, kInput, kFilter };
 
@@ -170,12 +171,16 @@ class Conv2DKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, result));
     if (result.num_elements() == 0) return OkStatus();
     if (out->dtype() == DType::kFloat && RunLibrary(ctx, g, out->data<float>())) return OkStatus();
+    Tensor weights = ctx.input(1);
+    if (IsAbsent(weights)) {
+      WEIR_ASSIGN_OR_RETURN(const float* elements, nn::LoopWeights({&weights, packed_.get()}));
+      weights = Tensor::Wrap(DType::kFloat, filter, const_cast<float*>(elements), nullptr);
+    }
     DispatchDType(out->dtype(), ConvTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       switch (part_) {
         case Part::kForward:
-          return ForwardLoops<T>(ctx, g, WideView<T>(ctx.input(0)).data(), WideView<T>(ctx.input(1)).data(),
-                                 out->data<T>());
+          return ForwardLoops<T>(ctx, g, WideView<T>(ctx.input(0)).data(), WideView<T>(weights).data(), out->data<T>());
         case Part::kInput:
           return BackwardInput<T>(ctx, g, *out);
         case Part::kFilter:
@@ -183,6 +188,10 @@ class Conv2DKernel : public Kernel {
       }
     });
     return OkStatus();
+  }
+
+  std::optional<TakenConstant> TakeConstant(int input, const Tensor& constant) override {
+    return part_ == Part::kForward && input == 1 ? TakeWeights(packed_, constant) : std::nullopt;
   }
 
  private:

@@ -46,4 +46,11 @@ std::shared_ptr<PackedWeights> PackedWeightsFor(const KernelInit& init) {
   return HasConstantWeights(init) ? MakePackedWeights() : nullptr;
 }
 
+StatusOr<const float*> LoopWeights(const Weights& weights) {
+  const float* elements = PlainElements(weights);
+  if (elements == nullptr)
+    return ResourceExhausted("No memory for the weights of shape ", weights.tensor->shape().ToString());
+  return elements;
+}
+
 }  // namespace weir::nn

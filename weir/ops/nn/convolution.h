@@ -33,6 +33,8 @@ inline constexpr char kConstantWeights[] = "_constant_weights";
 bool HasConstantWeights(const KernelInit& init);
 // Where to keep such weights in the library's order; null if they may change.
 std::shared_ptr<PackedWeights> PackedWeightsFor(const KernelInit& init);
+// PlainElements, or why there are none.
+StatusOr<const float*> LoopWeights(const Weights& weights);
 
 }  // namespace weir::nn
 

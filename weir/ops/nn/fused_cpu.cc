@@ -1,11 +1,13 @@
 // _FusedConv2D and _FusedMatMul: a contraction, what is added to its columns, and an activation, as one node. The
 // fusing pass (weir/passes/fuse.h) makes them; results are those of the nodes they stand for, up to rounding.
 #include <cmath>
+#include <cstring>
 
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/channel_loops.h"
 #include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/vector.h"
+#include "weir/framework/constant_taker.h"
 #include "weir/ops/nn/convolution.h"
 #include "weir/ops/nn/register.h"
 
@@ -202,28 +204,44 @@ template <typename Contract>
 Status RunFused(KernelContext& ctx, const FusedOps& fused, const Shape& shape, Contract contract) {
   WEIR_ASSIGN_OR_RETURN(const Columns columns, Columns::Make(ctx, fused, shape));
   // True if the contraction did all of it.
-  auto compute = [&](const Epilogue& epilogue, float* to) {
-    if (shape.num_elements() == 0 || contract(epilogue, to)) return true;
-    contract(Epilogue{}, to);
-    columns.Apply(ctx, to);
+  auto compute = [&](const Epilogue& epilogue, float* to) -> StatusOr<bool> {
+    if (shape.num_elements() == 0) return true;
+    WEIR_ASSIGN_OR_RETURN(const bool is_done, contract(epilogue, to));
+    if (is_done) return true;
+    if (!epilogue.in_place) {
+      WEIR_RETURN_IF_ERROR(contract(Epilogue{}, to).status());
+      columns.Apply(ctx, to);
+      return false;
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor apart, ctx.AllocateTemp(DType::kFloat, shape));
+    WEIR_RETURN_IF_ERROR(contract(Epilogue{}, apart.data<float>()).status());
+    columns.Apply(ctx, apart.data<float>());
+    std::memcpy(to, apart.raw_data(), apart.num_bytes());
     return false;
   };
   Epilogue epilogue = columns.epilogue();
   Tensor* out = nullptr;
   if (const Tensor* addend = columns.broadcast_addend()) {
     WEIR_ASSIGN_OR_RETURN(Tensor part, ctx.AllocateTemp(DType::kFloat, shape));
-    compute(epilogue, part.data<float>());
+    WEIR_RETURN_IF_ERROR(compute(epilogue, part.data<float>()).status());
     WEIR_ASSIGN_OR_RETURN(out, AddBroadcast(ctx, part, *addend));
   } else {
-    WEIR_ASSIGN_OR_RETURN(out, ctx.AllocateOutput(0, shape));
+    // Sums may round otherwise in place, and whether the addend is free may depend on the threads.
+    if (epilogue.addend != nullptr && !ctx.step().deterministic) {
+      WEIR_ASSIGN_OR_RETURN(out, ctx.ForwardOrAllocateOutput({ctx.num_inputs() - 1}, 0, shape));
+      epilogue.in_place = epilogue.addend == out->data<float>();
+    } else {
+      WEIR_ASSIGN_OR_RETURN(out, ctx.AllocateOutput(0, shape));
+    }
     epilogue.relu = fused.library_activates;
-    if (compute(epilogue, out->data<float>()) && epilogue.relu) return OkStatus();
+    WEIR_ASSIGN_OR_RETURN(const bool is_done, compute(epilogue, out->data<float>()));
+    if (is_done && epilogue.relu) return OkStatus();
   }
   Activate(ctx, fused, *out);
   return OkStatus();
 }
 
-class FusedConv2DKernel : public Kernel {
+class FusedConv2DKernel : public Kernel, public ConstantTaker {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<FusedConv2DKernel>();
@@ -248,12 +266,16 @@ class FusedConv2DKernel : public Kernel {
     const ConvolutionShape library = nn::LibraryShape(g);
     const Weights weights{&filter, packed_.get()};
     const float* x = input.data<float>();
-    return RunFused(ctx, fused_, shape, [&](const Epilogue& epilogue, float* to) {
+    return RunFused(ctx, fused_, shape, [&](const Epilogue& epilogue, float* to) -> StatusOr<bool> {
       if (Convolve(ctx, library, x, weights, epilogue, to)) return true;
       if (!epilogue.empty()) return false;
-      nn::ConvolveLoops(ctx, g, x, filter.data<float>(), to);
+      WEIR_ASSIGN_OR_RETURN(const float* w, nn::LoopWeights(weights));
+      nn::ConvolveLoops(ctx, g, x, w, to);
       return true;
     });
+  }
+  std::optional<TakenConstant> TakeConstant(int input, const Tensor& constant) override {
+    return input == 1 ? TakeWeights(packed_, constant) : std::nullopt;
   }
 
  private:
@@ -277,7 +299,7 @@ void MultiplyLoops(const MatrixOperand& a, const MatrixOperand& b, const Product
   }
 }
 
-class FusedMatMulKernel : public Kernel {
+class FusedMatMulKernel : public Kernel, public ConstantTaker {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<FusedMatMulKernel>();
@@ -304,15 +326,21 @@ class FusedMatMulKernel : public Kernel {
                              ", In[1]: ", b.shape().ToString());
     }
     const Shape shape{s.m, s.n};
-    const MatrixOperand x = Operand(a, transpose_a_), y = Operand(b, transpose_b_);
+    const MatrixOperand x = Operand(a, transpose_a_);
+    MatrixOperand y = Operand(b, transpose_b_);
     const Weights weights{&b, packed_.get()};
-    return RunFused(ctx, fused_, shape, [&](const Epilogue& epilogue, float* to) {
+    return RunFused(ctx, fused_, shape, [&](const Epilogue& epilogue, float* to) -> StatusOr<bool> {
       if (MultiplyMatrices(ctx, s, x, y, epilogue, to, &weights)) return true;
       if (!epilogue.empty()) return false;
+      WEIR_ASSIGN_OR_RETURN(y.data, nn::LoopWeights(weights));
       ctx.ParallelFor(s.m, 0.5 * static_cast<double>(s.n) * static_cast<double>(s.k),
                       [&](int64_t begin, int64_t end) { MultiplyLoops(x, y, s, begin, end, to); });
       return true;
     });
+  }
+
+  std::optional<TakenConstant> TakeConstant(int input, const Tensor& constant) override {
+    return input == 1 ? TakeWeights(packed_, constant) : std::nullopt;
   }
 
  private:

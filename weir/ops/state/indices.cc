@@ -31,7 +31,9 @@ StatusOr<std::vector<int64_t>> IndexValues(const Tensor& indices) {
 
 StatusOr<std::vector<int64_t>> RowIndices(const Tensor& indices, int64_t limit) {
   WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> values, IndexValues(indices));
-  for (size_t i = 0; i < values.size(); ++i) {
+  bool is_bad = false;  // first without a way out of the loop, so that several are looked at together
+  for (int64_t value : values) is_bad |= static_cast<uint64_t>(value) >= static_cast<uint64_t>(limit);
+  for (size_t i = 0; is_bad && i < values.size(); ++i) {
     if (values[i] < 0 || values[i] >= limit) {
       return InvalidArgument("indices", PositionText(indices.shape(), static_cast<int64_t>(i)), " = ", values[i],
                              " is not in [0, ", limit, ")");

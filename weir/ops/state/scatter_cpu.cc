@@ -46,6 +46,29 @@ class ScatterKernel : public Kernel {
   }
 };
 
+class ScaledScatterSubKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& indices = ctx.input(1);
+    const Tensor& updates = ctx.input(2);
+    const Tensor& scale = ctx.input(3);
+    if (scale.rank() != 0) return InvalidArgument("scale must be a scalar, got shape ", scale.shape().ToString());
+    return state::UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
+      WEIR_RETURN_IF_ERROR(
+          CheckShapes(/*is_ref=*/false, state::ScatterOp::kSub, params.shape(), indices.shape(), updates.shape()));
+      if (indices.num_elements() == 0) return OkStatus();
+      WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, state::RowIndices(indices, params.dim(0)));
+      int64_t row_size = params.shape().Slice(1, params.rank()).num_elements();
+      if (updates.rank() == 0) {  // one number for all
+        Tensor product = Tensor::Scalar(updates.scalar<float>() * scale.scalar<float>());
+        return state::ScatterRows(ctx, state::ScatterOp::kSub, rows, row_size, product, /*is_scalar=*/true, params);
+      }
+      state::SubtractScaledRows(ctx, rows, row_size, updates, scale.scalar<float>(), params);
+      return OkStatus();
+    });
+  }
+};
+
 template <state::ScatterOp kOp>
 void Register(KernelRegistry& registry, std::string_view name) {
   registry.Add(KernelBuilder(Cat("Scatter", name)).Types("T", state::ScatterTypes(kOp)),
@@ -64,6 +87,8 @@ void RegisterVariableScatterKernels(KernelRegistry& registry) {
   Register<state::ScatterOp::kDiv>(registry, "Div");
   Register<state::ScatterOp::kMin>(registry, "Min");
   Register<state::ScatterOp::kMax>(registry, "Max");
+  registry.Add(KernelBuilder("_ScaledResourceScatterSub").Types("dtype", TypeList<float>{}),
+               MakeKernel<ScaledScatterSubKernel>);
 }
 
 }  // namespace weir

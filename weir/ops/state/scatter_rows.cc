@@ -1,7 +1,7 @@
 #include "weir/ops/state/scatter_rows.h"
 
 #include <algorithm>
-#include <utility>
+#include <bit>
 #include <vector>
 
 #include "weir/ops/state/arithmetic.h"
@@ -15,57 +15,69 @@ std::vector<DType> Numbers(TypeList<Ts...>) {
   return {kDTypeOf<Ts>...};
 }
 
-// Which updates come to which part of the rows, each part's in order. Threads share parts of the rows, not of the
-// updates: so what comes to one row comes in order, whoever brings it.
+// Rows of a tensor, dealt out to threads in parts. Threads share parts of the rows, not of the updates: so what comes
+// to one row comes in order, whoever brings it.
 class Parts {
  public:
-  Parts(std::span<const int64_t> rows, int64_t num_rows, int count) : ends_(static_cast<size_t>(count)) {
-    // A power of two, so that a shift finds the part.
-    while ((num_rows - 1) >> shift_ >= count) ++shift_;
-    for (int64_t row : rows) {
-      if (row >= 0) ++ends_[static_cast<size_t>(row >> shift_)];
+  explicit Parts(int threads) : count_(std::bit_ceil(static_cast<uint64_t>(std::max(threads, 1)))) {}
+  int64_t count() const { return static_cast<int64_t>(count_); }
+  // Which updates come to parts [begin, end), in order; those of negative rows to none.
+  std::vector<size_t> Updates(std::span<const int64_t> rows, int64_t begin, int64_t end) const {
+    // Neighbours, often together busy or idle, in different parts; but not so close that their memory is.
+    constexpr int kTogether = 6;  // 64 rows
+    std::vector<size_t> out(rows.size() + 1);
+    size_t size = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {  // whether it counts is not to be foreseen, so there is no branch
+      const auto part = static_cast<int64_t>((static_cast<uint64_t>(rows[i]) >> kTogether) & (count_ - 1));
+      out[size] = i;
+      size += static_cast<size_t>(rows[i] >= 0) & static_cast<size_t>(part >= begin) & static_cast<size_t>(part < end);
     }
-    size_t begin = 0;
-    for (size_t& end : ends_) begin += std::exchange(end, begin);
-    order_.resize(begin);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i] >= 0) order_[ends_[static_cast<size_t>(rows[i] >> shift_)]++] = i;
-    }
-  }
-  std::span<const size_t> Updates(int64_t begin_part, int64_t end_part) const {
-    const size_t begin = begin_part == 0 ? 0 : ends_[static_cast<size_t>(begin_part - 1)];
-    return std::span(order_).subspan(begin, ends_[static_cast<size_t>(end_part - 1)] - begin);
+    out.resize(size);
+    return out;
   }
 
  private:
-  int shift_ = 0;
-  std::vector<size_t> ends_;  // of each part in order_
-  std::vector<size_t> order_;
+  const uint64_t count_;  // a power of two
 };
+
+// Asks for the first lines of a row.
+inline void Prefetch(const void* row, size_t bytes) {
+  constexpr size_t kLine = 64;
+  const char* first = static_cast<const char*>(row);
+  for (size_t at = 0; at < std::min(bytes, 4 * kLine); at += kLine) __builtin_prefetch(first + at, 1);
+}
+
+// Calls update(row, i) for each i in order with row rows[i] of `base`.
+template <typename T, typename UpdateRow>
+void ForRows(const KernelContext& ctx, std::span<const int64_t> rows, int64_t row_size, T* base, UpdateRow update) {
+  const Parts parts(ctx.step().intra_op->num_threads());
+  const double cost = static_cast<double>(rows.size()) * (10 + 0.5 * static_cast<double>(row_size)) /
+                      static_cast<double>(parts.count());
+  ctx.ParallelFor(parts.count(), cost, [&](int64_t begin, int64_t end) {
+    constexpr size_t kAhead = 12;  // rows lie far apart in memory, so those to come are asked for early
+    const std::vector<size_t> own = parts.Updates(rows, begin, end);
+    for (size_t k = 0; k < own.size(); ++k) {
+      if (k + kAhead < own.size()) {
+        Prefetch(base + rows[own[k + kAhead]] * row_size, static_cast<size_t>(row_size) * sizeof(T));
+      }
+      update(base + rows[own[k]] * row_size, static_cast<int64_t>(own[k]));
+    }
+  });
+}
 
 template <typename Op, typename Types>
 void Apply(const KernelContext& ctx, Types types, std::span<const int64_t> rows, int64_t row_size,
            const Tensor& updates, bool is_scalar, Tensor& params) {
   if (params.num_elements() == 0) return;
-  constexpr int kParts = 8;
-  const Parts parts(rows, params.num_elements() / row_size, kParts);
-  const double cost = static_cast<double>(rows.size()) * (10 + 0.5 * static_cast<double>(row_size)) / kParts;
   DispatchDType(params.dtype(), types, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* update = updates.data<T>();
-    T* base = params.data<T>();
-    ctx.ParallelFor(kParts, cost, [&](int64_t begin, int64_t end) {
-      constexpr size_t kAhead = 8;  // rows lie far apart in memory, so those to come are asked for early
-      const std::span<const size_t> own = parts.Updates(begin, end);
-      for (size_t k = 0; k < own.size(); ++k) {
-        if (k + kAhead < own.size()) __builtin_prefetch(base + rows[own[k + kAhead]] * row_size, 1);
-        T* row = base + rows[own[k]] * row_size;
-        if (is_scalar) {
-          for (int64_t j = 0; j < row_size; ++j) row[j] = Op::template Apply<T>(row[j], *update);
-        } else {
-          const T* source = update + static_cast<int64_t>(own[k]) * row_size;
-          for (int64_t j = 0; j < row_size; ++j) row[j] = Op::template Apply<T>(row[j], source[j]);
-        }
+    ForRows(ctx, rows, row_size, params.data<T>(), [=](T* row, int64_t i) {
+      if (is_scalar) {
+        for (int64_t j = 0; j < row_size; ++j) row[j] = Op::template Apply<T>(row[j], *update);
+      } else {
+        const T* source = update + i * row_size;
+        for (int64_t j = 0; j < row_size; ++j) row[j] = Op::template Apply<T>(row[j], source[j]);
       }
     });
   });
@@ -133,6 +145,17 @@ Status ScatterRows(const KernelContext& ctx, ScatterOp op, std::span<const int64
       break;
   }
   return OkStatus();
+}
+
+void SubtractScaledRows(const KernelContext& ctx, std::span<const int64_t> rows, int64_t row_size,
+                        const Tensor& updates, float scale, Tensor& params) {
+  if (params.num_elements() == 0) return;
+  const float* update = updates.data<float>();
+  ForRows(ctx, rows, row_size, params.data<float>(), [=](float* row, int64_t i) {
+    const float* source = update + i * row_size;
+    // The product is rounded by itself, as that of a Mul is.
+    for (int64_t j = 0; j < row_size; ++j) row[j] -= source[j] * scale;
+  });
 }
 
 }  // namespace weir::state

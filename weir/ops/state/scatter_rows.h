@@ -23,6 +23,10 @@ std::vector<DType> ScatterTypes(ScatterOp op);
 Status ScatterRows(const KernelContext& ctx, ScatterOp op, std::span<const int64_t> rows, int64_t row_size,
                    const Tensor& updates, bool is_scalar, Tensor& params);
 
+// params[rows[i]] -= row i of `updates` * scale, in order. As ScatterRows, of floats.
+void SubtractScaledRows(const KernelContext& ctx, std::span<const int64_t> rows, int64_t row_size,
+                        const Tensor& updates, float scale, Tensor& params);
+
 }  // namespace weir::state
 
 #endif  // WEIR_OPS_STATE_SCATTER_ROWS_H_

@@ -28,9 +28,13 @@ void CopySlices(KernelContext& ctx, const Tensor& from, const std::vector<int64_
   const int64_t slice_bytes = slice_size * static_cast<int64_t>(SizeOf(from.dtype()));
   const char* first = static_cast<const char*>(from.raw_data());
   ctx.ParallelFor(static_cast<int64_t>(rows.size()), cost, [&](int64_t begin, int64_t end) {
-    constexpr int64_t kAhead = 8;  // slices lie far apart in memory, so those to come are asked for early
+    constexpr int64_t kAhead = 12, kLine = 64;  // slices lie far apart, so those to come are asked for early
+    const int64_t asked = std::min<int64_t>(slice_bytes, 4 * kLine);
     for (int64_t i = begin; i < end; ++i) {
-      if (i + kAhead < end) __builtin_prefetch(first + rows[static_cast<size_t>(i + kAhead)] * slice_bytes);
+      if (i + kAhead < end) {
+        const char* next = first + rows[static_cast<size_t>(i + kAhead)] * slice_bytes;
+        for (int64_t at = 0; at < asked; at += kLine) __builtin_prefetch(next + at);
+      }
       CopyElements(from, rows[static_cast<size_t>(i)] * slice_size, to, i * slice_size, slice_size);
     }
   });
@@ -67,8 +71,10 @@ class ResourceGatherKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Shape shape, indices.shape().Concat(params.shape().Slice(batch + 1, params.rank())));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
-    int64_t per_batch = static_cast<int64_t>(rows.size()) / params.shape().Slice(0, batch).num_elements();
-    for (size_t i = 0; i < rows.size(); ++i) rows[i] += static_cast<int64_t>(i) / per_batch * limit;
+    if (batch > 0) {
+      int64_t per_batch = static_cast<int64_t>(rows.size()) / params.shape().Slice(0, batch).num_elements();
+      for (size_t i = 0; i < rows.size(); ++i) rows[i] += static_cast<int64_t>(i) / per_batch * limit;
+    }
     CopySlices(ctx, params, rows, params.shape().Slice(batch + 1, params.rank()).num_elements(), *out);
     return OkStatus();
   }

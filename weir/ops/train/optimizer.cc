@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "weir/device/cpu/contraction.h"
 #include "weir/framework/variable.h"
 
 namespace weir::train {
@@ -131,6 +132,8 @@ class OptimizerKernel : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
+    // Before the variables are locked: who reads one need not wait for that.
+    const AllThreads turn(ctx, indices_ < 0 ? cost_ns() * static_cast<double>(ctx.input(grad_).num_elements()) : 0);
     WEIR_ASSIGN_OR_RETURN(auto states, LockedStates::Lock(ctx, num_states_));
     WEIR_ASSIGN_OR_RETURN(std::vector<Tensor*> tensors, states->Tensors(ctx, num_states_, dtype_));
     for (int i = 1; i < num_states_; ++i) {
@@ -158,6 +161,7 @@ class OptimizerKernel : public Kernel {
   }
 
  private:
+  double cost_ns() const { return 2.0 * num_states_; }  // of an element
   static Status ShapesDiffer(KernelContext& ctx, int input, const Tensor& var, const Tensor& other) {
     return InvalidArgument("var and ", ctx.node().schema->inputs[input].name, " do not have the same shape",
                            var.shape().ToString(), " ", other.shape().ToString());
@@ -219,7 +223,7 @@ class OptimizerKernel : public Kernel {
   void UpdateAll(KernelContext& ctx, const std::vector<Tensor*>& tensors, const Tensor& grad,
                  const char* scalars) const {
     size_t size = SizeOf(dtype_);
-    ctx.ParallelFor(grad.num_elements(), 2.0 * num_states_, [&](int64_t begin, int64_t end) {
+    ctx.ParallelFor(grad.num_elements(), cost_ns(), [&](int64_t begin, int64_t end) {
       void* states[kMaxStates];
       for (int k = 0; k < num_states_; ++k) states[k] = static_cast<char*>(tensors[k]->raw_data()) + begin * size;
       loop_(states, static_cast<const char*>(grad.raw_data()) + begin * size, end - begin, scalars);

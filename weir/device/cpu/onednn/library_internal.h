@@ -28,6 +28,7 @@ namespace weir::onednn {
   DO(memory_destroy)                                     \
   DO(post_ops_append_binary)                             \
   DO(post_ops_append_eltwise)                            \
+  DO(post_ops_append_sum)                                \
   DO(post_ops_create)                                    \
   DO(post_ops_destroy)                                   \
   DO(primitive_attr_create)                              \

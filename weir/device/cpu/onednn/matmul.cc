@@ -21,13 +21,13 @@ MemoryDesc Describe(const MatrixOperand& operand, int64_t batch, int64_t rows, i
 }
 
 // oneDNN offers first what is best where it may pack the second operand beforehand. Where it has to take that operand
-// as it lies, its older code (which packs on the way) is faster for large ones, up to three times, and for vectors;
-// unless the columns of a transposed one would have to be gathered for few rows, or the sum is short and its result
-// must be gone over once more for the epilogue.
+// as it lies, its older code (which packs on the way) is faster for large ones, up to three times, and for products by
+// or of vectors; unless the columns of a transposed one would have to be gathered for few rows, or the sum is short and
+// its result must be gone over once more for the epilogue.
 bool IsBetterOnTheWay(const ProductShape& s, const MatrixOperand& b, const Epilogue& epilogue) {
   constexpr int64_t kLarge = 500'000, kLongSum = 256;
   if (s.batch != 1) return false;
-  if (s.m == 1 || s.n == 1) return true;
+  if (s.m == 1 || s.n == 1 || s.k == 1) return true;
   return b.column_stride == 1 && s.k * s.n >= kLarge && (epilogue.empty() || s.k >= kLongSum);
 }
 

@@ -6,6 +6,7 @@
 #include "absl/hash/hash.h"
 #include "absl/synchronization/mutex.h"
 #include "weir/device/cpu/onednn/operation_internal.h"
+#include "weir/device/cpu/onednn/packed_weights_internal.h"
 #include "weir/framework/kernel.h"
 #include "weir/tensor/allocator.h"
 
@@ -20,7 +21,10 @@ constexpr double kOperationsPerNs = 50;  // of one thread
 std::atomic<int> calls_under_way{0};
 absl::Mutex all_threads;
 
-// Streams are not for two threads at once.
+size_t Aligned(size_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
+
+}  // namespace
+
 dnnl_stream_t ThisThreadStream(const Library& library) {
   struct Stream {
     dnnl_stream_t stream = nullptr;
@@ -33,35 +37,18 @@ dnnl_stream_t ThisThreadStream(const Library& library) {
   return own.stream;
 }
 
-size_t Aligned(size_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
-
-// oneDNN's views of the tensors of one call.
-class Views {
- public:
-  explicit Views(const Library& library) : library_(library) {}
-  ~Views() {
-    for (dnnl_memory_t view : views_) library_.memory_destroy(view);
-  }
-  Views(const Views&) = delete;
-  Views& operator=(const Views&) = delete;
-  dnnl_memory_t Add(const MemoryDesc& desc, void* data) {
-    dnnl_memory_t view = nullptr;
-    if (library_.memory_create(&view, desc.get(), library_.engine, data) == dnnl_success) views_.push_back(view);
-    return view;
-  }
-
- private:
-  const Library& library_;
-  absl::InlinedVector<dnnl_memory_t, 10> views_;
-};
+Primitive MakeReorder(const MemoryDesc& from, const MemoryDesc& to) {
+  const Library& library = *GetLibrary();
+  dnnl_primitive_desc_t desc = nullptr;
+  library.reorder_primitive_desc_create(&desc, from.get(), library.engine, to.get(), library.engine, nullptr);
+  return Primitive(desc);
+}
 
 bool Reorder(const Library& library, dnnl_stream_t stream, const Primitive& reorder, dnnl_memory_t from,
              dnnl_memory_t to) {
   const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
   return library.primitive_execute(reorder.handle(), stream, 2, arguments) == dnnl_success;
 }
-
-}  // namespace
 
 MemoryDesc MemoryDesc::Strided(std::span<const int64_t> dims, std::span<const int64_t> strides) {
   MemoryDesc out;
@@ -114,6 +101,11 @@ int PrimitiveAttr::AppendBinary(dnnl_alg_kind_t kind, const MemoryDesc& operand)
   GetLibrary()->post_ops_append_binary(post_ops_, kind, operand.get());
   return DNNL_ARG_ATTR_MULTIPLE_POST_OP(num_post_ops_++) | DNNL_ARG_SRC_1;
 }
+void PrimitiveAttr::AppendSum() {
+  if (post_ops_ == nullptr) GetLibrary()->post_ops_create(&post_ops_);
+  GetLibrary()->post_ops_append_sum(post_ops_, 1, 0, dnnl_data_type_undef);
+  ++num_post_ops_;
+}
 void PrimitiveAttr::AppendRelu() {
   if (post_ops_ == nullptr) GetLibrary()->post_ops_create(&post_ops_);
   GetLibrary()->post_ops_append_eltwise(post_ops_, dnnl_eltwise_relu, 0, 0);
@@ -134,7 +126,11 @@ EpilogueArguments::EpilogueArguments(const Epilogue& epilogue, const MemoryDesc&
     add(dnnl_binary_mul, column);
     add(dnnl_binary_add, column);
   }
-  if (epilogue.addend != nullptr) add(dnnl_binary_add, result);
+  if (epilogue.in_place) {
+    attr.AppendSum();
+  } else if (epilogue.addend != nullptr) {
+    add(dnnl_binary_add, result);
+  }
   if (epilogue.relu) attr.AppendRelu();
 }
 void EpilogueArguments::AppendTo(std::vector<Operation::Argument>& arguments, const MemoryDesc& own_bias) {
@@ -142,13 +138,13 @@ void EpilogueArguments::AppendTo(std::vector<Operation::Argument>& arguments, co
   for (Operation::Argument& argument : arguments_) arguments.push_back(std::move(argument));
 }
 void EpilogueArguments::AppendData(const Epilogue& epilogue, absl::InlinedVector<void*, 8>& data) {
-  for (const float* part : {epilogue.scale, epilogue.bias, epilogue.addend}) {
+  for (const float* part : {epilogue.scale, epilogue.bias, epilogue.in_place ? nullptr : epilogue.addend}) {
     if (part != nullptr) data.push_back(const_cast<float*>(part));
   }
 }
 int EpilogueArguments::Flags(const Epilogue& epilogue) {
   return (epilogue.scale != nullptr) + 2 * (epilogue.bias != nullptr) + 4 * (epilogue.addend != nullptr) +
-         8 * epilogue.relu;
+         8 * epilogue.relu + 16 * epilogue.in_place;
 }
 
 std::unique_ptr<Operation> Operation::Make(Primitive primitive, std::vector<Argument> arguments) {
@@ -165,9 +161,7 @@ std::unique_ptr<Operation> Operation::Make(Primitive primitive, std::vector<Argu
     if (!library.memory_desc_equal(bound.given.get(), bound.wanted.get())) {
       const MemoryDesc& from = bound.is_output ? bound.wanted : bound.given;
       const MemoryDesc& to = bound.is_output ? bound.given : bound.wanted;
-      dnnl_primitive_desc_t desc = nullptr;
-      library.reorder_primitive_desc_create(&desc, from.get(), library.engine, to.get(), library.engine, nullptr);
-      bound.reorder = Primitive(desc);
+      bound.reorder = MakeReorder(from, to);
       if (!bound.reorder) return nullptr;
       bound.at = out->scratch_bytes_;
       out->scratch_bytes_ += Aligned(bound.wanted.bytes());
@@ -188,8 +182,9 @@ bool Operation::Run(std::span<void* const> data, const Weights* weights) const {
   if (scratchpad_.bytes() > 0) execution.push_back({DNNL_ARG_SCRATCHPAD, views.Add(scratchpad_, scratch.data())});
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Bound& argument = arguments_[i];
-    if (argument.reorder && i == kWeights && weights != nullptr && weights->packed != nullptr) {
-      void* packed = weights->packed->Find(*weights->tensor, argument.given, argument.wanted, argument.reorder);
+    if (i == kWeights && weights != nullptr && weights->packed != nullptr) {
+      void* packed = argument.reorder ? weights->packed->Find(*weights->tensor, argument.given, argument.wanted)
+                                      : const_cast<float*>(PlainElements(*weights));
       if (packed == nullptr) return false;
       execution.push_back({argument.id, views.Add(argument.wanted, packed)});
       continue;
@@ -266,29 +261,13 @@ std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,
 
 namespace weir {
 
-using namespace onednn;  // NOLINT: its classes are this one's parts
-
-void* PackedWeights::Find(const Tensor& constant, const onednn::MemoryDesc& given, const onednn::MemoryDesc& wanted,
-                          const onednn::Primitive& reorder) {
-  const Library& library = *GetLibrary();
-  absl::MutexLock lock(&mu_);
-  for (const Entry& entry : entries_) {
-    if (entry.constant.raw_data() == constant.raw_data() &&
-        library.memory_desc_equal(entry.layout.get(), wanted.get())) {
-      return entry.packed.data();
-    }
-  }
-  Entry entry{constant, MemoryDesc::Copy(wanted.get()), Scratch(wanted.bytes())};
-  if (!entry.packed.ok()) return nullptr;
-  Views views(library);
-  if (!Reorder(library, ThisThreadStream(library), reorder, views.Add(given, const_cast<void*>(constant.raw_data())),
-               views.Add(wanted, entry.packed.data()))) {
-    return nullptr;
-  }
-  entries_.push_back(std::move(entry));
-  return entries_.back().packed.data();
+AllThreads::AllThreads(const KernelContext& ctx, double cost_ns) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  constexpr double kLongNs = 500'000;
+  is_held_ = cost_ns > kLongNs && ctx.step().intra_op->num_threads() > 1 && !ctx.step().deterministic;
+  if (is_held_) onednn::all_threads.Lock();
 }
-
-std::shared_ptr<PackedWeights> MakePackedWeights() { return std::make_shared<PackedWeights>(); }
+AllThreads::~AllThreads() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if (is_held_) onednn::all_threads.Unlock();
+}
 
 }  // namespace weir

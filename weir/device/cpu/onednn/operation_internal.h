@@ -76,6 +76,8 @@ class PrimitiveAttr {
   ~PrimitiveAttr();
   // result = result * operand, or + operand. Returns the argument that the operand becomes.
   int AppendBinary(dnnl_alg_kind_t kind, const MemoryDesc& operand);
+  // result = result + what is in its place.
+  void AppendSum();
   void AppendRelu();
   const_dnnl_primitive_attr_t get();
 
@@ -173,6 +175,33 @@ class ThreadGrant {
 // of threads, `count` of them, are spread over the step's own. False if one of them is.
 bool RunPieces(const KernelContext& ctx, int64_t count, double operations, absl::FunctionRef<bool(int64_t)> run);
 
+// oneDNN's views of the tensors of one call.
+class Views {
+ public:
+  explicit Views(const Library& library) : library_(library) {}
+  ~Views() {
+    for (dnnl_memory_t view : views_) library_.memory_destroy(view);
+  }
+  Views(const Views&) = delete;
+  Views& operator=(const Views&) = delete;
+  dnnl_memory_t Add(const MemoryDesc& desc, void* data) {
+    dnnl_memory_t view = nullptr;
+    if (library_.memory_create(&view, desc.get(), library_.engine, data) == dnnl_success) views_.push_back(view);
+    return view;
+  }
+
+ private:
+  const Library& library_;
+  absl::InlinedVector<dnnl_memory_t, 10> views_;
+};
+
+// Streams are not for two threads at once.
+dnnl_stream_t ThisThreadStream(const Library& library);
+// From one layout to another; absent if there is no way.
+Primitive MakeReorder(const MemoryDesc& from, const MemoryDesc& to);
+bool Reorder(const Library& library, dnnl_stream_t stream, const Primitive& reorder, dnnl_memory_t from,
+             dnnl_memory_t to);
+
 using OperationKey = absl::InlinedVector<int64_t, 40>;
 // Finds what was made for the key before, or makes it; null where that was impossible. A primitive is made for the
 // number of threads that runs it, so that number belongs into the key.
@@ -180,25 +209,5 @@ std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,
                                             absl::FunctionRef<std::unique_ptr<Operation>()> make);
 
 }  // namespace weir::onednn
-
-namespace weir {
-
-class PackedWeights {
- public:
-  // The constant in the layout `wanted`; null if memory is short.
-  void* Find(const Tensor& constant, const onednn::MemoryDesc& given, const onednn::MemoryDesc& wanted,
-             const onednn::Primitive& reorder);
-
- private:
-  struct Entry {
-    Tensor constant;  // kept, so that no other tensor can come to lie at its place
-    onednn::MemoryDesc layout;
-    onednn::Scratch packed;
-  };
-  absl::Mutex mu_;
-  std::deque<Entry> entries_ ABSL_GUARDED_BY(mu_);
-};
-
-}  // namespace weir
 
 #endif  // WEIR_DEVICE_CPU_ONEDNN_OPERATION_INTERNAL_H_

@@ -1,5 +1,6 @@
 // What stands for oneDNN in a build without it.
 #include "weir/device/cpu/contraction.h"
+#include "weir/framework/constant_taker.h"
 
 namespace weir {
 
@@ -7,6 +8,8 @@ std::string ContractionLibrary() { return "built without oneDNN"; }
 
 class PackedWeights {};
 std::shared_ptr<PackedWeights> MakePackedWeights() { return nullptr; }
+std::optional<TakenConstant> TakeWeights(const std::shared_ptr<PackedWeights>&, const Tensor&) { return std::nullopt; }
+const float* PlainElements(const Weights& weights) { return weights.tensor->data<float>(); }
 
 bool MultiplyMatrices(const KernelContext&, const ProductShape&, const MatrixOperand&, const MatrixOperand&,
                       const Epilogue&, float*, const Weights*) {
@@ -21,5 +24,8 @@ bool ConvolveBackwardInput(const KernelContext&, const ConvolutionShape&, const 
 bool ConvolveBackwardFilter(const KernelContext&, const ConvolutionShape&, const float*, const float*, float*) {
   return false;
 }
+
+AllThreads::AllThreads(const KernelContext&, double) {}
+AllThreads::~AllThreads() = default;
 
 }  // namespace weir

@@ -1,0 +1,139 @@
+// A pool of a padded image pads by itself where that gives the same.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "weir/autodiff/emit.h"
+#include "weir/autodiff/graph_emitter.h"
+#include "weir/client/environment.h"
+#include "weir/passes/fuse_pool.h"
+#include "weir/passes/pool_gradients.h"
+#include "weir/runtime/session.h"
+
+namespace weir {
+namespace {
+
+AttrList Ints(std::vector<int64_t> values) {
+  AttrList list;
+  list.i = std::move(values);
+  return list;
+}
+
+class PoolFusionTest : public testing::Test {
+ protected:
+  PoolFusionTest()
+      : environment_(DefaultEnvironment()), graph_(environment_->ops), shapes_(graph_), emit_(graph_, shapes_) {
+    image_ = emit_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", Shape({2, 7, 9, 5})}});
+  }
+  Value PaddedPool(Value x, std::vector<int32_t> paddings, int64_t size = 3) {
+    Value padded = emit_.Op("Pad", {x, emit_.Constant(Tensor::FromSpan<int32_t>(paddings, {4, 2}))});
+    return emit_.Op("MaxPool", {padded},
+                    {{"ksize", Ints({1, size, size, 1})}, {"strides", Ints({1, 2, 2, 1})}, {"padding", "VALID"}});
+  }
+  Tensor Run(Value fetch, Toggle fusion, Toggle arithmetic = Toggle::kOn) {
+    SessionOptions options;
+    options.rewrites.arithmetic = arithmetic;
+    options.rewrites.fusion = fusion;
+    auto session = Session::Create(environment_, options).value();
+    EXPECT_TRUE(session->Extend(graph_).ok());
+    Tensor x = Tensor::Zeros(DType::kFloat, {2, 7, 9, 5}).value();
+    for (int64_t i = 0; i < x.num_elements(); ++i) x.data<float>()[i] = static_cast<float>(std::sin(0.7 * i)) - 0.3f;
+    x.data<float>()[3] = NAN;
+    const std::string name = graph_.TensorName({fetch.node(), 0});
+    std::vector<Feed> feeds = {{graph_.TensorName({image_.node(), 0}), x}};
+    std::vector<Tensor> out;
+    const Status status = session->Run(feeds, std::span(&name, 1), {}, &out);
+    EXPECT_TRUE(status.ok()) << status;
+    return out.at(0);
+  }
+  bool IsFused(Value pool) {
+    EXPECT_TRUE(FusePaddedPools(&graph_).ok());
+    return graph_.node(pool.node())->Attr<std::string>("padding").value() == "EXPLICIT";
+  }
+
+  std::shared_ptr<Environment> environment_;
+  Graph graph_;
+  GraphShapes shapes_;
+  GraphEmitter emit_;
+  Value image_;
+};
+
+TEST_F(PoolFusionTest, GivesTheSame) {
+  for (const std::vector<int32_t>& paddings :
+       {std::vector<int32_t>{0, 0, 1, 1, 1, 1, 0, 0}, std::vector<int32_t>{0, 0, 0, 2, 2, 1, 0, 0}}) {
+    Value pool = PaddedPool(emit_.Op("Relu", {image_}), paddings);
+    const Tensor fused = Run(pool, Toggle::kOn), plain = Run(pool, Toggle::kOff);
+    ASSERT_EQ(fused.shape(), plain.shape());
+    EXPECT_EQ(std::memcmp(fused.raw_data(), plain.raw_data(), plain.num_bytes()), 0);
+  }
+}
+
+TEST_F(PoolFusionTest, TakesThePadding) {
+  Value relu = emit_.Op("Relu", {image_});
+  Value pool = PaddedPool(relu, {0, 0, 1, 2, 0, 1, 0, 0});
+  ASSERT_TRUE(IsFused(pool));
+  const Node& node = *graph_.node(pool.node());
+  EXPECT_EQ(node.inputs[0].node, relu.node());
+  EXPECT_EQ(node.Attr<std::vector<int64_t>>("explicit_paddings").value(),
+            (std::vector<int64_t>{0, 0, 1, 2, 0, 1, 0, 0}));
+}
+
+TEST_F(PoolFusionTest, LeavesWhereZerosMayWinOrFillAWindow) {
+  EXPECT_FALSE(IsFused(PaddedPool(image_, {0, 0, 1, 1, 1, 1, 0, 0})));
+  Value relu = emit_.Op("Relu", {image_});
+  EXPECT_FALSE(IsFused(PaddedPool(relu, {0, 0, 3, 0, 1, 1, 0, 0})));
+  EXPECT_FALSE(IsFused(PaddedPool(relu, {0, 0, 1, 1, 1, 1, 1, 0})));
+  EXPECT_FALSE(IsFused(PaddedPool(relu, {1, 0, 1, 1, 1, 1, 0, 0})));
+}
+
+TEST_F(PoolFusionTest, LeavesWhatOthersSee) {
+  Value pool = PaddedPool(emit_.Op("Relu", {image_}), {0, 0, 1, 1, 1, 1, 0, 0});
+  const Endpoint padded = graph_.node(pool.node())->inputs[0];
+  Graph::NodeSpec spec{.name = "seen", .op = "Identity"};
+  spec.attrs.Set("T", DType::kFloat);
+  spec.inputs = {padded};
+  ASSERT_TRUE(graph_.AddNode(std::move(spec)).ok());
+  EXPECT_FALSE(IsFused(pool));
+}
+
+// max pool of relu(image), and the gradient that comes back to the image.
+class PoolGradientsTest : public PoolFusionTest {
+ protected:
+  Value Gradient(Value x, Value other, int64_t size) {
+    const std::vector<std::pair<std::string_view, Attribute>> attrs = {
+        {"ksize", Ints({1, size, size, 1})}, {"strides", Ints({1, 2, 2, 1})}, {"padding", "SAME"}};
+    Value y = emit_.Op("MaxPool", {x}, {attrs[0], attrs[1], attrs[2]});
+    Value weights = emit_.Op("Sin", {y});
+    inner_ = emit_.Op("MaxPoolGrad", {x, y, weights}, {attrs[0], attrs[1], attrs[2]});
+    return emit_.Op("ReluGrad", {inner_, other});
+  }
+  Value inner_;
+};
+
+TEST_F(PoolGradientsTest, GiveTheSameBits) {
+  for (int64_t size : {2, 3}) {  // apart, and over each other
+    Value x = emit_.Op("Relu", {image_});
+    Value out = Gradient(x, x, size);
+    const Tensor moved = Run(out, Toggle::kOn, Toggle::kOn), plain = Run(out, Toggle::kOn, Toggle::kOff);
+    ASSERT_EQ(moved.shape(), plain.shape());
+    EXPECT_EQ(std::memcmp(moved.raw_data(), plain.raw_data(), plain.num_bytes()), 0);
+  }
+}
+
+TEST_F(PoolGradientsTest, TheReluComesFirst) {
+  Value x = emit_.Op("Relu", {image_});
+  Value out = Gradient(x, x, 2);
+  ASSERT_TRUE(MoveReluGradients(&graph_).ok());
+  EXPECT_EQ(graph_.node(out.node())->op(), "MaxPoolGrad");
+  EXPECT_EQ(graph_.node(inner_.node())->op(), "ReluGrad");
+}
+
+TEST_F(PoolGradientsTest, OtherFeaturesStay) {
+  Value out = Gradient(emit_.Op("Relu", {image_}), emit_.Op("Abs", {image_}), 2);
+  ASSERT_TRUE(MoveReluGradients(&graph_).ok());
+  EXPECT_EQ(graph_.node(out.node())->op(), "ReluGrad");
+}
+
+}  // namespace
+}  // namespace weir
