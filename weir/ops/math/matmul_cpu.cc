@@ -6,6 +6,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/contraction.h"
+#include "weir/device/cpu/float_loops.h"
 #include "weir/framework/constant_taker.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/math/register.h"
@@ -105,9 +106,23 @@ RowsFunction FindRows(DType a, DType b, DType out) {
   return found;
 }
 
+// A column times a row: nothing but memory written, which the library's products are not made for.
+bool MultiplyColumnByRow(KernelContext& ctx, const MatrixView& a, const MatrixView& b, float* out, int64_t m,
+                         int64_t n) {
+  static const std::optional<FloatLoop> loop = FindFloatLoop("Mul");
+  if (!loop || b.data == nullptr || b.column_stride != 1) return false;
+  const float* x = static_cast<const float*>(a.data);
+  const float* y = static_cast<const float*>(b.data);
+  ctx.ParallelFor(m, 0.2 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) loop->binary(x + i * a.row_stride, y, out + i * n, n, 0, 1);
+  });
+  return true;
+}
+
 // `batch` products whose operands lie that many elements apart (0: the same one); false if the loops must do it.
 bool MultiplyFloats(KernelContext& ctx, const MatrixView& a, const MatrixView& b, float* out, const ProductShape& shape,
                     int64_t a_step, int64_t b_step, const Weights* constant_b = nullptr) {
+  if (shape.batch == 1 && shape.k == 1 && MultiplyColumnByRow(ctx, a, b, out, shape.m, shape.n)) return true;
   const MatrixOperand x{static_cast<const float*>(a.data), a.row_stride, a.column_stride, a_step};
   const MatrixOperand y{static_cast<const float*>(b.data), b.row_stride, b.column_stride, b_step};
   return MultiplyMatrices(ctx, shape, x, y, {}, out, constant_b);
