@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 
 #include "weir/graph/shape_inference.h"
 
@@ -85,8 +84,8 @@ class ElementwiseFuser {
     for (NodeId id : order) {
       if (IsFusible(*graph_.node(id))) Join(id);
     }
-    for (NodeId id : std::views::reverse(order)) {
-      if (group_of_[id] != kNoGroup) CopyIntoReaders(id);
+    for (size_t i = order.size(); i-- > 0;) {
+      if (group_of_[order[i]] != kNoGroup) CopyIntoReaders(order[i]);
     }
     Replacements replacements(&graph_);
     std::vector<Program> programs;
@@ -333,7 +332,8 @@ class ElementwiseFuser {
     Program program;
     auto is_own = [&](NodeId id) { return group_of_[id] == number; };
     std::vector<NodeId> members, seen;
-    for (NodeId id : std::views::reverse(group.members)) {
+    for (size_t i = group.members.size(); i-- > 0;) {
+      const NodeId id = group.members[i];
       const bool is_used = std::ranges::any_of(consumers_.of(id), [&](const Consumers::Use& use) {
         return use.input >= 0 && std::ranges::find(members, use.consumer) != members.end();
       });

@@ -30,6 +30,7 @@ class ProductMerger {
   std::vector<NodeId> Terms(const Node& sum, Fits fits) const {
     std::vector<NodeId> terms;
     for (Endpoint input : sum.inputs) {
+      if (input.node >= num_known_) continue;  // what this pass has made
       const Node& term = *graph_.node(input.node);
       if (consumers_.of(term.id).size() == 1 && term.control_inputs.empty() && IsPure(term) &&
           term.requested_device == sum.requested_device && fits(term)) {
@@ -116,6 +117,7 @@ class ProductMerger {
 
   Graph& graph_;
   const Consumers consumers_;
+  const NodeId num_known_ = graph_.num_node_ids();
   std::vector<std::pair<std::vector<Endpoint>, Endpoint>> together_;
 };
 
