@@ -36,7 +36,7 @@ def start(command):
 
 
 def calls(tf, target, threads=2):
-    """What is measured, by name: each a function of no arguments."""
+    """A session, and what is measured, by name: each a function of no arguments."""
     v1 = tf.compat.v1
     graph = tf.Graph()
     with graph.as_default():
@@ -50,7 +50,7 @@ def calls(tf, target, threads=2):
     session = v1.Session(target, graph, config)
     session.run(initialize)
     fetch = session.make_callable(read)
-    return {
+    return session, {
         "call_constant": lambda: session.run(constant),
         "call_add": lambda: session.run(add, {feed: 1.0}),
         "fetch_worker_client": fetch,
@@ -66,12 +66,13 @@ def main():
     import tensorflow as tf
 
     servers = {"TensorFlow": [sys.executable, "-c", PEER], "weir": [options.weir, "server", "--port", "0"]}
-    processes, peers = [], {}
+    processes, sessions, peers = [], [], {}
     try:
         for name, command in servers.items():
             process, target = start(command)
             processes.append(process)
-            peers[name] = calls(tf, target)
+            session, peers[name] = calls(tf, target)
+            sessions.append(session)
         least = {}
         for _ in range(options.rounds):
             for workload in peers["weir"]:
@@ -79,6 +80,8 @@ def main():
                     ms = best(peers[name][workload], options.seconds)
                     least[workload, name] = min(ms, least.get((workload, name), ms))
     finally:
+        for session in sessions:  # the client would wait for a server that is gone
+            session.close()
         for process in processes:
             process.kill()
     print("| workload | TensorFlow, ms | weir, ms | ratio |\n|---|---|---|---|")
