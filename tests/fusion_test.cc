@@ -3,18 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "weir/autodiff/emit.h"
-#include "weir/autodiff/graph_emitter.h"
-#include "weir/client/environment.h"
+#include "tests/emitted_graph.h"
 #include "weir/device/cpu/float_loops.h"
+#include "weir/device/cpu/winograd.h"
 #include "weir/ops/math/register.h"
 #include "weir/passes/fuse.h"
 #include "weir/passes/fuse_elementwise.h"
 #include "weir/passes/fuse_norms.h"
 #include "weir/passes/merge_products.h"
 #include "weir/passes/sink_broadcasts.h"
-#include "weir/runtime/session.h"
 #include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
 
@@ -29,22 +28,8 @@ Tensor Wave(const Shape& shape, double frequency, float shift = 0) {
   return out;
 }
 
-AttrList Ints(std::vector<int64_t> values) {
-  AttrList list;
-  list.i = std::move(values);
-  return list;
-}
-
-class FusionTest : public testing::Test {
+class FusionTest : public EmittedGraphTest {
  protected:
-  FusionTest()
-      : environment_(DefaultEnvironment()), graph_(environment_->ops), shapes_(graph_), emit_(graph_, shapes_) {}
-
-  Value Feed(Tensor value) {
-    Value out = emit_.Op("Placeholder", {}, {{"dtype", value.dtype()}, {"shape", value.shape()}});
-    feeds_.emplace_back(Cat(graph_.node(out.node())->name, ":0"), std::move(value));
-    return out;
-  }
   Value Given(Tensor value, bool is_constant) { return is_constant ? emit_.Constant(std::move(value)) : Feed(value); }
 
   // Without fusion nothing else is rewritten either.
@@ -52,16 +37,7 @@ class FusionTest : public testing::Test {
     SessionOptions options;
     options.rewrites.fusion = fusion;
     options.rewrites.disable_all = fusion == Toggle::kOff;
-    auto session = Session::Create(environment_, options).value();
-    EXPECT_TRUE(session->Extend(graph_).ok());
-    std::vector<std::string> names;
-    for (Value fetch : fetches) names.push_back(graph_.TensorName({fetch.node(), fetch.index()}));
-    std::vector<Tensor> out;
-    for (int i = 0; i < 2; ++i) {  // the second time with the constants at hand
-      Status status = session->Run(feeds_, names, {}, &out);
-      EXPECT_TRUE(status.ok()) << status;
-    }
-    return out;
+    return RunIn(options, fetches, /*times=*/2);  // the second time with the constants at hand
   }
   void ExpectSame(const std::vector<Value>& fetches) {
     ASSERT_TRUE(emit_.status().ok()) << emit_.status();
@@ -113,12 +89,6 @@ class FusionTest : public testing::Test {
     return static_cast<int>(
         std::ranges::count_if(graph_.nodes(), [&](const auto& node) { return node != nullptr && node->op() == op; }));
   }
-
-  std::shared_ptr<Environment> environment_;
-  Graph graph_;
-  GraphShapes shapes_;
-  GraphEmitter emit_;
-  std::vector<weir::Feed> feeds_;
 };
 
 TEST_F(FusionTest, TakesBiasAndActivation) {
@@ -590,6 +560,45 @@ TEST_F(FusionTest, MalformedProgramsAreRefused) {
                           .Attr("results", program.results)
                           .Input(Wave({4}, 0.1));
     EXPECT_FALSE(call.Run().ok());
+  }
+}
+
+// A filter that is fed and one that is a constant, with all that is done to the result on the way; and the gradients.
+TEST_F(FusionTest, ConvolutionsByWinogradsMethod) {
+  for (const int64_t window : {3, 5}) {
+    Value image = Feed(Wave({6, 14, 13, 32}, 0.37));
+    const Tensor filter = Wave({window, window, 32, 48}, 0.11);
+    const Tensor sizes[] = {
+        Tensor::Vector<int32_t>({6, 14, 13, 32}),
+        Tensor::Vector<int32_t>({static_cast<int32_t>(window), static_cast<int32_t>(window), 32, 48})};
+    std::vector<Value> fetches;
+    for (const bool is_constant : {false, true}) {
+      Value given = Given(filter, is_constant);
+      Value sum = Binary("AddV2", Norm(Convolution(image, given), 48, is_constant), Feed(Wave({6, 14, 13, 48}, 0.5)));
+      fetches.push_back(Unary("Relu", sum));
+      fetches.push_back(Convolution(image, given));
+      Value gradient = Feed(Wave({6, 14, 13, 48}, 0.23));
+      EmitAttrs attrs = {{"strides", Ints({1, 1, 1, 1})}, {"padding", "SAME"}};
+      fetches.push_back(emit_.Op("Conv2DBackpropInput", {emit_.Constant(sizes[0]), given, gradient}, attrs));
+      fetches.push_back(emit_.Op("Conv2DBackpropFilter", {image, emit_.Constant(sizes[1]), gradient}, attrs));
+    }
+    ASSERT_TRUE(emit_.status().ok()) << emit_.status();
+    const std::vector<Tensor> fused = Run(fetches, Toggle::kOn), plain = Run(fetches, Toggle::kOff);
+    for (size_t i = 0; i < fused.size(); ++i) ExpectTensorNear(fused[i], plain[i], 3e-4, 1e-4);
+  }
+}
+
+// An infinity shows which arithmetic was used: the method's differences make NaN of it.
+TEST_F(FusionTest, WithoutArithmeticAConvolutionIsItsSum) {
+  Tensor image = Tensor::Zeros(DType::kFloat, {16, 8, 8, 16}).value();
+  image.data<float>()[0] = std::numeric_limits<float>::infinity();
+  Value result = Convolution(Feed(image), Feed(Wave({3, 3, 16, 16}, 0.3)));
+  for (const Toggle arithmetic : {Toggle::kOn, Toggle::kOff}) {
+    SessionOptions options;
+    options.rewrites.arithmetic = arithmetic;
+    const Tensor out = RunIn(options, {result})[0];
+    const bool has_nan = std::any_of(out.data<float>(), out.data<float>() + 32, [](float x) { return std::isnan(x); });
+    EXPECT_EQ(has_nan, arithmetic == Toggle::kOn && WinogradConvolver::IsAvailable());
   }
 }
 

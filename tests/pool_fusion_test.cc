@@ -4,27 +4,20 @@
 #include <cmath>
 #include <cstring>
 
-#include "weir/autodiff/emit.h"
-#include "weir/autodiff/graph_emitter.h"
-#include "weir/client/environment.h"
+#include "tests/emitted_graph.h"
 #include "weir/passes/fuse_pool.h"
 #include "weir/passes/pool_gradients.h"
-#include "weir/runtime/session.h"
 
 namespace weir {
 namespace {
 
-AttrList Ints(std::vector<int64_t> values) {
-  AttrList list;
-  list.i = std::move(values);
-  return list;
-}
-
-class PoolFusionTest : public testing::Test {
+class PoolFusionTest : public EmittedGraphTest {
  protected:
-  PoolFusionTest()
-      : environment_(DefaultEnvironment()), graph_(environment_->ops), shapes_(graph_), emit_(graph_, shapes_) {
-    image_ = emit_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", Shape({2, 7, 9, 5})}});
+  PoolFusionTest() {
+    Tensor x = Tensor::Zeros(DType::kFloat, {2, 7, 9, 5}).value();
+    for (int64_t i = 0; i < x.num_elements(); ++i) x.data<float>()[i] = static_cast<float>(std::sin(0.7 * i)) - 0.3f;
+    x.data<float>()[3] = NAN;
+    image_ = Feed(std::move(x));
   }
   Value PaddedPool(Value x, std::vector<int32_t> paddings, int64_t size = 3) {
     Value padded = emit_.Op("Pad", {x, emit_.Constant(Tensor::FromSpan<int32_t>(paddings, {4, 2}))});
@@ -35,27 +28,13 @@ class PoolFusionTest : public testing::Test {
     SessionOptions options;
     options.rewrites.arithmetic = arithmetic;
     options.rewrites.fusion = fusion;
-    auto session = Session::Create(environment_, options).value();
-    EXPECT_TRUE(session->Extend(graph_).ok());
-    Tensor x = Tensor::Zeros(DType::kFloat, {2, 7, 9, 5}).value();
-    for (int64_t i = 0; i < x.num_elements(); ++i) x.data<float>()[i] = static_cast<float>(std::sin(0.7 * i)) - 0.3f;
-    x.data<float>()[3] = NAN;
-    const std::string name = graph_.TensorName({fetch.node(), 0});
-    std::vector<Feed> feeds = {{graph_.TensorName({image_.node(), 0}), x}};
-    std::vector<Tensor> out;
-    const Status status = session->Run(feeds, std::span(&name, 1), {}, &out);
-    EXPECT_TRUE(status.ok()) << status;
-    return out.at(0);
+    return RunIn(options, {fetch})[0];
   }
   bool IsFused(Value pool) {
     EXPECT_TRUE(FusePaddedPools(&graph_).ok());
     return graph_.node(pool.node())->Attr<std::string>("padding").value() == "EXPLICIT";
   }
 
-  std::shared_ptr<Environment> environment_;
-  Graph graph_;
-  GraphShapes shapes_;
-  GraphEmitter emit_;
   Value image_;
 };
 

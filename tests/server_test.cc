@@ -196,6 +196,29 @@ TEST_F(ServerTest, ResetEndsAllSessionsAndEmptiesContainers) {
   EXPECT_EQ(client_->Run(third, {}, "take:0", {}, &context).status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
+// Their clients never come back.
+TEST_F(ServerTest, PartialRunsThatWaitForFeedsEndWithTheirSession) {
+  Start();
+  auto begin = [this](const std::string& session) {
+    PartialRunSetupRequest request;
+    request.set_session_handle(session);
+    request.add_feed("x:0");
+    request.add_fetch("y:0");
+    PartialRunSetupResponse response;
+    ASSERT_TRUE(client_->Call("PartialRunSetup", request, &response).ok());
+  };
+  std::string closed = NewSession(), reset = NewSession();
+  begin(closed);
+  begin(reset);
+  EXPECT_TRUE(client_->Close(closed).ok());
+  ResetRequest request;
+  ResetResponse response;
+  EXPECT_TRUE(client_->Call("Reset", request, &response).ok());
+  begin(NewSession());
+  server_->Shutdown();
+  server_.reset();  // waits for the sessions to be gone
+}
+
 TEST_F(ServerTest, ARequestIsRunOnce) {
   Start();
   RunStepRequest request;

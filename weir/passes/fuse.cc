@@ -10,6 +10,7 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kActivations[] = {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu"};
+constexpr std::string_view kConvolutions[] = {"Conv2D", "_FusedConv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
 constexpr char kConstantWeights[] = "_constant_weights";
 
 bool IsFloat(const Node& node) { return node.num_outputs() > 0 && node.output_type(0) == DType::kFloat; }
@@ -181,6 +182,13 @@ Status FuseContractions(Graph* graph) {
   StatusOr<InferredShapes> shapes = InferShapes(*graph);
   if (!shapes.ok()) return OkStatus();
   return Fuser(graph, *std::move(shapes)).Run();
+}
+
+void AllowWinograd(Graph* graph) {
+  for (const auto& node : graph->nodes()) {
+    if (node == nullptr || !IsFloat(*node)) continue;
+    if (std::ranges::find(kConvolutions, node->op()) != std::end(kConvolutions)) node->attrs.Set("_winograd", true);
+  }
 }
 
 }  // namespace weir

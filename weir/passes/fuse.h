@@ -12,6 +12,10 @@ namespace weir {
 // constant are marked, so that their kernels keep it in the order they like best. REQUIRES: all nodes run on the host.
 Status FuseContractions(Graph* graph);
 
+// Marks convolutions of floats and their gradients, so that their kernels may use other arithmetic than a
+// plain sum (weir/device/cpu/winograd.h).
+void AllowWinograd(Graph* graph);
+
 }  // namespace weir
 
 #endif  // WEIR_PASSES_FUSE_H_

@@ -82,14 +82,14 @@ class ProductMerger {
     AttrMap zero;
     zero.Set("dtype", DType::kInt32);
     zero.Set("value", Tensor::Scalar<int32_t>(0));
-    WEIR_ASSIGN_OR_RETURN(Node * axis, Add(sum, "Const", {}, std::move(zero)));
+    WEIR_ASSIGN_OR_RETURN(Node * axis, AddBeside(&graph_, sum, "Const", {}, std::move(zero)));
     std::vector<Endpoint> inputs = parts;
     inputs.push_back({axis->id, 0});
     AttrMap attrs;
     attrs.Set("T", type);
     attrs.Set("N", static_cast<int64_t>(parts.size()));
     attrs.Set("Tidx", DType::kInt32);
-    WEIR_ASSIGN_OR_RETURN(Node * node, Add(sum, "ConcatV2", std::move(inputs), std::move(attrs)));
+    WEIR_ASSIGN_OR_RETURN(Node * node, AddBeside(&graph_, sum, "ConcatV2", std::move(inputs), std::move(attrs)));
     together_.emplace_back(std::move(parts), Endpoint{node->id, 0});
     return Endpoint{node->id, 0};
   }
@@ -97,22 +97,12 @@ class ProductMerger {
   // One node of the terms' kind, on `operands`, takes their place in the sum.
   Status ReplaceTerms(Node* sum, const std::vector<NodeId>& terms, std::vector<Endpoint> operands) {
     const Node& pattern = *graph_.node(terms[0]);
-    WEIR_ASSIGN_OR_RETURN(Node * merged, Add(*sum, pattern.op(), std::move(operands), pattern.attrs));
+    WEIR_ASSIGN_OR_RETURN(Node * merged, AddBeside(&graph_, *sum, pattern.op(), std::move(operands), pattern.attrs));
     std::erase_if(sum->inputs, [&](Endpoint input) { return std::ranges::binary_search(terms, input.node); });
     if (sum->inputs.empty()) return TurnIntoIdentity(&graph_, sum, {merged->id, 0});
     sum->inputs.push_back({merged->id, 0});
     sum->attrs.Set("N", static_cast<int64_t>(sum->inputs.size()));
     return graph_.RefreshTypes(sum);
-  }
-
-  StatusOr<Node*> Add(const Node& sum, std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs) {
-    Graph::NodeSpec spec;
-    spec.name = graph_.UniqueName(Cat(sum.name, "/", op));
-    spec.op = op;
-    spec.attrs = std::move(attrs);
-    spec.inputs = std::move(inputs);
-    spec.device = sum.requested_device;
-    return graph_.AddNode(std::move(spec));
   }
 
   Graph& graph_;

@@ -50,6 +50,7 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
     WEIR_RETURN_IF_ERROR(FuseNorms(graph));
     WEIR_RETURN_IF_ERROR(FusePaddedPools(graph));
     if (options.scatter_fusion) WEIR_RETURN_IF_ERROR(FuseScatters(graph));
+    if (options.arithmetic) AllowWinograd(graph);
     RemoveUnused(graph, keep);
   }
   if (options.elementwise_fusion) {

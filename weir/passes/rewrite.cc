@@ -55,6 +55,17 @@ NodeId Replacements::Find(NodeId node) const {
   return node;
 }
 
+StatusOr<Node*> AddBeside(Graph* graph, const Node& like, std::string_view op, std::vector<Endpoint> inputs,
+                          AttrMap attrs) {
+  Graph::NodeSpec spec;
+  spec.name = graph->UniqueName(Cat(like.name, "/", op));
+  spec.op = op;
+  spec.attrs = std::move(attrs);
+  spec.inputs = std::move(inputs);
+  spec.device = like.requested_device;
+  return graph->AddNode(std::move(spec));
+}
+
 Endpoint Replacements::Find(Endpoint tensor) const {
   // Chains are short, and end: a pass only ever points to what it has already settled.
   for (size_t steps = 0; steps <= node_.size() + tensor_.size(); ++steps) {

@@ -27,6 +27,10 @@ Status TurnIntoConst(Graph* graph, Node* node, Tensor value, std::vector<NodeId>
 // ... or an Identity of `input`, with the control inputs it has.
 Status TurnIntoIdentity(Graph* graph, Node* node, Endpoint input);
 
+// A new node beside `like`: on its device, and named after it and the operation.
+StatusOr<Node*> AddBeside(Graph* graph, const Node& like, std::string_view op, std::vector<Endpoint> inputs,
+                          AttrMap attrs);
+
 // Replaces tensors by others, all at once at the end.
 class Replacements {
  public:

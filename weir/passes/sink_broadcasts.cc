@@ -126,13 +126,7 @@ class BroadcastSinker {
 
   StatusOr<Node*> Add(const Node& like, std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs,
                       const Shape& shape) {
-    Graph::NodeSpec spec;
-    spec.name = graph_.UniqueName(Cat(like.name, "/", op));
-    spec.op = op;
-    spec.attrs = std::move(attrs);
-    spec.inputs = std::move(inputs);
-    spec.device = like.requested_device;
-    WEIR_ASSIGN_OR_RETURN(Node * node, graph_.AddNode(std::move(spec)));
+    WEIR_ASSIGN_OR_RETURN(Node * node, AddBeside(&graph_, like, op, std::move(inputs), std::move(attrs)));
     shapes_.resize(graph_.num_node_ids());
     shapes_[node->id] = shape;
     return node;

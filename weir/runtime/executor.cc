@@ -393,7 +393,7 @@ void PlanRun::ExecuteArg(const ReadyNode& entry, Ready& ready) {
   if (exchange_ != nullptr && plan_->late_args) {
     auto* op = new AsyncOp(this, entry);
     StartAsync(op);
-    exchange_->GetArg(entry.node->aux, [op](StatusOr<Tensor> value) {
+    exchange_->GetArg(entry.node->aux, context_.cancellation, [op](StatusOr<Tensor> value) {
       if (value.ok()) op->outputs[0].tensor = *std::move(value);
       op->run->CompleteAsync(op, value.status());
     });

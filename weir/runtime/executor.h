@@ -39,8 +39,8 @@ class StatsCollector {
 class StepExchange {
  public:
   virtual ~StepExchange() = default;
-  // `done` is called when argument `index` has arrived, or with an error.
-  virtual void GetArg(int index, std::function<void(StatusOr<Tensor>)> done) = 0;
+  // `done` is called when argument `index` has arrived, or with an error: that of `cancellation` if it fires before.
+  virtual void GetArg(int index, CancellationManager* cancellation, std::function<void(StatusOr<Tensor>)> done) = 0;
   virtual void PutRet(int index, StatusOr<Tensor> value) = 0;
 };
 

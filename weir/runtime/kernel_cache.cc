@@ -20,7 +20,8 @@ bool IsShareable(const Node& node) { return !node.schema->is_stateful && !HasTen
 // Equal but for attributes that only the client or the placer reads (`_class`, `_output_shapes`, ...).
 bool SameKernelAttrs(const AttrMap& a, const AttrMap& b) {
   auto matters = [](const AttrMap::Entry& entry) {
-    return entry.first[0] != '_' || entry.first == "_kernel" || entry.first == "_constant_weights";
+    return entry.first[0] != '_' || entry.first == "_kernel" || entry.first == "_constant_weights" ||
+           entry.first == "_winograd";
   };
   auto i = a.begin();
   auto j = b.begin();

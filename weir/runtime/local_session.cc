@@ -1,3 +1,4 @@
+#include "weir/base/logging.h"
 #include "weir/runtime/local_session_internal.h"
 #include "weir/runtime/step_waiter_internal.h"
 
@@ -22,7 +23,15 @@ std::vector<Tensor> TakeMemory(std::vector<Tensor>* outputs) {
 
 }  // namespace
 
-LocalSession::~LocalSession() { Close().IgnoreError(); }
+LocalSession::~LocalSession() {
+  Status closed = Close();
+  if (closed.ok()) return;
+  WEIR_LOG(ERROR) << "a session's memory stays, for it is destroyed while it works: " << closed.message();
+  static absl::Mutex mu;
+  static auto* const left = new std::vector<std::shared_ptr<Impl>>;
+  absl::MutexLock lock(&mu);
+  left->push_back(impl_);
+}
 
 StatusOr<std::unique_ptr<Session>> LocalSession::Create(std::shared_ptr<Environment> environment,
                                                         SessionOptions options, std::shared_ptr<RemoteTasks> remote) {
@@ -150,8 +159,7 @@ void LocalSession::StartClose(const Status& reason) { impl_->Close(reason); }
 
 Status LocalSession::Close() {
   impl_->Close(Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
-  impl_->steps().AwaitEmpty();
-  return OkStatus();
+  return impl_->steps().AwaitEmpty(impl_->options().close_timeout);
 }
 
 std::vector<DeviceInfo> LocalSession::ListDevices() const {

@@ -51,7 +51,7 @@ PartialRunState::PartialRunState(StepSignature signature, std::vector<DType> fee
       rets_(signature_.fetches.size()),
       fetched_(signature_.fetches.size(), false) {}
 
-void PartialRunState::GetArg(int index, std::function<void(StatusOr<Tensor>)> done) {
+void PartialRunState::GetArg(int index, CancellationManager* cancellation, std::function<void(StatusOr<Tensor>)> done) {
   StatusOr<Tensor> value = Tensor();
   {
     absl::MutexLock lock(&mu_);
@@ -60,11 +60,36 @@ void PartialRunState::GetArg(int index, std::function<void(StatusOr<Tensor>)> do
     } else if (args_[index].has_value()) {
       value = *args_[index];
     } else {
-      arg_waiters_[index] = std::move(done);
-      return;
+      // The callback may come late, when the run is gone. What it takes is the lock that is held here, so it waits
+      // until the waiter is there.
+      auto token = cancellation->Register([weak = weak_from_this(), index, cancellation] {
+        if (auto self = weak.lock()) self->CancelArg(index, cancellation->reason());
+      });
+      if (token != CancellationManager::kNoToken) {
+        arg_waiters_[index] = {std::move(done), cancellation, token};
+        return;
+      }
+      value = cancellation->reason();
     }
   }
   done(std::move(value));
+}
+
+void PartialRunState::Answer(int index, StatusOr<Tensor> value, Answers* answers) {
+  ArgWaiter waiter = std::exchange(arg_waiters_[index], {});
+  if (!waiter.done) return;
+  // The one who waits keeps its step alive, and the step its cancellation.
+  waiter.cancellation->TryDeregister(waiter.token);
+  answers->push_back([done = std::move(waiter.done), value = std::move(value)] { done(value); });
+}
+
+void PartialRunState::CancelArg(int index, const Status& reason) {
+  Answers answers;
+  {
+    absl::MutexLock lock(&mu_);
+    Answer(index, reason, &answers);
+  }
+  for (auto& answer : answers) answer();
 }
 
 void PartialRunState::PutRet(int index, StatusOr<Tensor> value) {
@@ -117,9 +142,7 @@ void PartialRunState::Call(std::span<const Feed> feeds, std::span<const std::str
       for (size_t i = 0; i < feeds.size(); ++i) {
         int index = feed_indices[i];
         args_[index] = feeds[i].second;
-        if (!arg_waiters_[index]) continue;
-        answers.push_back(
-            [waiter = std::exchange(arg_waiters_[index], nullptr), value = feeds[i].second] { waiter(value); });
+        Answer(index, feeds[i].second, &answers);
       }
       for (int index : request.fetches) fetched_[index] = true;
       request.done = std::move(done);
@@ -182,11 +205,6 @@ void PartialRunState::StepEnded(const Status& status) {
   {
     absl::MutexLock lock(&mu_);
     ended_ = status;
-    for (auto& waiter : arg_waiters_) {
-      if (!waiter) continue;
-      Status reason = status.ok() ? Cancelled("The partial run has ended") : status;
-      answers.push_back([waiter = std::exchange(waiter, nullptr), reason] { waiter(reason); });
-    }
     CollectAnswers(&answers);
   }
   for (auto& answer : answers) answer();

@@ -16,12 +16,12 @@
 namespace weir {
 
 // Thread-safe.
-class PartialRunState : public StepExchange {
+class PartialRunState : public StepExchange, public std::enable_shared_from_this<PartialRunState> {
  public:
   // `needs[i]`: the feeds that fetch i depends on.
   PartialRunState(StepSignature signature, std::vector<DType> feed_types, std::vector<std::vector<int>> needs);
 
-  void GetArg(int index, std::function<void(StatusOr<Tensor>)> done) override;
+  void GetArg(int index, CancellationManager* cancellation, std::function<void(StatusOr<Tensor>)> done) override;
   void PutRet(int index, StatusOr<Tensor> value) override;
 
   // One call: gives the feeds, answers when the fetches are there. INVALID_ARGUMENT if a name was not announced, comes
@@ -38,7 +38,16 @@ class PartialRunState : public StepExchange {
     std::vector<int> fetches;
     Session::RunDone done;
   };
+  // A node of the step that waits for its feed.
+  struct ArgWaiter {
+    std::function<void(StatusOr<Tensor>)> done;  // null: nobody waits
+    CancellationManager* cancellation = nullptr;
+    CancellationManager::Token token = CancellationManager::kNoToken;
+  };
   using Answers = std::vector<std::function<void()>>;
+  // Nobody waits for the feed any more; the answer tells the one who did, if any.
+  void Answer(int index, StatusOr<Tensor> value, Answers* answers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CancelArg(int index, const Status& reason);
   Status Check(std::span<const Feed> feeds, std::span<const std::string> fetches, std::vector<int>* feed_indices,
                std::vector<int>* fetch_indices) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CollectAnswers(Answers* answers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -50,7 +59,7 @@ class PartialRunState : public StepExchange {
   CancellationManager cancellation_;
   mutable absl::Mutex mu_;
   std::vector<std::optional<Tensor>> args_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::function<void(StatusOr<Tensor>)>> arg_waiters_ ABSL_GUARDED_BY(mu_);
+  std::vector<ArgWaiter> arg_waiters_ ABSL_GUARDED_BY(mu_);
   std::vector<std::optional<StatusOr<Tensor>>> rets_ ABSL_GUARDED_BY(mu_);
   std::vector<bool> fetched_ ABSL_GUARDED_BY(mu_);
   std::vector<Request> requests_ ABSL_GUARDED_BY(mu_);

@@ -78,6 +78,8 @@ struct SessionOptions {
   bool isolate_state = false;  // resources of this session's own, gone with it
   bool deterministic = false;  // what a step computes does not depend on the number of threads
   absl::Duration operation_timeout = absl::InfiniteDuration();  // default for every step
+  // How long closing waits for steps whose kernels do not heed that they were cancelled.
+  absl::Duration close_timeout = absl::Minutes(1);
   RewriteOptions rewrites;
   // Every so many steps of a signature, after the first `build_cost_model_after`, the report holds a cost graph; 0:
   // never.
@@ -175,7 +177,8 @@ class Session {
   virtual Status RemovePart(Part part);
 
   virtual const SessionOptions& options() const = 0;
-  // Ends running steps with CANCELLED; every later call fails with it too. Waits for the steps to end.
+  // Ends running steps with CANCELLED; every later call fails with it too. Waits for the steps to end;
+  // DEADLINE_EXCEEDED, naming them and what they wait for, if they do not within `close_timeout`.
   virtual Status Close() = 0;
   // As Close, without waiting.
   virtual void StartClose(const Status& reason) = 0;

@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "absl/synchronization/notification.h"
 #include "weir/base/sanitizers.h"
 #include "weir/graph/graph.h"
 #include "weir/proto/step_stats.pb.h"
@@ -319,6 +320,90 @@ TEST_F(SessionTest, APartialRunTakesFeedsInTurn) {
   ASSERT_TRUE(session_->PartialRun(*handle, just_c, want_second, &out).ok());
   EXPECT_EQ(out[0].scalar<float>(), 13.0f);
   EXPECT_EQ(session_->PartialRun(*handle, {}, want_second, &out).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(SessionTest, APartialRunThatWaitsForFeedsEndsWithItsSession) {
+  Plus("y", Placeholder("a"), Placeholder("b"));
+  Start();
+  std::vector<std::string> feeds = {"a:0", "b:0"}, fetches = {"y:0"};
+  StatusOr<std::string> unfed = session_->PartialRunSetup(feeds, fetches, {});
+  StatusOr<std::string> half_fed = session_->PartialRunSetup(feeds, fetches, {});
+  ASSERT_TRUE(unfed.ok() && half_fed.ok());
+  std::vector<Tensor> out;
+  std::vector<Feed> a = {{"a:0", Tensor::Scalar(1.0f)}}, b = {{"b:0", Tensor::Scalar(1.0f)}};
+  ASSERT_TRUE(session_->PartialRun(*half_fed, a, {}, &out).ok());
+  EXPECT_TRUE(session_->Close().ok());
+  EXPECT_EQ(session_->running_steps(), 0);
+  EXPECT_EQ(session_->PartialRun(*half_fed, b, fetches, &out).code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(SessionTest, APartialRunThatFailsDoesNotWaitForOtherFeeds) {
+  Endpoint failed = Add("failed", "Fail", {Placeholder("a")});
+  Plus("sum", failed, Placeholder("b"));
+  Start();
+  std::vector<std::string> feeds = {"a:0", "b:0"}, fetches = {"failed:0", "sum:0"};
+  StatusOr<std::string> handle = session_->PartialRunSetup(feeds, fetches, {});
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  std::vector<Tensor> out;
+  std::vector<Feed> a = {{"a:0", Tensor::Scalar(1.0f)}};
+  Status status = session_->PartialRun(*handle, a, std::span(fetches).first(1), &out);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("as asked"));
+}
+
+TEST_F(SessionTest, ACancelledCallEndsItsPartialRun) {
+  Endpoint blocked = Add("blocked", "Block", {Placeholder("a")});
+  Plus("sum", blocked, Placeholder("b"));
+  Start();
+  std::vector<std::string> feeds = {"a:0", "b:0"}, fetches = {"blocked:0", "sum:0"};
+  StatusOr<std::string> handle = session_->PartialRunSetup(feeds, fetches, {});
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  CancellationManager cancellation;
+  StepOptions options;
+  options.cancellation = &cancellation;
+  std::vector<Feed> a = {{"a:0", Tensor::Scalar(1.0f)}};
+  absl::Notification ended;
+  session_->PartialRunAsync(*handle, options, a, std::span(fetches).first(1), [&](Status status, std::vector<Tensor>) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+    ended.Notify();
+  });
+  AwaitBlocked(1);
+  cancellation.StartCancel();
+  ended.WaitForNotification();
+  EXPECT_TRUE(session_->Close().ok());
+}
+
+TEST_F(SessionTest, ClosingNamesStepsThatDoNotEnd) {
+  Add("stubborn", "Deaf", {Placeholder("a")});
+  SessionOptions options;
+  options.close_timeout = absl::Milliseconds(1);
+  Start(options);
+  std::vector<Feed> a = {{"a:0", Tensor::Scalar(1.0f)}};
+  std::vector<std::string> fetches = {"stubborn:0"};
+  absl::Notification ended;
+  session_->RunAsync({}, a, fetches, {}, nullptr, [&](Status, std::vector<Tensor>) { ended.Notify(); });
+  AwaitBlocked(1);
+  Status closed = session_->Close();
+  EXPECT_EQ(closed.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(closed.message()), HasSubstr("waiting for 'stubborn' (Deaf)"));
+  ReleaseBlocked();
+  ended.WaitForNotification();
+  EXPECT_TRUE(session_->Close().ok());
+}
+
+TEST_F(SessionTest, AStepMayOutliveItsSession) {
+  Add("stubborn", "Deaf", {Placeholder("a")});
+  SessionOptions options;
+  options.close_timeout = absl::Milliseconds(1);
+  Start(options);
+  std::vector<Feed> a = {{"a:0", Tensor::Scalar(1.0f)}};
+  std::vector<std::string> fetches = {"stubborn:0"};
+  absl::Notification ended;
+  session_->RunAsync({}, a, fetches, {}, nullptr, [&](Status, std::vector<Tensor>) { ended.Notify(); });
+  AwaitBlocked(1);
+  session_ = nullptr;
+  ReleaseBlocked();
+  ended.WaitForNotification();
 }
 
 TEST_F(SessionTest, ATracedStepReportsItsNodes) {

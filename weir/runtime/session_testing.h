@@ -10,7 +10,8 @@
 namespace weir {
 
 // All op schemas, `cpus` host devices, and kernels for AddV2, Sub and Less (float and int32 scalars), "Block" (an
-// asynchronous kernel that waits until it is cancelled or released) and "Fail".
+// asynchronous kernel that waits until it is cancelled or released), "Deaf" (the same, but for cancellation) and
+// "Fail".
 std::shared_ptr<Environment> TestEnvironment(int cpus = 1);
 
 // Lets every waiting Block kernel of the process go on.

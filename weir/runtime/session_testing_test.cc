@@ -32,6 +32,7 @@ BlockedSet& Blocked() {
   return *set;
 }
 
+template <bool kDeaf>
 class BlockKernel : public AsyncKernel {
  public:
   void ComputeAsync(KernelContext& ctx, Completion done) override {
@@ -43,6 +44,7 @@ class BlockKernel : public AsyncKernel {
       id = Blocked().next++;
       Blocked().waiting[id] = shared;
     }
+    if (kDeaf) return;
     CancellationManager* cancellation = &ctx.cancellation();
     auto token = cancellation->Register([id] { Finish(id, Cancelled("Block was cancelled")); });
     if (token == CancellationManager::kNoToken) Finish(id, Cancelled("Block was cancelled"));
@@ -71,13 +73,16 @@ std::shared_ptr<Environment> TestEnvironment(int cpus) {
   auto environment = std::make_shared<Environment>();
   if (!RegisterBuiltinOps(environment->ops).ok()) return nullptr;
   Status own = environment->ops.RegisterTable(
-      "op Block(x: float) -> (y: float)\n  stateful\nop Fail(x: float) -> (y: float)\n", "test");
+      "op Block(x: float) -> (y: float)\n  stateful\nop Deaf(x: float) -> (y: float)\n  stateful\n"
+      "op Fail(x: float) -> (y: float)\n",
+      "test");
   if (!own.ok()) return nullptr;
   KernelRegistry& kernels = environment->kernels;
   kernels.Add(KernelBuilder("AddV2"), MakeKernel<ScalarKernel<std::plus<>>>);
   kernels.Add(KernelBuilder("Sub"), MakeKernel<ScalarKernel<std::minus<>>>);
   kernels.Add(KernelBuilder("Less"), MakeKernel<ScalarKernel<std::less<>>>);
-  kernels.Add(KernelBuilder("Block"), MakeKernel<BlockKernel>);
+  kernels.Add(KernelBuilder("Block"), MakeKernel<BlockKernel<false>>);
+  kernels.Add(KernelBuilder("Deaf"), MakeKernel<BlockKernel<true>>);
   kernels.Add(KernelBuilder("Fail"), MakeKernel<FailKernel>);
   for (int i = 0; i < cpus; ++i) environment->devices.Add(MakeCpuDevice(environment->task_name, i));
   return environment;
@@ -89,7 +94,7 @@ void ReleaseBlocked() {
     absl::MutexLock lock(&Blocked().mu);
     for (const auto& [id, done] : Blocked().waiting) ids.push_back(id);
   }
-  for (int id : ids) BlockKernel::Finish(id, OkStatus());
+  for (int id : ids) BlockKernel<false>::Finish(id, OkStatus());
 }
 
 void AwaitBlocked(int count) {

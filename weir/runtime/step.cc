@@ -329,16 +329,24 @@ void StepTable::Close(const Status& reason, const Status& refusal) {
   for (const auto& cancellation : running) cancellation->StartCancel(reason);
 }
 
-void StepTable::AwaitEmpty() {
+Status StepTable::AwaitEmpty(absl::Duration timeout) {
   {
     FastMutexLock lock(&mu_);
-    if (size_ == 0) return;
+    if (size_ == 0) return OkStatus();
   }
   {
     absl::MutexLock lock(&empty_mu_);
-    empty_mu_.Await(absl::Condition(&empty_));
+    empty_mu_.AwaitWithTimeout(absl::Condition(&empty_), timeout);
   }
   FastMutexLock after_the_last(&mu_);
+  if (size_ == 0) return OkStatus();
+  std::vector<std::string> steps;
+  for (Step* step = first_; step != nullptr && steps.size() < 4; step = step->next_) {
+    steps.push_back(Cat("step ", step->id(), " is ", step->DescribePending()));
+  }
+  if (static_cast<int>(steps.size()) < size_) steps.push_back(Cat(size_ - steps.size(), " more"));
+  return DeadlineExceeded(size_, " cancelled steps have not ended within ", absl::FormatDuration(timeout), ": ",
+                          absl::StrJoin(steps, "; "));
 }
 
 int StepTable::size() const {

@@ -159,7 +159,8 @@ class StepTable : public std::enable_shared_from_this<StepTable> {
   void Expire(Step* step, int64_t id, absl::Duration timeout);
   // Cancels all with `reason` and answers later ones with `refusal`.
   void Close(const Status& reason, const Status& refusal);
-  void AwaitEmpty();  // REQUIRES: closed
+  // REQUIRES: closed. DEADLINE_EXCEEDED, naming what the steps wait for, if they have not ended by then.
+  Status AwaitEmpty(absl::Duration timeout);
   int size() const;
   Status closed() const;
 

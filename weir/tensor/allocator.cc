@@ -2,7 +2,8 @@
 //
 // A request is rounded up to a size class. Blocks of small classes travel between a list of each thread (no lock) and
 // a central list a class, in batches, so that a thread that only frees feeds one that only allocates. Blocks of large
-// classes are kept in central lists alone. Singletons are leaked on purpose: tensors may die after main().
+// classes are kept in central lists alone, and lent for somewhat less than they hold before more memory is asked for.
+// Singletons are leaked on purpose: tensors may die after main().
 #include "weir/tensor/allocator.h"
 
 #include <sys/mman.h>
@@ -42,6 +43,8 @@ constexpr size_t kSlabLimit = size_t{8} << 10;
 constexpr size_t kSlabBytes = size_t{128} << 10;
 constexpr size_t kCachedBytesLimit = size_t{1} << 30;
 constexpr size_t kHugePage = size_t{2} << 20;
+// Before a block of a large class there is the number of its class, for it may be lent for less.
+constexpr size_t kHeaderBytes = kTensorAlignment;
 
 constexpr int GeometricClass(size_t bytes, size_t limit, int per_doubling_log) {
   // Class k covers (limit * 2^(k / n) * (1 + (k % n) / n), ...] with n steps a doubling.
@@ -163,27 +166,28 @@ class CentralCache {
   }
 
   void* TakeLarge(size_t bytes) {
-    if (bytes > PhysicalMemory() || bytes > ClassSize(kClasses - 1)) return nullptr;
+    if (bytes > PhysicalMemory() || bytes > ClassSize(kClasses - 1) / 2) return nullptr;
     direct_allocations_.fetch_add(1, std::memory_order_relaxed);
     if (!Charge(static_cast<int64_t>(bytes))) return nullptr;
-    int k = ClassOf(bytes);
-    size_t size = ClassSize(k);
-    {
+    // A block that idles in a class not much larger is better than more memory.
+    const int own = ClassOf(bytes), last = ClassOf(bytes + bytes / 4 * 3);
+    for (int k = own; k <= last; ++k) {
       Central& central = large_[k - kSmallClasses];
+      if (k > own && central.count.load(std::memory_order_relaxed) == 0) continue;
       std::lock_guard<std::mutex> lock(central.mutex);
-      if (FreeBlock* block = central.head; block != nullptr) {
-        central.head = block->next;
-        cached_.fetch_sub(static_cast<int64_t>(size), std::memory_order_relaxed);
-        return block;
-      }
+      if (central.head != nullptr) return TakeHead(central, ClassSize(k));
     }
-    void* block = FromSystem(size);
-    if (block == nullptr) in_use_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
-    return block;
+    char* block = static_cast<char*>(FromSystem(ClassSize(own) + kHeaderBytes));
+    if (block == nullptr) {
+      in_use_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+      return nullptr;
+    }
+    *reinterpret_cast<int*>(block) = own;
+    return block + kHeaderBytes;
   }
 
   void GiveLarge(void* data, size_t bytes) {
-    int k = ClassOf(bytes);
+    const int k = *reinterpret_cast<int*>(static_cast<char*>(data) - kHeaderBytes);
     int64_t size = static_cast<int64_t>(ClassSize(k));
     in_use_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
     auto* block = static_cast<FreeBlock*>(data);
@@ -192,6 +196,7 @@ class CentralCache {
       std::lock_guard<std::mutex> lock(central.mutex);
       block->next = central.head;
       central.head = block;
+      central.count.fetch_add(1, std::memory_order_relaxed);
     }
     if (cached_.fetch_add(size, std::memory_order_relaxed) + size > static_cast<int64_t>(kCachedBytesLimit)) {
       Trim(kCachedBytesLimit);
@@ -250,7 +255,7 @@ class CentralCache {
     for (int k = ClassOf(bytes); bytes > kSmallLimit && k <= ClassOf(bytes + kTensorAlignment); ++k) {
       Central& central = large_[k - kSmallClasses];
       std::lock_guard<std::mutex> lock(central.mutex);
-      while (central.head != nullptr) FreeHead(central, ClassSize(k));
+      while (central.head != nullptr) FreeHead(central, k);
     }
   }
 
@@ -261,6 +266,7 @@ class CentralCache {
   struct alignas(64) Central {
     std::mutex mutex;
     FreeBlock* head = nullptr;
+    std::atomic<int> count{0};  // of the list, where the class is large
     char* slab = nullptr;
     char* slab_end = nullptr;
   };
@@ -326,24 +332,30 @@ class CentralCache {
       if (&central == held) continue;
       std::unique_lock<std::mutex> lock(central.mutex, std::try_to_lock);
       if (!lock.owns_lock()) continue;
-      int64_t size = static_cast<int64_t>(ClassSize(k));
       while (central.head != nullptr) {
         if (cached_.load(std::memory_order_relaxed) <= static_cast<int64_t>(bytes)) return;
-        FreeHead(central, static_cast<size_t>(size));
+        FreeHead(central, k);
       }
     }
   }
   // REQUIRES: central.mutex is held, there is a head.
-  void FreeHead(Central& central, size_t size) {
+  FreeBlock* TakeHead(Central& central, size_t size) {
     FreeBlock* block = central.head;
     central.head = block->next;
+    central.count.fetch_sub(1, std::memory_order_relaxed);
     cached_.fetch_sub(static_cast<int64_t>(size), std::memory_order_relaxed);
+    return block;
+  }
+  // REQUIRES: central.mutex is held, there is a head; k is its class.
+  void FreeHead(Central& central, int k) {
+    const size_t size = ClassSize(k);
+    FreeBlock* block = TakeHead(central, size);
     // The system's allocator may keep the block for later, but need not keep its pages.
     static const auto page = static_cast<uintptr_t>(std::max(4096L, sysconf(_SC_PAGESIZE)));
     const auto begin = reinterpret_cast<uintptr_t>(block);
     const uintptr_t first = (begin + page - 1) / page * page, last = (begin + size) / page * page;
     if (size >= kCoarseLimit && last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
-    std::free(block);
+    std::free(reinterpret_cast<char*>(block) - (k < kSmallClasses ? 0 : kHeaderBytes));
   }
 
   std::array<Central, kSmallClasses> small_;

@@ -53,6 +53,25 @@ TEST(CpuAllocator, AsksTheSystemForNothingOnceSizesRepeat) {
   EXPECT_EQ(CpuSystemAllocations(), before);
 }
 
+TEST(CpuAllocator, ABlockThatIdlesServesWhatIsNotMuchSmaller) {
+  constexpr size_t kLarge = 37 << 20, kLess = 25 << 20, kMuchLess = 17 << 20;
+  for (size_t bytes : {kLarge, kLess, kMuchLess}) CpuTrim(bytes);
+  Block large = Take(kLarge);
+  CpuDeallocate(large.data, large.bytes);
+  const int64_t before = CpuSystemAllocations();
+  for (int i = 0; i < 3; ++i) {
+    for (size_t bytes : {kLess, kLarge}) {
+      Block block = Take(bytes);
+      EXPECT_EQ(block.data, large.data);
+      CpuDeallocate(block.data, block.bytes);
+    }
+  }
+  EXPECT_EQ(CpuSystemAllocations(), before);
+  Block small = Take(kMuchLess);
+  EXPECT_NE(small.data, large.data);
+  CpuDeallocate(small.data, small.bytes);
+}
+
 TEST(CpuAllocator, BlocksReturnFromAThreadThatOnlyFrees) {
   auto pass = [] {
     std::vector<Block> blocks;

@@ -72,7 +72,8 @@ Status CheckScatterNd(const Shape& shape, const Tensor& indices, const Tensor& u
   if (updates.rank() < 1) {
     return InvalidArgument("Updates shape must have rank at least one. Found:", updates.shape().ToString());
   }
-  if (shape.num_elements() == 0 && (indices.num_elements() > 0 || updates.num_elements() > 0)) {
+  const bool is_nothing = indices.num_elements() == 0 && updates.num_elements() == 0;
+  if (!is_nothing && (shape.num_elements() == 0 || indices.num_elements() == 0 || updates.num_elements() == 0)) {
     return InvalidArgument("Indices and updates specified for empty output shape");
   }
   const int outer = indices.rank() - 1;
@@ -83,7 +84,11 @@ Status CheckScatterNd(const Shape& shape, const Tensor& indices, const Tensor& u
   }
   auto inner = shape.Slice(static_cast<int>(depth), shape.rank());
   WEIR_ASSIGN_OR_RETURN(Shape expected, indices.shape().Slice(0, outer).Concat(inner));
-  if (updates.shape() == expected) return OkStatus();
+  if (updates.shape() == expected) {
+    if (depth > 0 || shape.num_elements() == 0) return OkStatus();
+    return InvalidArgument("Only indices.shape[-1] values between 1 and 5 are currently supported.  Requested rank: ",
+                           depth);
+  }
   if (updates.rank() < outer || !(updates.shape().Slice(0, outer) == indices.shape().Slice(0, outer))) {
     return InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", indices.shape().ToString(),
                            "] must match dimensions [0,", outer, ") of updates[shape=", updates.shape().ToString(),

@@ -11,8 +11,8 @@ class BroadcastToKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0);
-    if (ctx.input(1).rank() > 1) {
-      return InvalidArgument("The shape argument must be a vector, got shape ", ctx.input(1).shape().ToString());
+    if (ctx.input(1).rank() != 1) {
+      return InvalidArgument("shape must be a vector of {int32,int64}, got shape ", ctx.input(1).shape().ToString());
     }
     WEIR_ASSIGN_OR_RETURN(Dims dims, IntElements(ctx.input(1), "shape"));
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));

@@ -49,7 +49,11 @@ class InplaceKernel : public Kernel {
 
 void Add(KernelRegistry& registry, std::string_view name, ScatterOp op) {
   registry.Add(KernelBuilder(name), [op](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
-    if (!CanScatter(op, init.input_type(0))) return Unimplemented(init.schema().name, " of ", Name(init.input_type(0)));
+    const DType type = init.input_type(0);
+    const bool is_number = type != DType::kBool && type != DType::kString;
+    if (op != ScatterOp::kAssign && !(is_number && CanScatter(op, type))) {
+      return InvalidArgument("Unsupported data type: ", Name(type));
+    }
     return std::make_unique<InplaceKernel>(op);
   });
 }

@@ -28,6 +28,7 @@ class ReverseKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0);
     const Tensor& dims = ctx.input(1);
+    if (x.rank() == 0) return ReverseInto(ctx, x, {});
     if (!dims.shape().IsVector() || dims.num_elements() != x.rank()) {
       return InvalidArgument("'dims' must have the same number of values as 'input' has dimensions. 'input' has ",
                              x.rank(), "'dims' has ", dims.num_elements(), " values");
@@ -41,6 +42,7 @@ class ReverseV2Kernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0);
+    if (x.rank() == 0) return ReverseInto(ctx, x, {});  // whatever the axes are
     if (!ctx.input(1).shape().IsVector()) {
       return InvalidArgument("'dims' must be 1-dimension, not ", ctx.input(1).rank());
     }

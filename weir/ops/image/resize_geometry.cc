@@ -18,8 +18,10 @@ StatusOr<PixelPlacing> PixelPlacing::Read(const KernelInit& init) {
 }
 
 float ResizeScale(int64_t in_size, int64_t out_size, bool align_corners) {
-  return align_corners && out_size > 1 ? static_cast<float>(in_size - 1) / static_cast<float>(out_size - 1)
-                                       : static_cast<float>(in_size) / static_cast<float>(out_size);
+  // One pixel has no second corner.
+  return align_corners && out_size > 1 && in_size > 1
+             ? static_cast<float>(in_size - 1) / static_cast<float>(out_size - 1)
+             : static_cast<float>(in_size) / static_cast<float>(out_size);
 }
 
 std::vector<Between> PlacesBetween(int64_t out_size, int64_t in_size, float scale, bool half_pixel_centers) {

@@ -1,5 +1,5 @@
-// Decompositions of one matrix by Eigen, in double precision. What includes Eigen here includes nothing else, since it
-// compiles slowly: these sources are compiled anew only when they change themselves.
+// Decompositions of one matrix by Eigen, in double precision if nothing else is said. What includes Eigen here includes
+// nothing else, since it compiles slowly: these sources are compiled anew only when they change themselves.
 //
 // Matrices are dense, row after row. All are complex: real ones stay real on the way, and Eigen is compiled once.
 #ifndef WEIR_OPS_LINALG_DECOMPOSITIONS_H_
@@ -7,6 +7,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 namespace weir::linalg {
 
@@ -23,7 +24,15 @@ void FactorSvd(const Complex* a, int64_t m, int64_t n, bool full, double* s, Com
 // triangle is read. False if there is no answer.
 bool SelfAdjointEigenvalues(const Complex* a, int64_t n, double* e, Complex* v);
 
-// The same of any square matrix. REQUIRES: all elements finite.
+// The same of any square matrix, in the order in which they are found. It depends on the method, which is another one
+// for real matrices, and on the precision; so there are four: of float, double and their complex types.
+// REQUIRES: all elements finite.
+template <typename T>
+using ComplexOf =
+    std::complex<std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>, float, double>>;
+bool Eigenvalues(const float* a, int64_t n, std::complex<float>* e, std::complex<float>* v);
+bool Eigenvalues(const double* a, int64_t n, Complex* e, Complex* v);
+bool Eigenvalues(const std::complex<float>* a, int64_t n, std::complex<float>* e, std::complex<float>* v);
 bool Eigenvalues(const Complex* a, int64_t n, Complex* e, Complex* v);
 
 // x[n, k] with the smallest |a x - b|, and of these the smallest x. REQUIRES: all sizes > 0.

@@ -1,6 +1,4 @@
-#include <Eigen/Eigenvalues>
-
-#include "weir/ops/linalg/decompositions.h"
+#include "weir/ops/linalg/eigenvalues_internal.h"
 
 namespace weir::linalg {
 namespace {
@@ -19,13 +17,11 @@ bool SelfAdjointEigenvalues(const Complex* a, int64_t n, double* e, Complex* v) 
   return true;
 }
 
+bool Eigenvalues(const std::complex<float>* a, int64_t n, std::complex<float>* e, std::complex<float>* v) {
+  return SolveEigenvalues<Eigen::ComplexEigenSolver>(a, n, e, v);
+}
 bool Eigenvalues(const Complex* a, int64_t n, Complex* e, Complex* v) {
-  const Matrix matrix = Eigen::Map<const Matrix>(a, n, n);
-  const Eigen::ComplexEigenSolver<Matrix> solver(matrix, v != nullptr);
-  if (solver.info() != Eigen::Success) return false;
-  Eigen::Map<Eigen::VectorXcd>(e, n) = solver.eigenvalues();
-  if (v != nullptr) Eigen::Map<Matrix>(v, n, n) = solver.eigenvectors();
-  return true;
+  return SolveEigenvalues<Eigen::ComplexEigenSolver>(a, n, e, v);
 }
 
 }  // namespace weir::linalg

@@ -1,4 +1,8 @@
 // SelfAdjointEigV2 and Eig: eigenvalues and, if wanted, eigenvectors.
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
 #include "weir/ops/linalg/decompositions.h"
 #include "weir/ops/linalg/matrix_batch.h"
 #include "weir/ops/linalg/register.h"
@@ -59,9 +63,7 @@ class SelfAdjointKernel : public EigenvalueKernel {
 template <typename T>
 class EigKernel : public EigenvalueKernel {
  public:
-  using C = std::complex<double>;
-  using Out = std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>,
-                                 std::complex<float>, std::complex<double>>;
+  using Out = linalg::ComplexOf<T>;
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<EigKernel>();
     WEIR_RETURN_IF_ERROR(Read(init, *kernel));
@@ -78,15 +80,13 @@ class EigKernel : public EigenvalueKernel {
     WEIR_RETURN_IF_ERROR(Allocate<Out>(ctx, batch, e, v));
     if (n == 0) return OkStatus();
     return linalg::ForMatrices(ctx, batch.count(), 25 * linalg::Cube(n), [&](int64_t i) {
-      const std::vector<C> matrix = linalg::Widened<T>(ctx.input(0), i, n * n);
-      std::vector<std::complex<double>> values(static_cast<size_t>(n)),
-          vectors(static_cast<size_t>(vectors_ ? n * n : 0));
-      if (!linalg::AllFinite(matrix) ||
-          !linalg::Eigenvalues(matrix.data(), n, values.data(), vectors_ ? vectors.data() : nullptr)) {
+      const T* given = ctx.input(0).data<T>() + i * n * n;
+      const bool is_finite = std::all_of(
+          given, given + n * n, [](const T& x) { return std::isfinite(std::real(x)) && std::isfinite(std::imag(x)); });
+      if (!is_finite ||
+          !linalg::Eigenvalues(given, n, e->data<Out>() + i * n, vectors_ ? v->data<Out>() + i * n * n : nullptr)) {
         return InvalidArgument("Eigen decomposition was not successful. The input might not be valid.");
       }
-      linalg::Narrow(values, e->data<Out>() + i * n);
-      if (vectors_) linalg::Narrow(vectors, v->data<Out>() + i * n * n);
       return OkStatus();
     });
   }

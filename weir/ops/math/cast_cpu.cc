@@ -18,6 +18,24 @@ DType Carrier(DType dtype) {
   return dtype;
 }
 
+// Quantised numbers are converted as the integers that they are stored as.
+DType Stored(DType dtype) {
+  switch (dtype) {
+    case DType::kQInt8:
+      return DType::kInt8;
+    case DType::kQUInt8:
+      return DType::kUInt8;
+    case DType::kQInt16:
+      return DType::kInt16;
+    case DType::kQUInt16:
+      return DType::kUInt16;
+    case DType::kQInt32:
+      return DType::kInt32;
+    default:
+      return dtype;
+  }
+}
+
 void WidenTiny(DType dtype, const char* from, void* to, int64_t n) {
   DispatchDType(dtype, TinyFloats{}, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -66,8 +84,9 @@ class CastKernel : public Kernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<CastKernel>();
-    kernel->from_ = init.input_type(0);
-    kernel->to_ = init.output_type(0);
+    kernel->from_ = Stored(init.input_type(0));
+    kernel->to_ = Stored(init.output_type(0));
+    kernel->is_same_ = init.input_type(0) == init.output_type(0);
     WEIR_ASSIGN_OR_RETURN(bool truncate, init.Attr<bool>("Truncate"));
     if (truncate) kernel->dropped_bits_ = DroppedBits(kernel->from_, kernel->to_);
     kernel->loop_ = FindCast(Carrier(kernel->from_), Carrier(kernel->to_));
@@ -78,12 +97,16 @@ class CastKernel : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    if (from_ == to_) {
+    if (is_same_) {
       ctx.set_output(0, ctx.TakeInput(0));
       return OkStatus();
     }
     const Tensor& x = ctx.input(0);
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.shape()));
+    if (from_ == to_) {
+      if (x.num_bytes() > 0) std::memcpy(out->raw_data(), x.raw_data(), x.num_bytes());
+      return OkStatus();
+    }
     const char* from = static_cast<const char*>(x.raw_data());
     char* to = static_cast<char*>(out->raw_data());
     const bool direct = dropped_bits_ == 0 && Carrier(from_) == from_ && Carrier(to_) == to_;
@@ -130,6 +153,7 @@ class CastKernel : public Kernel {
   }
 
   DType from_ = DType::kInvalid;
+  bool is_same_ = false;  // nothing to do
   DType to_ = DType::kInvalid;
   int dropped_bits_ = 0;
   CastLoop loop_ = nullptr;

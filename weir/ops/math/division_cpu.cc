@@ -74,16 +74,22 @@ Status CheckDivisors(const Tensor&, const Tensor& divisors) {
   return OkStatus();
 }
 
+// What TensorFlow says of these two.
+Status CheckTruncatedDivisors(const Tensor& x, const Tensor& divisors) {
+  if (CheckDivisors(x, divisors).ok()) return OkStatus();
+  return Internal("Unexpected error in binary operator (only integer div and mod should have errors)");
+}
+
 }  // namespace
 
 void RegisterDivisionKernels(KernelRegistry& registry) {
   RegisterBinary<DivOp>(registry, "RealDiv", FloatTypes{} + ComplexTypes{});
   RegisterBinary<DivOp>(registry, "Div", NumberTypes{}, {.cost_ns = 1, .check = CheckDivisors});
-  RegisterBinary<TruncateDivOp>(registry, "TruncateDiv", RealTypes{}, {.cost_ns = 1, .check = CheckDivisors});
+  RegisterBinary<TruncateDivOp>(registry, "TruncateDiv", RealTypes{}, {.cost_ns = 1, .check = CheckTruncatedDivisors});
   RegisterBinary<FloorDivOp>(registry, "FloorDiv", RealTypes{}, {.cost_ns = 2, .check = CheckDivisors});
   RegisterBinary<FloorModOp>(registry, "FloorMod", RealTypes{}, {.cost_ns = 5, .check = CheckDivisors});
   using ModTypes = TypeList<int32_t, int64_t, float, double, Half, BFloat16>;
-  RegisterBinary<TruncateModOp>(registry, "TruncateMod", ModTypes{}, {.cost_ns = 5, .check = CheckDivisors});
+  RegisterBinary<TruncateModOp>(registry, "TruncateMod", ModTypes{}, {.cost_ns = 5, .check = CheckTruncatedDivisors});
   RegisterBinary<TruncateModOp>(registry, "Mod", ModTypes{}, {.cost_ns = 5, .check = CheckDivisors});
 }
 

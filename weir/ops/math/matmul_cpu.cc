@@ -210,7 +210,9 @@ class BatchMatMulKernel : public Kernel {
     kernel->broadcasts_ = init.schema().name != "BatchMatMul";
     kernel->rows_ = FindRows(init.input_type(0), init.input_type(1), init.output_type(0));
     if (kernel->rows_ == nullptr) {
-      return Unimplemented(init.schema().name, " of ", Name(init.input_type(0)), " and ", Name(init.input_type(1)));
+      return InvalidArgument("No OpKernel was registered to support Op '", init.schema().name, "' of ",
+                             Name(init.input_type(0)), " and ", Name(init.input_type(1)), " to ",
+                             Name(init.output_type(0)));
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }

@@ -206,21 +206,30 @@ class ClipByValueKernel : public Kernel {
           "clip_value_max shape: ", high.shape().ToString());
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.shape()));
-    DispatchDType(x.dtype(), RealTypes{}, [&](auto tag) {
+    DispatchDType(x.dtype(), NumberTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const T *from = x.data<T>(), *least = low.data<T>(), *most = high.data<T>();
       T* to = out->data<T>();
       const int low_step = low.shape().IsScalar() ? 0 : 1, high_step = high.shape().IsScalar() ? 0 : 1;
       ctx.ParallelFor(x.num_elements(), 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          auto value = Widen(from[i]);
-          auto a = Widen(least[i * low_step]), b = Widen(most[i * high_step]);
-          value = b < value ? b : value;
-          to[i] = static_cast<T>(value < a ? a : value);
+          const auto value = Widen(from[i]), a = Widen(least[i * low_step]), b = Widen(most[i * high_step]);
+          if constexpr (kIsComplex<T>) {  // each part by itself
+            to[i] = T(Clip(value.real(), a.real(), b.real()), Clip(value.imag(), a.imag(), b.imag()));
+          } else {
+            to[i] = static_cast<T>(Clip(value, a, b));
+          }
         }
       });
     });
     return OkStatus();
+  }
+
+ private:
+  template <typename C>
+  static C Clip(C value, C least, C most) {
+    value = most < value ? most : value;
+    return value < least ? least : value;
   }
 };
 
@@ -229,7 +238,7 @@ class ClipByValueKernel : public Kernel {
 void RegisterSelectKernels(KernelRegistry& registry) {
   registry.Add(KernelBuilder("Select"), MakeSelect<SelectKernel>);
   registry.Add(KernelBuilder("SelectV2"), MakeSelect<SelectV2Kernel>);
-  registry.Add(KernelBuilder("ClipByValue").Types("T", RealTypes{}), MakeKernel<ClipByValueKernel>);
+  registry.Add(KernelBuilder("ClipByValue").Types("T", NumberTypes{}), MakeKernel<ClipByValueKernel>);
 }
 
 }  // namespace weir

@@ -140,12 +140,21 @@ class Conv2DKernel : public Kernel, public ConstantTaker {
     auto kernel = std::make_unique<Conv2DKernel>();
     kernel->part_ = part;
     kernel->is_depthwise_ = init.schema().name.starts_with("Depthwise");
-    WEIR_ASSIGN_OR_RETURN(kernel->window_, nn::ReadWindow2D(init, /*is_pool=*/false));
+    auto window = nn::ReadWindow2D(init, /*is_pool=*/false);
+    // TensorFlow's kernels do not agree on the code.
+    if (!window.ok() && (kernel->is_depthwise_ || part == Part::kFilter)) {
+      return InvalidArgument(window.status().message());
+    }
+    WEIR_ASSIGN_OR_RETURN(kernel->window_, std::move(window));
+    if (kernel->window_.channels_second && !kernel->is_depthwise_ && part != Part::kForward) {
+      return InvalidArgument(init.schema().name, " only supports NHWC.");
+    }
     if (kernel->window_.channels_second) {
       return Unimplemented("The ", init.schema().name, " op currently only supports the NHWC tensor format on the ",
                            "CPU. The op was given the format: NCHW");
     }
     kernel->packed_ = nn::PackedWeightsFor(init);
+    kernel->winograd_ = nn::WinogradFor(init);
     return kernel;
   }
 
@@ -198,12 +207,16 @@ class Conv2DKernel : public Kernel, public ConstantTaker {
   bool RunLibrary(KernelContext& ctx, const Geometry& g, float* out) const {
     const ConvolutionShape shape = nn::LibraryShape(g);
     auto input = [&](int i) { return ctx.input(i).data<float>(); };
+    const Weights filter{&ctx.input(1), packed_.get()};
     switch (part_) {
       case Part::kForward:
-        return Convolve(ctx, shape, input(0), {&ctx.input(1), packed_.get()}, {}, out);
+        if (winograd_ != nullptr && winograd_->Convolve(ctx, shape, input(0), filter, {}, out)) return true;
+        return Convolve(ctx, shape, input(0), filter, {}, out);
       case Part::kInput:
+        if (winograd_ != nullptr && winograd_->BackwardInput(ctx, shape, input(1), input(2), out)) return true;
         return ConvolveBackwardInput(ctx, shape, input(1), input(2), out);
       case Part::kFilter:
+        if (winograd_ != nullptr && winograd_->BackwardFilter(ctx, shape, input(0), input(2), out)) return true;
         return ConvolveBackwardFilter(ctx, shape, input(0), input(2), out);
     }
     return false;
@@ -269,7 +282,8 @@ class Conv2DKernel : public Kernel, public ConstantTaker {
   nn::Window2D window_;
   Part part_ = Part::kForward;
   bool is_depthwise_ = false;
-  std::shared_ptr<PackedWeights> packed_;  // null unless the filter is a constant
+  std::shared_ptr<PackedWeights> packed_;        // null unless the filter is a constant
+  std::unique_ptr<WinogradConvolver> winograd_;  // null unless the graph's rewriting allows it
 };
 
 // Slices along the depth are images; each adds its part of the window.

@@ -1,8 +1,11 @@
 // Convolutions of floats, which the kernel library computes, held against those of doubles, which the loops compute.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "weir/device/cpu/winograd.h"
 #include "weir/ops/nn/register.h"
 #include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
@@ -16,6 +19,7 @@ struct ConvolutionRow {
   std::string padding;
   std::vector<int64_t> paddings;
   bool is_depthwise = false;
+  bool winograd = false;
 };
 
 std::string RowName(const testing::TestParamInfo<ConvolutionRow>& info) { return std::string(info.param.name); }
@@ -49,6 +53,7 @@ class ConvolutionTest : public testing::TestWithParam<ConvolutionRow> {
     KernelCall call = run(op).Inputs(std::move(inputs));
     call.Attr("strides", row.strides).Attr("dilations", row.dilations).Attr("padding", Attribute(row.padding));
     if (!row.paddings.empty()) call.Attr("explicit_paddings", row.paddings);
+    if (row.winograd) call.Attr("_winograd", true);
     auto out = call.Run();
     EXPECT_TRUE(out.ok()) << op << ": " << out.status();
     return out.ok() ? (*out)[0] : Tensor();
@@ -100,6 +105,56 @@ INSTANTIATE_TEST_SUITE_P(
         ConvolutionRow{"PointwiseLarge", {8, 14, 14, 64}, {1, 1, 64, 128}, kOnes, kOnes, "SAME", {}},
         ConvolutionRow{"Volume", {2, 6, 7, 8, 4}, {3, 3, 2, 4, 8}, {1, 1, 2, 1, 1}, {1, 1, 1, 1, 1}, "SAME", {}}),
     RowName);
+
+const std::vector<int64_t> kThin = {16, 9, 8, 16};
+INSTANTIATE_TEST_SUITE_P(
+    Winograd, ConvolutionTest,
+    testing::Values(
+        ConvolutionRow{"Same", {8, 14, 14, 16}, {3, 3, 16, 32}, kOnes, kOnes, "SAME", {}, false, true},
+        ConvolutionRow{"Valid", {5, 17, 20, 32}, {3, 3, 32, 16}, kOnes, kOnes, "VALID", {}, false, true},
+        ConvolutionRow{"OddSizes", {7, 13, 15, 48}, {3, 3, 48, 48}, kOnes, kOnes, "SAME", {}, false, true},
+        ConvolutionRow{"OneColumn", {300, 2, 1, 16}, {3, 3, 16, 16}, kOnes, kOnes, "SAME", {}, false, true},
+        ConvolutionRow{"ManyChannels", {16, 8, 8, 96}, {3, 3, 96, 160}, kOnes, kOnes, "SAME", {}, false, true},
+        ConvolutionRow{"Explicit",
+                       {8, 12, 14, 16},
+                       {3, 3, 16, 16},
+                       kOnes,
+                       kOnes,
+                       "EXPLICIT",
+                       {0, 0, 2, 1, 0, 2, 0, 0},
+                       false,
+                       true},
+        ConvolutionRow{
+            "WidePadding", kThin, {3, 3, 16, 16}, kOnes, kOnes, "EXPLICIT", {0, 0, 2, 5, 1, 4, 0, 0}, false, true},
+        ConvolutionRow{"FiveByFive", {8, 14, 14, 16}, {5, 5, 16, 32}, kOnes, kOnes, "SAME", {}, false, true},
+        ConvolutionRow{"FiveByFiveValid", {9, 15, 18, 32}, {5, 5, 32, 16}, kOnes, kOnes, "VALID", {}, false, true},
+        ConvolutionRow{"FiveByThree", {9, 13, 12, 32}, {5, 3, 32, 32}, kOnes, kOnes, "SAME", {}, false, true},
+        ConvolutionRow{"ThreeByFive", {9, 12, 13, 16}, {3, 5, 16, 48}, kOnes, kOnes, "SAME", {}, false, true},
+        ConvolutionRow{"Strided", {8, 16, 16, 16}, {3, 3, 16, 16}, {1, 2, 2, 1}, kOnes, "SAME", {}, false, true},
+        ConvolutionRow{"Dilated", {8, 16, 16, 16}, {3, 3, 16, 16}, kOnes, {1, 2, 2, 1}, "SAME", {}, false, true},
+        ConvolutionRow{"Groups", {8, 16, 16, 32}, {3, 3, 16, 32}, kOnes, kOnes, "SAME", {}, false, true}),
+    RowName);
+
+// One infinity in the corner of an image: the sum has it in the results around, Winograd's differences make NaN of it.
+TEST(WinogradTest, IsUsedWhereAllowed) {
+  KernelRunner run{RegisterNnKernels};
+  for (const bool is_allowed : {false, true}) {
+    Tensor image = Tensor::Zeros(DType::kFloat, {16, 8, 8, 16}).value();
+    image.data<float>()[0] = std::numeric_limits<float>::infinity();
+    KernelCall call = run("Conv2D").Inputs({image, Wave(DType::kFloat, {3, 3, 16, 16}, 0.3)});
+    call.Attr("strides", kOnes)
+        .Attr("dilations", kOnes)
+        .Attr("padding", Attribute("SAME"))
+        .Attr("_winograd", is_allowed);
+    auto out = call.Run();
+    ASSERT_TRUE(out.ok()) << out.status();
+    const float* result = (*out)[0].data<float>();
+    const bool has_nan = std::any_of(result, result + 2 * 16, [](float x) { return std::isnan(x); });
+    EXPECT_EQ(has_nan, is_allowed && WinogradConvolver::IsAvailable());
+    EXPECT_FALSE(std::isfinite(result[0]));
+    EXPECT_EQ(result[2 * 16], 0);
+  }
+}
 
 }  // namespace
 }  // namespace weir

@@ -42,6 +42,11 @@ bool HasConstantWeights(const KernelInit& init) {
   return init.HasAttr(kConstantWeights) && init.Attr<bool>(kConstantWeights).value_or(false);
 }
 
+std::unique_ptr<WinogradConvolver> WinogradFor(const KernelInit& init) {
+  const bool is_allowed = init.HasAttr(kWinograd) && init.Attr<bool>(kWinograd).value_or(false);
+  return is_allowed ? std::make_unique<WinogradConvolver>() : nullptr;
+}
+
 std::shared_ptr<PackedWeights> PackedWeightsFor(const KernelInit& init) {
   return HasConstantWeights(init) ? MakePackedWeights() : nullptr;
 }

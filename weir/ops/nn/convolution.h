@@ -3,6 +3,7 @@
 #define WEIR_OPS_NN_CONVOLUTION_H_
 
 #include "weir/device/cpu/contraction.h"
+#include "weir/device/cpu/winograd.h"
 #include "weir/framework/kernel.h"
 #include "weir/ops/nn/window.h"
 
@@ -31,6 +32,9 @@ void ConvolveLoops(KernelContext& ctx, const ConvGeometry& g, const float* input
 // The attribute by which the fusing pass says that the second operand never changes.
 inline constexpr char kConstantWeights[] = "_constant_weights";
 bool HasConstantWeights(const KernelInit& init);
+// The attribute by which it says that a convolution may round otherwise, and the means to make use of it; null without.
+inline constexpr char kWinograd[] = "_winograd";
+std::unique_ptr<WinogradConvolver> WinogradFor(const KernelInit& init);
 // Where to keep such weights in the library's order; null if they may change.
 std::shared_ptr<PackedWeights> PackedWeightsFor(const KernelInit& init);
 // PlainElements, or why there are none.

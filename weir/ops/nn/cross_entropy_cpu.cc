@@ -52,6 +52,11 @@ float LossRow(const float* x, const float* label, int64_t n, float* gradient) {
 struct MatrixSteps {
   int64_t row, column;
 };
+// With ones before the dimensions that are there.
+Shape AsMatrix(const Shape& shape) {
+  const int rank = shape.rank();
+  return {rank < 2 ? 1 : shape.dim(0), rank < 1 ? 1 : shape.dim(rank - 1)};
+}
 MatrixSteps StepsOf(const Shape& shape) { return {shape.dim(0) == 1 ? 0 : shape.dim(1), shape.dim(1) == 1 ? 0 : 1}; }
 
 class SoftmaxCrossEntropyKernel : public Kernel {
@@ -59,10 +64,11 @@ class SoftmaxCrossEntropyKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor logits = ctx.input(0);
     const Tensor labels = ctx.input(1);
-    const Shape &a = logits.shape(), &b = labels.shape();
-    if (!a.IsMatrix() || !b.IsMatrix()) {
-      return InvalidArgument("logits and labels must be 2-dimensional, got ", a.ToString(), " and ", b.ToString());
+    if (std::max(logits.rank(), labels.rank()) != 2) {
+      return InvalidArgument("logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional, got ",
+                             logits.shape().ToString(), " and ", labels.shape().ToString());
     }
+    const Shape a = AsMatrix(logits.shape()), b = AsMatrix(labels.shape());
     int64_t dims[2];
     for (int d = 0; d < 2; ++d) {
       if (a.dim(d) != b.dim(d) && a.dim(d) != 1 && b.dim(d) != 1) {

@@ -255,6 +255,7 @@ class FusedConv2DKernel : public Kernel, public ConstantTaker {
       if (init.input_type(i) != DType::kFloat) return Unimplemented("_FusedConv2D with an argument that is not float");
     }
     kernel->packed_ = nn::PackedWeightsFor(init);
+    kernel->winograd_ = nn::WinogradFor(init);
     return kernel;
   }
 
@@ -267,6 +268,7 @@ class FusedConv2DKernel : public Kernel, public ConstantTaker {
     const Weights weights{&filter, packed_.get()};
     const float* x = input.data<float>();
     return RunFused(ctx, fused_, shape, [&](const Epilogue& epilogue, float* to) -> StatusOr<bool> {
+      if (winograd_ != nullptr && winograd_->Convolve(ctx, library, x, weights, epilogue, to)) return true;
       if (Convolve(ctx, library, x, weights, epilogue, to)) return true;
       if (!epilogue.empty()) return false;
       WEIR_ASSIGN_OR_RETURN(const float* w, nn::LoopWeights(weights));
@@ -282,6 +284,7 @@ class FusedConv2DKernel : public Kernel, public ConstantTaker {
   nn::Window2D window_;
   FusedOps fused_;
   std::shared_ptr<PackedWeights> packed_;
+  std::unique_ptr<WinogradConvolver> winograd_;  // null unless the graph's rewriting allows it
 };
 
 // Rows [begin, end) of a product, for what the kernel library leaves.

@@ -65,8 +65,8 @@ class PoolKernel : public Kernel {
       return InvalidArgument("Default ", init.schema().name, " only supports NHWC on device type CPU");
     }
     if (window.ksize[0] != 1) return Unimplemented("Pooling is not yet supported on the batch dimension.");
-    const bool spans_depth = window.ksize[3] != 1;
-    if (spans_depth ? !over_depth : window.strides[3] != 1) {
+    // Where a window is one channel deep its stride along the depth means nothing.
+    if (window.ksize[3] != 1 && !over_depth) {
       return Unimplemented("Pooling is not yet supported on the depth dimension.");
     }
     for (int64_t size : window.ksize) {

@@ -9,6 +9,15 @@
 namespace weir {
 namespace {
 
+// Without an axis the range is two scalars, not vectors of one element.
+Status CheckScalars(const KernelContext& ctx, int64_t axis, int first, std::string_view end) {
+  for (int i = first; axis < 0 && i < first + 2; ++i) {
+    if (ctx.input(i).rank() == 0) continue;
+    return InvalidArgument(ctx.node().schema->inputs[i].name, " must be a scalar", end);
+  }
+  return OkStatus();
+}
+
 template <typename T>
 class RoundingKernel : public Kernel {
  public:
@@ -36,15 +45,17 @@ class RoundingKernel : public Kernel {
       WEIR_RETURN_IF_ERROR(CheckBits(bits));
     }
     const Tensor& input = ctx.input(0);
-    WEIR_ASSIGN_OR_RETURN(nn::Slices slices, nn::SlicesAlong(ctx, 0, axis_, 1));
+    // A range that is not used may be anything.
+    WEIR_ASSIGN_OR_RETURN(nn::Slices slices, nn::SlicesAlong(ctx, 0, axis_, range_given_ ? 1 : -1));
+    if (range_given_ && bits_ >= 0) WEIR_RETURN_IF_ERROR(CheckScalars(ctx, axis_, 1, "."));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, input.shape()));
     for (int64_t i = 0; i < slices.count; ++i) {
-      T min = ctx.input(1).data<T>()[i], max = ctx.input(2).data<T>()[i];
+      T min, max;
       const T* x = input.data<T>();
-      if (range_given_ && min > max) {
-        return InvalidArgument("Invalid range: input_min ", min, " > input_max ", max);
-      }
-      if (!range_given_) {
+      if (range_given_) {
+        min = ctx.input(1).data<T>()[i], max = ctx.input(2).data<T>()[i];
+        if (min > max) return InvalidArgument("Invalid range: input_min ", min, " > input_max ", max);
+      } else {
         min = std::numeric_limits<T>::max();
         max = std::numeric_limits<T>::lowest();
         slices.For(i, [&](int64_t k) {
@@ -98,6 +109,7 @@ class RoundingGradKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor &gradient = ctx.input(0), &input = ctx.input(1);
     if (gradient.shape() != input.shape()) return InvalidArgument("gradient and input must be the same size");
+    WEIR_RETURN_IF_ERROR(CheckScalars(ctx, axis_, 2, " if axis is unspecified"));
     WEIR_ASSIGN_OR_RETURN(nn::Slices slices, nn::SlicesAlong(ctx, 1, axis_, 2));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, input.shape()));
     for (int64_t i = 0; i < slices.count; ++i) {

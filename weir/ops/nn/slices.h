@@ -20,7 +20,7 @@ struct Slices {
 };
 
 // Of input `input`; without an axis (-1) everything is one slice. Inputs `range` and range + 1 must have an element for
-// each slice.
+// each slice, unless `range` is negative.
 inline StatusOr<Slices> SlicesAlong(const KernelContext& ctx, int input, int64_t axis, int range) {
   const Shape& shape = ctx.input(input).shape();
   Slices out;
@@ -33,7 +33,7 @@ inline StatusOr<Slices> SlicesAlong(const KernelContext& ctx, int input, int64_t
     const int at = static_cast<int>(axis);
     out = {shape.Slice(0, at).num_elements(), shape.dim(at), shape.Slice(at + 1, shape.rank()).num_elements()};
   }
-  for (int i = range; i < range + 2; ++i) {
+  for (int i = range; range >= 0 && i < range + 2; ++i) {
     const Tensor& limit = ctx.input(i);
     if (limit.num_elements() != out.count || limit.rank() > 1) {
       return InvalidArgument(ctx.node().schema->inputs[i].name, axis < 0 ? " must be a scalar." : " has wrong size: ",

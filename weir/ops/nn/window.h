@@ -99,10 +99,10 @@ StatusOr<Window2D> ReadWindow2D(const Source& source, bool is_pool) {
   if (is_pool) {
     if (window.strides[0] != 1) return Unimplemented("Pooling is not yet supported on the batch dimension.");
   } else if (window.strides[0] != 1 || window.strides[channels] != 1) {
-    return InvalidArgument("Current implementation does not yet support strides in the batch and depth dimensions.");
+    return Unimplemented("Current implementation does not yet support strides in the batch and depth dimensions.");
   }
   if (window.dilations[0] != 1 || window.dilations[channels] != 1) {
-    return InvalidArgument("Current implementation does not yet support dilations in the batch and depth dimensions.");
+    return Unimplemented("Current implementation does not yet support dilations in the batch and depth dimensions.");
   }
   if (window.padding == "EXPLICIT") {
     WEIR_ASSIGN_OR_RETURN(window.explicit_paddings, source.template Attr<std::vector<int64_t>>("explicit_paddings"));

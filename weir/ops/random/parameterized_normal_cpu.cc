@@ -1,7 +1,13 @@
-// ParameterizedTruncatedNormal: normal values between bounds, each batch with parameters of its own. How a batch is
-// drawn depends on where its bounds lie (Robert, "Simulation of truncated normal variables").
+// ParameterizedTruncatedNormal and its stateless kin: normal values between bounds, each batch with parameters of its
+// own. How a batch is drawn depends on where its bounds lie (Robert, "Simulation of truncated normal variables").
+#include <array>
+#include <numeric>
+#include <vector>
+
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/index_input.h"
+#include "weir/device/cpu/strided_copy.h"
 #include "weir/ops/random/distributions.h"
 #include "weir/ops/random/philox_source.h"
 #include "weir/ops/random/register.h"
@@ -129,65 +135,108 @@ class ParameterizedNormalKernel : public Kernel {
     auto kernel = std::make_unique<ParameterizedNormalKernel>();
     WEIR_RETURN_IF_ERROR(kernel->source_.Init(init));
     kernel->first_ = init.schema().FindInput("means");
+    kernel->broadcasts_ = init.schema().name.starts_with("Stateless");
     return kernel;
   }
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(ctx.input(0), "shape"));
-    if (shape.rank() < 1) return InvalidArgument("Shape tensor must not be empty, got ", shape.ToString());
-    int64_t batches = shape.dim(0);
-    bool all_scalars = true;
-    for (int i = first_; i < first_ + 4; ++i) {
-      all_scalars &= ctx.input(i).rank() == 0;
-      const Shape& parameter = ctx.input(i).shape();
-      if (parameter.rank() > 1) {
-        return InvalidArgument("Input ", ctx.node().schema->inputs[i].name,
-                               " should be a scalar or vector, got shape: ", parameter.ToString());
-      }
-      if (parameter.num_elements() != 1 && parameter.num_elements() != batches) {
-        return InvalidArgument("Shape mismatch: ", ctx.node().schema->inputs[i].name, " has shape ",
-                               parameter.ToString(), " for ", batches, " batches");
-      }
-    }
+    WEIR_ASSIGN_OR_RETURN(Batches batches, broadcasts_ ? Broadcast(ctx, shape) : Rows(ctx, shape));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (shape.num_elements() == 0) return OkStatus();
-    int64_t samples = shape.num_elements() / batches;
-    if (all_scalars) {  // the batches are then for threads alone
+    const int64_t total = shape.num_elements();
+    if (total == 0) return OkStatus();
+    int64_t samples = total / batches.count;
+    if (batches.are_alike) {  // they are then for threads alone
       samples = kScalarBatch;
-      batches = (shape.num_elements() + samples - 1) / samples;
+      batches.count = (total + samples - 1) / samples;
     }
-    WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, static_cast<uint64_t>(batches) * 2 * kMaxTries *
+    WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, static_cast<uint64_t>(batches.count) * 2 * kMaxTries *
                                                                   static_cast<uint64_t>(samples + 3) / 4));
     Status status;
-    DispatchDType(out->dtype(), TypeList<Half, float, double>{}, [&](auto tag) {
-      status = Fill<typename decltype(tag)::type>(ctx, first_, philox, batches, samples, *out);
-    });
+    DispatchDType(out->dtype(), TypeList<Half, float, double>{},
+                  [&](auto tag) { status = Fill<typename decltype(tag)::type>(ctx, philox, batches, samples, *out); });
     return status;
   }
 
  private:
+  struct Batches {
+    int64_t count = 1;
+    bool are_alike = false;
+    bool are_interleaved = false;              // the values of one lie as far apart as there are batches
+    std::array<std::vector<int64_t>, 4> from;  // which element of each parameter a batch has; empty: the first
+  };
+
+  // A batch is a row of the result; parameters are scalars, or vectors of one for each row.
+  StatusOr<Batches> Rows(const KernelContext& ctx, const Shape& shape) const {
+    if (shape.rank() < 1) return InvalidArgument("Shape tensor must not be empty, got ", shape.ToString());
+    Batches out{.count = shape.dim(0), .are_alike = true};
+    for (int i = 0; i < 4; ++i) {
+      const Shape& parameter = ctx.input(first_ + i).shape();
+      const std::string& name = ctx.node().schema->inputs[first_ + i].name;
+      if (parameter.rank() > 1) {
+        return InvalidArgument("Input ", name, " should be a scalar or vector, got shape: ", parameter.ToString());
+      }
+      if (parameter.num_elements() == 1) continue;
+      if (parameter.num_elements() != out.count) {
+        return InvalidArgument("Input ", name, " should have length 1 or shape[0], got shape: ", parameter.ToString());
+      }
+      out.are_alike = false;
+      out.from[i].resize(static_cast<size_t>(out.count));
+      std::iota(out.from[i].begin(), out.from[i].end(), 0);
+    }
+    return out;
+  }
+
+  // The parameters are broadcast to the last dimensions of the result; each combination of them is a batch.
+  StatusOr<Batches> Broadcast(const KernelContext& ctx, const Shape& shape) const {
+    Shape common;
+    for (int i = 0; i < 4; ++i) {
+      WEIR_ASSIGN_OR_RETURN(common, BroadcastShape(common, ctx.input(first_ + i).shape()));
+    }
+    if (common.rank() > shape.rank() || !(shape.Slice(shape.rank() - common.rank(), shape.rank()) == common)) {
+      return InvalidArgument("Shape passed in must end with broadcasted shape.");
+    }
+    Batches out{.count = common.num_elements(), .are_alike = common.rank() == 0, .are_interleaved = true};
+    for (int i = 0; i < 4 && !out.are_alike; ++i) {
+      const Dims strides = BroadcastStrides(ctx.input(first_ + i).shape(), common);
+      for (int64_t batch = 0; batch < out.count; ++batch) {
+        int64_t rest = batch, at = 0;
+        for (int d = common.rank() - 1; d >= 0; --d) {
+          at += rest % common.dim(d) * strides[d];
+          rest /= common.dim(d);
+        }
+        out.from[i].push_back(at);
+      }
+    }
+    return out;
+  }
+
   template <typename T>
-  static Status Fill(KernelContext& ctx, int first, Philox philox, int64_t batches, int64_t samples, Tensor& out) {
+  Status Fill(KernelContext& ctx, Philox philox, const Batches& batches, int64_t samples, Tensor& out) const {
     using C = ComputeType<T>;
-    auto parameter = [&](int input, int64_t batch) {
-      const Tensor& tensor = ctx.input(input);
-      return Widen(tensor.data<T>()[tensor.num_elements() == 1 ? 0 : batch]);
+    auto parameter = [&](int i, int64_t batch) {
+      const std::vector<int64_t>& from = batches.from[i];
+      return Widen(ctx.input(first_ + i).data<T>()[from.empty() ? 0 : from[batch]]);
     };
-    for (int64_t b = 0; b < batches; ++b) {
-      Batch<C> batch{parameter(first, b), parameter(first + 1, b), parameter(first + 2, b), parameter(first + 3, b)};
+    const bool is_interleaved = batches.are_interleaved && !batches.are_alike;
+    const int64_t step = is_interleaved ? batches.count : 1, total = out.num_elements();
+    for (int64_t b = 0; b < batches.count; ++b) {
+      Batch<C> batch{parameter(0, b), parameter(1, b), parameter(2, b), parameter(3, b)};
       WEIR_RETURN_IF_ERROR(batch.Check());
-      T* to = out.data<T>() + b * samples;
-      T* end = std::min(to + samples, out.data<T>() + out.num_elements());
+      int64_t at = is_interleaved ? b : b * samples;
+      const int64_t end = is_interleaved ? total : std::min(at + samples, total);
       batch.Draw(philox, [&](C value) {
-        *to = T(value);
-        return ++to < end;
+        out.data<T>()[at] = T(value);
+        at += step;
+        return at < end;
       });
     }
     return OkStatus();
   }
 
   random::PhiloxSource source_;
-  int first_ = 1;  // input with the means
+  int first_ = 1;            // input with the means
+  bool broadcasts_ = false;  // else each row is a batch
 };
 
 }  // namespace

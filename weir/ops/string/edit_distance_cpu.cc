@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-using EditTypes = decltype(RealTypes{} + TypeList<bool, std::string>{});
+using EditTypes = decltype(NumberTypes{} + TypeList<bool, std::string>{});
 
 // One sparse tensor, its inputs checked.
 struct Sparse {
