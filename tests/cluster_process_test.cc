@@ -79,7 +79,7 @@ TEST(ClusterProcess, AStoppedParameterServerDoesNotHoldTheStepBeyondItsDeadline)
   const std::string session = client.CreateSession(TrainingGraph(), config).value();
   ASSERT_TRUE(client.Run(session, {}, "", {"v/init", "w/init"}).ok());
   ASSERT_TRUE(Train(client, session).ok());
-  cluster.process("ps", 0).Signal(SIGSTOP);
+  cluster.process("ps", 0).Stop();
   Status late = Train(client, session).status();
   EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
   EXPECT_THAT(Message(late), HasSubstr(kPs0Name));

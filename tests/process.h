@@ -65,6 +65,13 @@ class Process {
   void Signal(int number) {
     if (pid_ > 0) kill(pid_, number);
   }
+  // Returns once no thread of it runs: a signal by itself may arrive after what the caller does next.
+  void Stop() {
+    Signal(SIGSTOP);
+    int status = 0;
+    EXPECT_EQ(waitpid(pid_, &status, WUNTRACED), pid_);
+    EXPECT_TRUE(WIFSTOPPED(status)) << status;
+  }
   int Wait() {
     int status = 0;
     if (pid_ > 0) waitpid(pid_, &status, 0);
