@@ -75,7 +75,7 @@ TEST(ClusterProcess, AStoppedParameterServerDoesNotHoldTheStepBeyondItsDeadline)
   ProcessCluster cluster;
   MasterClient client(cluster.target());
   ConfigProto config;
-  config.set_operation_timeout_in_ms(1000);
+  config.set_operation_timeout_in_ms(3000);
   const std::string session = client.CreateSession(TrainingGraph(), config).value();
   ASSERT_TRUE(client.Run(session, {}, "", {"v/init", "w/init"}).ok());
   ASSERT_TRUE(Train(client, session).ok());

@@ -136,15 +136,22 @@ TEST(ServerProcess, TenThousandSessionsLeaveNothingBehind) {
   ServerProcess server({"--idle_session_seconds", "1"});
   const GraphDef graph = TestGraph();
   auto use = [&](MasterClient& client, int i) {
+    absl::Time last_used = absl::Now();
+    // A client that got no processor for so long has lost its session.
+    auto was_idle = [&] { return absl::Now() - last_used >= absl::Seconds(1); };
     StatusOr<std::string> session = client.CreateSession(graph);
     ASSERT_TRUE(session.ok()) << session.status();
     if (i % 10 == 0) {
       StatusOr<Tensor> y = client.Run(*session, {{"x:0", Tensor::Scalar(2.0f)}}, "y:0");
+      if (absl::IsAborted(y.status()) && was_idle()) return;
       ASSERT_TRUE(y.ok()) << y.status();
       ASSERT_EQ(y->scalar<float>(), 4);
+      last_used = absl::Now();
     }
     if (i % 2 != 0) return;  // just dropped
-    ASSERT_EQ(client.Close(*session), OkStatus());
+    Status closed = client.Close(*session);
+    if (absl::IsAborted(closed) && was_idle()) return;
+    ASSERT_EQ(closed, OkStatus());
   };
   InParallel(4, kManyTimes / 10, use, server.target());
   const int64_t memory = server.Figure("VmRSS"), threads = server.Figure("Threads");
