@@ -30,7 +30,8 @@ void ExpectBits(const Tensor& actual, const Tensor& expected) {
   EXPECT_EQ(std::memcmp(actual.raw_data(), expected.raw_data(), expected.num_bytes()), 0);
 }
 
-// A session over "product" = x weights, "convolved" = image filter, "sum" = weights + weights, and their constants.
+// A session over "product" = x weights, "layer" = relu(x weights + bias + x), "convolved" = image filter, "sum" =
+// weights + weights, and their constants.
 class TakenConstantsTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -66,6 +67,9 @@ class TakenConstantsTest : public testing::Test {
     Endpoint w = constant("weights", weights_), filter = constant("filter", filter_);
     add("product", "MatMul", {x, w}, typed("T"));
     add("by_other", "MatMul", {x, other}, typed("T"));
+    Endpoint dense = add("dense", "MatMul", {x, w}, typed("T"));
+    dense = add("with_bias", "BiasAdd", {dense, constant("dense_bias", Wave({kWidth}, 0.5))}, typed("T"));
+    add("layer", "Relu", {add("residual", "AddV2", {dense, x}, typed("T"))}, typed("T"));
     add("sum", "AddV2", {w, w}, typed("T"));
     AttrMap attrs = typed("T");
     AttrList ones;
@@ -80,7 +84,7 @@ class TakenConstantsTest : public testing::Test {
   std::vector<Tensor> Run(Session& session, const std::vector<std::string>& fetches, int64_t rows = 8) {
     std::vector<Feed> feeds;
     for (const std::string& fetch : fetches) {
-      if (fetch == "product:0") feeds.emplace_back("x:0", Wave({rows, kWidth}, 0.7));
+      if (fetch == "product:0" || fetch == "layer:0") feeds.emplace_back("x:0", Wave({rows, kWidth}, 0.7));
       if (fetch == "convolved:0") feeds.emplace_back("image:0", Wave({rows, 9, 8, 64}, 0.3));
     }
     std::vector<Tensor> out;
@@ -117,6 +121,12 @@ TEST_F(TakenConstantsTest, LaterStepsFindItAgain) {
   ExpectAsWithoutFusion({"product:0", "sum:0"});
   ExpectAsWithoutFusion({"product:0", "weights:0", "convolved:0"});
   for (int64_t rows : {1, 3, 64, 200}) ExpectAsWithoutFusion({"product:0", "convolved:0"}, rows);
+}
+
+TEST_F(TakenConstantsTest, LayersOfFewAndOfManyRows) {
+  for (int64_t rows : {100, 5, 32, 31}) ExpectAsWithoutFusion({"layer:0"}, rows);
+  ExpectBits(Run(*session_, {"weights:0"})[0], weights_);
+  ExpectAsWithoutFusion({"layer:0"}, 64);
 }
 
 // Steps that run in pieces may want another order.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -114,6 +115,7 @@ namespace {
 
 // Below this a hand-over to another thread costs more than it saves.
 constexpr double kMinPartNs = 20'000;
+constexpr auto kPatience = std::chrono::microseconds(50);
 
 // Shared by all threads that help with one loop; whoever comes late finds nothing left and just drops it.
 struct SharedLoop {
@@ -144,6 +146,15 @@ struct SharedLoop {
     }
   }
   bool AllDone() const { return done.load(std::memory_order_acquire) == total; }
+  // What is left is in others' hands, and mostly done before this thread would have fallen asleep and woken up again.
+  void Await() {
+    const auto patience_end = std::chrono::steady_clock::now() + kPatience;
+    while (!AllDone()) {
+      if (std::chrono::steady_clock::now() < patience_end) continue;
+      absl::MutexLock lock(&mu);
+      mu.Await(absl::Condition(this, &SharedLoop::AllDone));
+    }
+  }
 };
 
 }  // namespace
@@ -162,10 +173,7 @@ void ThreadPool::ParallelFor(int64_t total, double unit_cost_ns,
   int helpers = static_cast<int>(std::min<int64_t>(num_threads(), parts)) - 1;
   for (int i = 0; i < helpers; ++i) Schedule([loop] { loop->Work(); });
   loop->Work();
-  if (!loop->AllDone()) {
-    absl::MutexLock lock(&loop->mu);
-    loop->mu.Await(absl::Condition(loop.get(), &SharedLoop::AllDone));
-  }
+  loop->Await();
   if (loop->error != nullptr) std::rethrow_exception(loop->error);
 }
 

@@ -17,6 +17,7 @@ namespace weir::onednn {
   DO(convolution_backward_weights_primitive_desc_create) \
   DO(convolution_forward_primitive_desc_create)          \
   DO(engine_create)                                      \
+  DO(inner_product_forward_primitive_desc_create)        \
   DO(matmul_primitive_desc_create)                       \
   DO(memory_create)                                      \
   DO(memory_desc_clone)                                  \

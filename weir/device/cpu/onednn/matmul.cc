@@ -72,6 +72,37 @@ std::unique_ptr<Operation> Make(const ProductShape& s, const MatrixOperand& a, c
   return Operation::Make(Primitive(desc), std::move(arguments));
 }
 
+// For constants and more than a few rows oneDNN's code for dense layers is as fast as that for products or faster, by a
+// tenth on some processors. It takes the second operand transposed, and rows without gaps.
+bool IsBetterAsDenseLayer(const ProductShape& s, const MatrixOperand& a, bool is_constant) {
+  constexpr int64_t kFewRows = 32;
+  return is_constant && s.m >= kFewRows && a.column_stride == 1 && a.row_stride == s.k;
+}
+
+std::unique_ptr<Operation> MakeDenseLayer(const ProductShape& s, const MatrixOperand& b, const Epilogue& epilogue) {
+  const Library& library = *GetLibrary();
+  auto matrix = [](int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+    const int64_t dims[] = {rows, columns}, strides[] = {row_stride, column_stride};
+    return MemoryDesc::Strided(dims, strides);
+  };
+  MemoryDesc src = matrix(s.m, s.k, s.k, 1), weights = matrix(s.n, s.k, b.column_stride, b.row_stride);
+  MemoryDesc dst = matrix(s.m, s.n, s.n, 1);
+  const int64_t weight_dims[] = {s.n, s.k}, bias_dims[] = {s.n}, bias_strides[] = {1};
+  const MemoryDesc best = MemoryDesc::Any(weight_dims), bias = MemoryDesc::Strided(bias_dims, bias_strides);
+  PrimitiveAttr attr;
+  EpilogueArguments extra(epilogue, matrix(1, s.n, s.n, 1), dst, attr);
+  dnnl_primitive_desc_t desc = nullptr;
+  library.inner_product_forward_primitive_desc_create(&desc, library.engine, dnnl_forward_inference, src.get(),
+                                                      best.get(), extra.has_own_bias() ? bias.get() : nullptr,
+                                                      dst.get(), attr.get());
+  std::vector<Operation::Argument> arguments;
+  arguments.push_back({DNNL_ARG_SRC, dnnl_query_src_md, std::move(src)});
+  arguments.push_back({DNNL_ARG_WEIGHTS, dnnl_query_weights_md, std::move(weights)});
+  arguments.push_back({DNNL_ARG_DST, dnnl_query_dst_md, std::move(dst), true});
+  extra.AppendTo(arguments, bias);
+  return Operation::Make(Primitive(desc), std::move(arguments));
+}
+
 double Operations(const ProductShape& s) {
   return 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n) *
          static_cast<double>(s.k);
@@ -97,7 +128,12 @@ bool Run(const KernelContext& ctx, const ProductShape& s, const MatrixOperand& a
                             b.batch_stride,
                             EpilogueArguments::Flags(epilogue),
                             is_constant};
-  auto operation = FindOrMake(key, [&] { return Make(s, a, b, epilogue, is_constant); });
+  auto operation = FindOrMake(key, [&] {
+    if (IsBetterAsDenseLayer(s, a, is_constant)) {
+      if (auto layer = MakeDenseLayer(s, b, epilogue)) return layer;
+    }
+    return Make(s, a, b, epilogue, is_constant);
+  });
   if (operation == nullptr) return false;
   absl::InlinedVector<void*, 8> data = {const_cast<float*>(a.data), const_cast<float*>(b.data), out};
   EpilogueArguments::AppendData(epilogue, data);
