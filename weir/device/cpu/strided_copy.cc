@@ -290,7 +290,7 @@ void StridedCopy(const KernelContext& ctx, DType dtype, std::span<const int64_t>
     }
   };
   if (rows * run.size < 8192) return copy_rows(0, rows);
-  ctx.ParallelFor(rows, 2 + run.size * (dense ? size * 0.05 : 1.0), [&](int64_t begin, int64_t end) {
+  ctx.ParallelFor(rows, 2 + run.size * (dense ? size * 0.1 : 1.0), [&](int64_t begin, int64_t end) {
     if (begin < end) copy_rows(begin, end);
   });
 }
