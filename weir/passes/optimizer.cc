@@ -13,6 +13,7 @@
 #include "weir/passes/merge_products.h"
 #include "weir/passes/pool_gradients.h"
 #include "weir/passes/sink_broadcasts.h"
+#include "weir/passes/sink_reshapes.h"
 
 namespace weir {
 namespace {
@@ -46,6 +47,8 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
   if (options.dependencies) WEIR_RETURN_IF_ERROR(SimplifyDependencies(graph));
   RemoveUnused(graph, keep);
   if (options.fusion) {
+    WEIR_RETURN_IF_ERROR(SinkReshapes(graph));
+    RemoveUnused(graph, keep);
     WEIR_RETURN_IF_ERROR(FuseContractions(graph));
     WEIR_RETURN_IF_ERROR(FuseNorms(graph));
     WEIR_RETURN_IF_ERROR(FusePaddedPools(graph));
