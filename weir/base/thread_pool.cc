@@ -23,6 +23,8 @@ struct ThreadIdentity {
 };
 thread_local ThreadIdentity current_thread;
 
+constexpr auto kLinger = std::chrono::microseconds(50);
+
 }  // namespace
 
 // Shared by the pool and its threads: a pool may be destroyed by one of its own threads, which then outlives it.
@@ -31,18 +33,22 @@ class ThreadPool::Impl {
   explicit Impl(std::string name) : name_(std::move(name)), ring_(64) {}
 
   void Schedule(std::function<void()> closure) {
+    bool is_awaited = false;  // by a thread that is awake
     {
       std::lock_guard<std::mutex> lock(mu_);
       if (size_ == ring_.size()) Grow();
       ring_[(first_ + size_++) % ring_.size()] = std::move(closure);
+      is_awaited = size_ <= lingering_;
+      has_news_.store(true, std::memory_order_relaxed);
     }
-    wake_.notify_one();
+    if (!is_awaited) wake_.notify_one();
   }
 
   void Stop() {
     {
       std::lock_guard<std::mutex> lock(mu_);
       stopping_ = true;
+      has_news_.store(true, std::memory_order_relaxed);
     }
     wake_.notify_all();
   }
@@ -52,13 +58,15 @@ class ThreadPool::Impl {
     FlushDenormals flush;
     pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
     std::unique_lock<std::mutex> lock(mu_);
-    while (true) {
+    for (bool is_first = true;; is_first = false) {
+      if (!is_first && size_ == 0 && !stopping_) Linger(lock);
       wake_.wait(lock, [this] { return stopping_ || size_ > 0; });
       if (size_ == 0) return;
       std::function<void()> closure = std::move(ring_[first_]);
       ring_[first_] = nullptr;
       first_ = (first_ + 1) % ring_.size();
       --size_;
+      has_news_.store(size_ > 0 || stopping_, std::memory_order_relaxed);
       lock.unlock();
       closure();
       closure = nullptr;
@@ -67,6 +75,19 @@ class ThreadPool::Impl {
   }
 
  private:
+  // Looks for more work for a moment: one loop mostly follows another, and to be woken takes longer than many of them.
+  // Others who want the processor get it. `lock` is held before and after.
+  void Linger(std::unique_lock<std::mutex>& lock) {
+    ++lingering_;
+    lock.unlock();
+    const auto end = std::chrono::steady_clock::now() + kLinger;
+    while (!has_news_.load(std::memory_order_relaxed) && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    lock.lock();
+    --lingering_;
+  }
+
   // A ring, so that a steady stream of closures allocates nothing.
   void Grow() {
     std::vector<std::function<void()>> larger(ring_.size() * 2);
@@ -82,6 +103,8 @@ class ThreadPool::Impl {
   std::vector<std::function<void()>> ring_;
   size_t first_ = 0;
   size_t size_ = 0;
+  size_t lingering_ = 0;
+  std::atomic<bool> has_news_ = false;  // something is queued, or the threads shall end
 };
 
 ThreadPool::ThreadPool(std::string name, int num_threads) : impl_(std::make_shared<Impl>(std::move(name))) {
