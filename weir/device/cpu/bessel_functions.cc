@@ -8,6 +8,7 @@ namespace weir {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSeriesLimit = 30;
 
 // I_order by its power series, for 0 <= x.
@@ -102,9 +103,10 @@ double BesselK0(double x) { return K(0, x); }
 double BesselK0e(double x) { return KScaled(0, x); }
 double BesselK1(double x) { return K(1, x); }
 double BesselK1e(double x) { return KScaled(1, x); }
-double BesselJ0(double x) { return j0(x); }
-double BesselJ1(double x) { return j1(x); }
-double BesselY0(double x) { return x <= 0 ? -kInf : y0(x); }
-double BesselY1(double x) { return x <= 0 ? -kInf : y1(x); }
+// At infinity TensorFlow has no value, where the mathematical ones are 0.
+double BesselJ0(double x) { return std::isinf(x) ? kNan : j0(x); }
+double BesselJ1(double x) { return std::isinf(x) ? kNan : j1(x); }
+double BesselY0(double x) { return x <= 0 ? -kInf : std::isinf(x) ? kNan : y0(x); }
+double BesselY1(double x) { return x <= 0 ? -kInf : std::isinf(x) ? kNan : y1(x); }
 
 }  // namespace weir

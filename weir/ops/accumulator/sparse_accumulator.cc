@@ -65,6 +65,10 @@ class SparseAccumulator : public Accumulator {
     }
     const PartialShape& expected = spec().shape;
     if (expected.rank() <= 0) return OkStatus();
+    if (shape.has_value() && shape.num_elements() < expected.rank()) {
+      return InvalidArgument("Shape mismatch: expected shape rank at least ", expected.rank(), ", got ",
+                             shape.num_elements());
+    }
     for (int64_t i = 0; shape.has_value() && i < std::min<int64_t>(shape.num_elements(), expected.rank()); ++i) {
       int64_t size = shape.data<int64_t>()[i];
       if (expected.dim(static_cast<int>(i)) >= 0 && expected.dim(static_cast<int>(i)) != size) {
@@ -72,8 +76,9 @@ class SparseAccumulator : public Accumulator {
                                ", got ", size);
       }
     }
-    if (values.rank() != expected.rank()) {
-      return InvalidArgument("Shape mismatch: expected values rank ", expected.rank(), ", got ", values.rank());
+    if (values.rank() < expected.rank()) {
+      return InvalidArgument("Shape mismatch: expected values rank at least ", expected.rank(), ", got ",
+                             values.rank());
     }
     for (int i = 1; i < expected.rank(); ++i) {
       if (expected.dim(i) >= 0 && expected.dim(i) != values.dim(i)) {

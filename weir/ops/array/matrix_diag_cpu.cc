@@ -135,6 +135,9 @@ class MatrixDiagKernel : public BandKernel {
     WEIR_ASSIGN_OR_RETURN(Band band, ReadBand(ctx, 1));
     int64_t rows = -1, columns = -1;
     if (ctx.num_inputs() == 5) {
+      for (int i = 2; i < 4; ++i) {
+        if (ctx.input(i).rank() != 0) return InvalidArgument(i == 2 ? "num_rows" : "num_cols", " must be a scalar");
+      }
       WEIR_ASSIGN_OR_RETURN(rows, IntScalar(ctx.input(2), "num_rows"));
       WEIR_ASSIGN_OR_RETURN(columns, IntScalar(ctx.input(3), "num_cols"));
       if (ctx.input(4).num_elements() != 1) return InvalidArgument("padding_value must be a scalar");
@@ -167,7 +170,6 @@ class MatrixDiagKernel : public BandKernel {
     }
     band.rows = rows;
     band.columns = columns;
-    WEIR_RETURN_IF_ERROR(CheckBand(band));
     Shape shape = diagonal.shape().Slice(0, outer);
     const int64_t batches = shape.num_elements();
     WEIR_RETURN_IF_ERROR(shape.AddDim(rows));

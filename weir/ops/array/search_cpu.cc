@@ -59,6 +59,10 @@ class UnravelIndexKernel : public Kernel {
     for (int64_t size : dims.dims()) {
       if (size == 0) return InvalidArgument("Input dims cannot contain a dim of zero, but dims contains zero");
     }
+    if (indices.num_elements() == 0) {
+      return InvalidArgument("received empty tensor indices: Tensor<type: ", Name(indices.dtype()),
+                             " shape: ", indices.shape().ToString(), " values: >");
+    }
     WEIR_ASSIGN_OR_RETURN(Dims flat, IntElements(indices, "indices"));
     for (int64_t index : flat) {
       if (index < 0 || index >= dims.num_elements()) return InvalidArgument("index is out of bound as with dims");

@@ -130,7 +130,15 @@ class StridedSliceUpdateKernel : public SlicedKernel {
     const Shape shape = ctx.input(0).shape();
     WEIR_ASSIGN_OR_RETURN(SolvedSlice slice,
                           SolveStridedSlice(shape, ctx.input(1), ctx.input(2), ctx.input(3), masks_));
-    const Tensor value = ctx.input(4);
+    Tensor value = ctx.input(4);
+    // Dimensions of one value in front of the others are left out.
+    while (value.rank() > slice.shape.rank() && value.dim(0) == 1) {
+      WEIR_ASSIGN_OR_RETURN(value, value.Reshaped(value.shape().Slice(1, value.rank())));
+    }
+    if (slice.shape.num_elements() == 0) {
+      ctx.set_output(0, ctx.TakeInput(0));
+      return OkStatus();
+    }
     auto common = BroadcastShape(value.shape(), slice.shape);
     if (!common.ok() || !(*common == slice.shape)) {
       return InvalidArgument("Cannot broadcast input shape ", value.shape().ToString(), " into final shape ",

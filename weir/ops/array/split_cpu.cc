@@ -53,6 +53,8 @@ class SplitKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(1);
+    if (ctx.input(0).rank() != 0)
+      return InvalidArgument("split_dim must be a scalar but has rank ", ctx.input(0).rank());
     WEIR_ASSIGN_OR_RETURN(int axis, SplitAxis(ctx.input(0), x));
     const int count = ctx.num_outputs();
     if (count <= 0) return InvalidArgument("Number of ways to split should be > 0, but got ", count);

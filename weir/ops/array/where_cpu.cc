@@ -15,6 +15,11 @@ class WhereKernel : public Kernel {
     const Tensor x = ctx.input(0);
     const int rank = x.rank();
     if (rank == 0) return InvalidArgument("WhereOp : Unhandled input dimensions: 0");
+    if (x.dtype() == DType::kHalf) {
+      return Unimplemented(
+          "No WhereOp available for float16/half type on CPU; dying in CPU WhereOp to avoid silently creating costly "
+          "copies from device.");
+    }
     std::vector<int64_t> found;
     DispatchDType(x.dtype(), WhereTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;

@@ -75,7 +75,7 @@ class FftKernel : public Kernel {
         if (lengths[i] < 0) return InvalidArgument("fft_length[", i, "] must >= 0, but got: ", lengths[i]);
         if (is_last && kind_.inverse) wanted = lengths[i] == 0 ? 0 : lengths[i] / 2 + 1;
         if (is_last && !kind_.inverse) given = lengths[i] == 0 ? 0 : lengths[i] / 2 + 1;
-        if (in.num_elements() > 0 && from[axis] < wanted) {
+        if ((in.num_elements() > 0 || from[axis] > 0) && from[axis] < wanted) {
           return InvalidArgument("Input dimension ", first + i, " must have length of at least ", wanted,
                                  " but got: ", from[axis]);
         }

@@ -119,7 +119,7 @@ class MfccKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor &input = ctx.input(0), &rate = ctx.input(1);
     if (input.rank() != 3) return InvalidArgument("spectrogram must be 3-dimensional", input.shape().ToString());
-    if (rate.num_elements() != 1) {
+    if (rate.rank() != 0) {
       return InvalidArgument("Input sample_rate should be a scalar tensor, got ", rate.shape().ToString(), " instead.");
     }
     const int64_t bins = input.dim(2);

@@ -100,14 +100,22 @@ class MakeIteratorKernel : public Kernel {
 // An iterator over the dataset that a function makes, at the first use.
 class OneShotIteratorKernel : public AsyncKernel {
  public:
-  OneShotIteratorKernel(FunctionAttr factory, ResourceKey key, ElementSpec spec)
-      : factory_(std::move(factory)), key_(std::move(key)), spec_(std::move(spec)) {}
+  OneShotIteratorKernel(const KernelInit& init, FunctionAttr factory, ResourceKey key, ElementSpec spec)
+      : factory_(std::move(factory)),
+        key_(std::move(key)),
+        spec_(std::move(spec)),
+        resources_(init.device()->shared_resources()) {}
+  ~OneShotIteratorKernel() override {
+    if (key_.is_private) {
+      resources_->Delete(key_.container, IteratorResource::kTypeName, key_.name).IgnoreError();
+    }
+  }
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     WEIR_ASSIGN_OR_RETURN(FunctionAttr factory, init.Attr<FunctionAttr>("dataset_factory"));
-    WEIR_ASSIGN_OR_RETURN(ResourceKey key, NodeResourceKey(init, /*use_node_name=*/true));
+    WEIR_ASSIGN_OR_RETURN(ResourceKey key, NodeResourceKey(init, /*use_node_name=*/false));
     WEIR_ASSIGN_OR_RETURN(ElementSpec spec, SpecOf(init));
     return std::unique_ptr<Kernel>(
-        std::make_unique<OneShotIteratorKernel>(std::move(factory), std::move(key), std::move(spec)));
+        std::make_unique<OneShotIteratorKernel>(init, std::move(factory), std::move(key), std::move(spec)));
   }
 
   void ComputeAsync(KernelContext& ctx, Completion done) override {
@@ -165,6 +173,7 @@ class OneShotIteratorKernel : public AsyncKernel {
   LazyFunction factory_;
   const ResourceKey key_;
   const ElementSpec spec_;
+  const std::shared_ptr<ResourceManager> resources_;
   absl::Mutex mu_;
   bool starting_ ABSL_GUARDED_BY(mu_) = false;
   std::weak_ptr<IteratorResource> resource_ ABSL_GUARDED_BY(mu_);

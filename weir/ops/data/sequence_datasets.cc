@@ -56,8 +56,8 @@ class SkipDataset : public Dataset {
   SkipDataset(DatasetPtr input, int64_t count) : Dataset(input->spec(), {input}), count_(count) {}
   int64_t Cardinality() const override {
     const int64_t n = input().Cardinality();
-    if (count_ < 0) return 0;
-    return n < 0 ? n : std::max<int64_t>(0, n - count_);
+    if (n < 0) return n;
+    return count_ < 0 ? 0 : std::max<int64_t>(0, n - count_);
   }
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
     WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));

@@ -190,9 +190,13 @@ class CropGradImageKernel : public Kernel {
     const int64_t height = grads.dim(1), width = grads.dim(2);
     const float* from = grads.data<float>() + b * height * width * size.channels;
     const Grid rows(box[0], box[2], height, size.height), columns(box[1], box[3], width, size.width);
-    auto add = [&](int64_t y, int64_t x, float weight) {
+    // Products are rounded to a float one by one, also where the sums are doubles.
+    auto add = [&](int64_t y, int64_t x, float row_weight, float column_weight) {
       T* pixel = picture + (y * size.width + x) * size.channels;
-      for (int64_t c = 0; c < size.channels; ++c) pixel[c] = static_cast<T>(Widen(pixel[c]) + from[c] * weight);
+      for (int64_t c = 0; c < size.channels; ++c) {
+        const float part = column_weight * (row_weight * from[c]);
+        pixel[c] = static_cast<T>(Widen(pixel[c]) + static_cast<ComputeType<T>>(part));
+      }
     };
     for (int64_t i = 0; i < height; ++i) {
       float y = 0, x = 0;
@@ -200,14 +204,14 @@ class CropGradImageKernel : public Kernel {
       for (int64_t j = 0; j < width; ++j, from += size.channels) {
         if (!inside || !columns.Place(j, &x)) continue;
         if (nearest_) {
-          add(static_cast<int64_t>(std::round(y)), static_cast<int64_t>(std::round(x)), 1);
+          add(static_cast<int64_t>(std::round(y)), static_cast<int64_t>(std::round(x)), 1, 1);
           continue;
         }
         const Corners row(y), column(x);
-        add(row.lower, column.lower, (1 - row.lerp) * (1 - column.lerp));
-        add(row.lower, column.upper, (1 - row.lerp) * column.lerp);
-        add(row.upper, column.lower, row.lerp * (1 - column.lerp));
-        add(row.upper, column.upper, row.lerp * column.lerp);
+        add(row.lower, column.lower, 1 - row.lerp, 1 - column.lerp);
+        add(row.lower, column.upper, 1 - row.lerp, column.lerp);
+        add(row.upper, column.lower, row.lerp, 1 - column.lerp);
+        add(row.upper, column.upper, row.lerp, column.lerp);
       }
     }
   }

@@ -56,8 +56,9 @@ class MatchingFilesKernel : public Kernel {
 };
 
 std::string Number(int64_t number) {
-  std::string digits = std::to_string(number);
-  return digits.size() < 5 ? std::string(5 - digits.size(), '0') + digits : digits;
+  const std::string digits = std::to_string(number < 0 ? -number : number), sign = number < 0 ? "-" : "";
+  const size_t given = sign.size() + digits.size();
+  return sign + std::string(given < 5 ? 5 - given : 0, '0') + digits;
 }
 
 class ShardedFilenameKernel : public Kernel {

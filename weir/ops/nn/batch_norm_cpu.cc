@@ -126,6 +126,12 @@ class BatchNormKernel : public Kernel {
     const Layout layout = Layout::Of(x.shape(), attrs_.channels_second);
     const bool uses_estimates = !attrs_.is_training || attrs_.average_factor != 1;
     for (int i = 1; i < (uses_estimates ? 5 : 3); ++i) WEIR_RETURN_IF_ERROR(CheckVector(ctx, i, layout.channels));
+    for (int i = 3; i < 5; ++i) {
+      if (ctx.input(i).rank() != 1) {
+        return InvalidArgument(i == 3 ? "estimated_mean" : "estimated_variance", " must be 1-dimensional",
+                               ctx.input(i).shape().ToString());
+      }
+    }
     const float* side = nullptr;
     if (ctx.num_inputs() > 5) {
       if (ctx.num_inputs() > 6 || ctx.input(5).shape() != x.shape()) {

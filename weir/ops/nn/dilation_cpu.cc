@@ -82,7 +82,8 @@ class DilationKernel : public Kernel {
     return g;
   }
 
-  // Where the largest sum of an output is: in the input and in the filter.
+  // Where the largest sum of an output is: in the input and in the filter; their first place if no sum exceeds the
+  // least value of the type.
   template <typename T>
   struct Best {
     T value = Lowest<T>();
@@ -93,6 +94,11 @@ class DilationKernel : public Kernel {
     const int64_t c = i % g.channels, ow = i / g.channels % g.w.output;
     const int64_t oh = i / g.channels / g.w.output % g.h.output, n = i / g.channels / g.w.output / g.h.output;
     Best<T> best;
+    const int64_t first_h = std::max<int64_t>(g.h.At(oh, 0), 0), first_w = std::max<int64_t>(g.w.At(ow, 0), 0);
+    if (first_h < g.h.input && first_w < g.w.input) {
+      best.input = ((n * g.h.input + first_h) * g.w.input + first_w) * g.channels + c;
+      best.filter = c;
+    }
     for (int64_t kh = 0; kh < g.h.size; ++kh) {
       const int64_t ih = g.h.At(oh, kh);
       if (ih < 0 || ih >= g.h.input) continue;

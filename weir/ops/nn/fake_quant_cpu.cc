@@ -77,10 +77,11 @@ class FakeQuantKernel : public Kernel {
     for (int64_t i = 0; i < x.num_elements(); ++i) {
       const Levels& range = levels[i % channels];
       const float gradient = ctx.input(0).data<float>()[i];
+      // Products, so that a gradient which is not finite is seen in all three sums.
       const bool passes = range.Passes(from[i]);
-      out->data<float>()[i] = passes ? gradient : 0.0f;
-      if (!passes && from[i] < range.low) below[i % channels] += gradient;
-      if (!passes && from[i] > range.high) above[i % channels] += gradient;
+      out->data<float>()[i] = gradient * (passes ? 1.0f : 0.0f);
+      below[i % channels] += gradient * (!passes && from[i] < range.low ? 1.0f : 0.0f);
+      above[i % channels] += gradient * (!passes && from[i] > range.high ? 1.0f : 0.0f);
     }
     if (range_ == Range::kArgs) return OkStatus();
     const Shape shape = range_ == Range::kVars ? Shape() : Shape({channels});

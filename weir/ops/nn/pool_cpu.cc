@@ -39,6 +39,13 @@ StatusOr<Geometry> MakeDepthGeometry(const nn::Window2D& window, const Shape& in
 StatusOr<Geometry> MakeGeometry(const nn::Window2D& window, const Shape& input) {
   if (input.rank() != 4) return InvalidArgument("tensor_in must be 4-dimensional");
   if (window.ksize[3] != 1) return MakeDepthGeometry(window, input);
+  for (size_t i = 2; i < 6 && window.padding == "EXPLICIT"; ++i) {
+    if (window.explicit_paddings[i] >= window.ksize[i / 2]) {
+      const std::string_view sides[] = {"Top", "Bottom", "Left", "Right"};
+      return InvalidArgument(sides[i - 2], " padding ", window.explicit_paddings[i],
+                             " needs to be smaller than the window size ", window.ksize[i / 2]);
+    }
+  }
   Geometry g{};
   g.batch = input.dim(0);
   g.channels = input.dim(3);

@@ -47,7 +47,11 @@ class RoundingKernel : public Kernel {
     const Tensor& input = ctx.input(0);
     // A range that is not used may be anything.
     WEIR_ASSIGN_OR_RETURN(nn::Slices slices, nn::SlicesAlong(ctx, 0, axis_, range_given_ ? 1 : -1));
-    if (range_given_ && bits_ >= 0) WEIR_RETURN_IF_ERROR(CheckScalars(ctx, axis_, 1, "."));
+    if (range_given_ && bits_ >= 0) {
+      WEIR_RETURN_IF_ERROR(CheckScalars(ctx, axis_, 1, "."));
+      // Only the version with num_bits as an input has ranges of slices.
+      if (axis_ >= 0) return InvalidArgument("input_min must be a scalar.");
+    }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, input.shape()));
     for (int64_t i = 0; i < slices.count; ++i) {
       T min, max;

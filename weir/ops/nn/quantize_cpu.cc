@@ -1,4 +1,5 @@
 // QuantizeV2, Dequantize and QuantizeDownAndShrinkRange.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -169,6 +170,11 @@ class DequantizeKernel : public Kernel {
     if (kernel->axis_ >= 0 && kernel->mode_ == Mode::kMinFirst) {
       return Unimplemented("MIN_FIRST mode is not implemented for Dequantize with axis != -1.");
     }
+    WEIR_ASSIGN_OR_RETURN(DType to, init.Attr<DType>("dtype"));
+    if (to == DType::kBFloat16 && kernel->mode_ != Mode::kMinCombined) {
+      WEIR_ASSIGN_OR_RETURN(std::string mode, init.Attr<std::string>("mode"));
+      return InvalidArgument("When output type is bfloat16, Mode string must be 'MIN_COMBINED', is '", mode, "'");
+    }
     return kernel;
   }
 
@@ -215,30 +221,61 @@ class DequantizeKernel : public Kernel {
   int64_t axis_ = -1;
 };
 
+// A 32-bit level of a range as a float; its steps are not rounded to floats.
+float ToFloat(QInt32 x, float min, float max) {
+  if (min == max) return min;
+  const double steps = Highest<QInt32>() - Lowest<QInt32>() + 1;
+  const double step = static_cast<double>(max - min) * (steps / (steps - 1)) / steps;
+  const float rounded_step = static_cast<float>(step);
+  const double origin = std::round(min / rounded_step) * rounded_step;
+  return static_cast<float>(origin + (static_cast<double>(x.value) - Lowest<QInt32>()) * step);
+}
+
+// From 32-bit levels over one range to bytes over another, in whole numbers of 1/65536 of a byte's level, as TensorFlow
+// rounds them.
+class ByteLevels {
+ public:
+  ByteLevels(float min, float max, float low, float high) {
+    const float range = high - low;
+    if (range == 0) return;
+    const float one = 1 << kBits, middle = static_cast<float>((min + max) / 2.0),
+                level = static_cast<float>(255.0 / range);
+    scale_ = static_cast<int64_t>(255.0 * one * (max - min) / range);
+    middle_ = static_cast<int64_t>(middle * level * one);
+    low_ = static_cast<int64_t>(one * (low * 255.0) / range);
+  }
+  QUInt8 Of(QInt32 x) const {
+    const int64_t place = ((x.value * scale_) >> 32) + middle_ - low_;
+    const int64_t level = (place + (1 << (kBits - 1))) >> kBits;
+    return QUInt8{static_cast<uint8_t>(std::clamp<int64_t>(level, 0, 255))};
+  }
+
+ private:
+  static constexpr int kBits = 16;
+  int64_t scale_ = 0, middle_ = 0, low_ = 0;
+};
+
 // The range is taken from the values that are there.
 class ShrinkRangeKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     for (int i = 1; i < 3; ++i) {
-      if (ctx.input(i).num_elements() != 1) {
+      if (ctx.input(i).rank() != 0) {
         return InvalidArgument("`", ctx.node().schema->inputs[i].name, "` must be rank 0 but is rank ",
                                ctx.input(i).rank());
       }
     }
     const float min = ctx.input(1).data<float>()[0], max = ctx.input(2).data<float>()[0];
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, input.shape()));
-    const EvenSteps<QInt32> from(min, max);
     QInt32 lowest{std::numeric_limits<int32_t>::max()}, highest{std::numeric_limits<int32_t>::lowest()};
     for (QInt32 x : input.span<QInt32>()) {
       lowest.value = std::min(lowest.value, x.value);
       highest.value = std::max(highest.value, x.value);
     }
-    const float low = std::min(0.0f, from.ToFloat(lowest)), high = from.ToFloat(highest);
-    const EvenSteps<QUInt8> to(low, high);
-    for (int64_t i = 0; i < input.num_elements(); ++i) {
-      out->data<QUInt8>()[i] = to.FromFloat(from.ToFloat(input.data<QInt32>()[i]));
-    }
+    const float low = std::min(0.0f, ToFloat(lowest, min, max)), high = ToFloat(highest, min, max);
+    const ByteLevels to(min, max, low, high);
+    for (int64_t i = 0; i < input.num_elements(); ++i) out->data<QUInt8>()[i] = to.Of(input.data<QInt32>()[i]);
     ctx.set_output(1, Tensor::Scalar(low));
     ctx.set_output(2, Tensor::Scalar(high));
     return OkStatus();

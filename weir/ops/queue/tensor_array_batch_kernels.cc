@@ -63,6 +63,11 @@ class TensorArrayGatherKernel : public Kernel {
       return InvalidArgument("TensorArray was passed element_shape ", element_shape_.ToString(),
                              " which does not match the Tensor at index 0: ", values[0].shape().ToString());
     }
+    if (values[0].num_elements() == 0) {  // the others are not looked at
+      Shape shape = values[0].shape();
+      WEIR_RETURN_IF_ERROR(shape.InsertDim(0, static_cast<int64_t>(values.size())));
+      return ctx.AllocateOutput(0, shape).status();
+    }
     std::vector<const Tensor*> rows;
     for (size_t i = 0; i < values.size(); ++i) {
       if (values[i].shape() != values[0].shape()) {

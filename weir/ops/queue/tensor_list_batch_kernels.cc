@@ -83,7 +83,14 @@ class ListGatherKernel : public Kernel {
       }
     }
     WEIR_ASSIGN_OR_RETURN(PartialShape requested, ShapeFromTensor(ctx.input(2)));
-    WEIR_ASSIGN_OR_RETURN(PartialShape merged, list->CommonShape(requested));
+    WEIR_ASSIGN_OR_RETURN(PartialShape merged, MergeElementShapes(requested, list->element_shape));
+    // Only elements that are asked for tell the shape.
+    for (int32_t index : indices) {
+      const Tensor& element = list->elements[static_cast<size_t>(index)];
+      if (element.has_value()) {
+        WEIR_ASSIGN_OR_RETURN(merged, MergeElementShapes(merged, element.shape()));
+      }
+    }
     std::optional<Shape> shape = merged.ToShape();
     if (!shape.has_value()) {
       if (indices.empty()) {
@@ -239,7 +246,7 @@ class ListConcatKernel : public Kernel {
         length = list->elements[i].dim(0);
       } else if (i < leading.size()) {
         length = leading[i];
-      } else if (length < 0 || !leading.empty()) {
+      } else if (length < 0) {
         return InvalidArgument("List contains uninitialized tensor at index ", i, " but leading_dims has only ",
                                leading.size(), " elements.");
       }

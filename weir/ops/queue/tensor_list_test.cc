@@ -211,6 +211,7 @@ TEST_F(TensorListTest, SplitsAndConcats) {
   ExpectTensorEqual((*led)[0], *Tensor::Zeros(DType::kFloat, Shape({3, 2})));
   EXPECT_EQ(Message(Concat(Reserve(2, I({-1, 2})), I({-1, 2}), {1}).status()),
             "List contains uninitialized tensor at index 1 but leading_dims has only 1 elements.");
+  ExpectTensorEqual((*Concat(Set(Reserve(2), 0, F({1})), I({-1}), {1}))[0], F({1, 0}));
   EXPECT_EQ(Message(Concat(Empty()).status()),
             "All except the first dimension must be fully defined when concating an empty tensor list. element_shape: "
             "<unknown>");

@@ -47,10 +47,15 @@ struct LogUniformRange {
   double log_range;
 };
 
-Status CheckTrueClasses(const Tensor& classes, int64_t num_true) {
+Status CheckTrueClasses(const Tensor& classes, int64_t num_true, int64_t range) {
   if (!classes.shape().IsMatrix()) return InvalidArgument("true_classes must be a matrix");
   if (classes.dim(1) != num_true) {
     return InvalidArgument("true_classes must have num_true columns, expected: ", num_true, " was: ", classes.dim(1));
+  }
+  for (int64_t value : classes.span<int64_t>()) {
+    if (value < 0 || value >= range) {
+      return InvalidArgument("`true_candidate` out of range [0, ", range, "), received ", value);
+    }
   }
   return OkStatus();
 }
@@ -74,7 +79,7 @@ class SamplerKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& classes = ctx.input(0);
-    WEIR_RETURN_IF_ERROR(CheckTrueClasses(classes, num_true_));
+    WEIR_RETURN_IF_ERROR(CheckTrueClasses(classes, num_true_, range_.range));
     if (unique_ && num_sampled_ > range_.range) return InvalidArgument("Sampler's range is too small.");
     const int64_t dims[] = {num_sampled_};
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
@@ -130,7 +135,7 @@ class AllKernel : public Kernel {
     return kernel;
   }
   Status Compute(KernelContext& ctx) override {
-    WEIR_RETURN_IF_ERROR(CheckTrueClasses(ctx.input(0), num_true_));
+    WEIR_RETURN_IF_ERROR(CheckTrueClasses(ctx.input(0), num_true_, num_sampled_));
     const int64_t dims[] = {num_sampled_};
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
     WEIR_ASSIGN_OR_RETURN(Tensor * sampled, ctx.AllocateOutput(0, shape));

@@ -11,7 +11,10 @@ constexpr int kAutomatic = 3;
 uint64_t Word(uint32_t low, uint32_t high) { return static_cast<uint64_t>(high) << 32 | low; }
 
 StatusOr<Philox> KeyAndCounterInput(const Tensor& key, const Tensor& counter) {
-  if (key.shape() != Shape{1}) return InvalidArgument("key must have shape [1], not ", key.shape().ToString());
+  if (key.shape() != Shape{1}) {
+    return InvalidArgument("key must have shape [1], not ", key.shape().ToString(),
+                           ". (Note that batched keys are not supported yet.)");
+  }
   if (!counter.shape().IsVector() || counter.dim(0) < 2) {
     return InvalidArgument("counter must be a vector with length at least 2; got shape: ", counter.shape().ToString());
   }

@@ -113,6 +113,7 @@ class RandomKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(kernel->source_.Init(init));
     kernel->distribution_ = distribution;
     kernel->shape_ = init.schema().FindInput("shape");
+    kernel->seed_ = init.schema().FindInput("seed");
     kernel->minval_ = init.schema().FindInput("minval");
     kernel->maxval_ = init.schema().FindInput("maxval");
     return kernel;
@@ -121,6 +122,10 @@ class RandomKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(ctx.input(shape_), "shape"));
     if (distribution_ == Distribution::kInteger) WEIR_RETURN_IF_ERROR(CheckBounds(ctx, shape));
+    if (distribution_ == Distribution::kFullInteger && seed_ >= 0) {
+      const DType dtype = ctx.input(seed_).dtype();
+      if (dtype != DType::kInt32 && dtype != DType::kInt64) return InvalidArgument("Invalid seed type: ", Name(dtype));
+    }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     WEIR_ASSIGN_OR_RETURN(Philox philox,
                           source_.Reserve(ctx, static_cast<uint64_t>(shape.num_elements()) * random::kBlocksPerOutput));
@@ -188,6 +193,7 @@ class RandomKernel : public Kernel {
   PhiloxSource source_;
   Distribution distribution_ = Distribution::kUniform;
   int shape_ = -1;
+  int seed_ = -1;
   int minval_ = -1;
   int maxval_ = -1;
 };

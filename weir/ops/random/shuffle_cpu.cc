@@ -19,12 +19,13 @@ class ShuffleKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& value = ctx.input(0);
     int64_t rows = value.rank() == 0 ? 1 : value.dim(0);
-    if (rows <= 1 || value.num_elements() <= 1) {
+    const bool is_plain = rows <= 1 || value.num_elements() <= 1;
+    // One number a swap, four a block.
+    WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, is_plain ? 0 : static_cast<uint64_t>(rows + 2) / 4));
+    if (is_plain) {
       ctx.set_output(0, value);
       return OkStatus();
     }
-    // One number a swap, four a block.
-    WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, static_cast<uint64_t>(rows + 2) / 4));
     PhiloxNumbers numbers(philox);
     std::vector<int64_t> order(static_cast<size_t>(rows));
     std::iota(order.begin(), order.end(), 0);

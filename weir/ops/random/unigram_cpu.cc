@@ -77,6 +77,11 @@ class UnigramKernel : public Kernel {
       return InvalidArgument("true_classes must have num_true columns, expected: ", attrs_.num_true,
                              " was: ", classes.dim(1));
     }
+    for (int64_t value : classes.span<int64_t>()) {
+      if (value < 0 || value >= attrs_.range) {
+        return InvalidArgument("`true_candidate` out of range [0, ", attrs_.range, "), received ", value);
+      }
+    }
     if (attrs_.unique && attrs_.num_sampled > Drawable()) return InvalidArgument("Sampler's range is too small.");
     const int64_t dims[] = {attrs_.num_sampled};
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));

@@ -171,6 +171,10 @@ class SparseReduceKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+    if (ctx.input(3).rank() > 1) {
+      return InvalidArgument("Expected reduction_axes to be a scalar or a vector; got shape: ",
+                             ctx.input(3).shape().ToString());
+    }
     WEIR_ASSIGN_OR_RETURN(Dims axes, IntElements(ctx.input(3), "reduction_axes"));
     std::vector<bool> reduced(sparse.rank(), false);
     for (int64_t axis : axes) {

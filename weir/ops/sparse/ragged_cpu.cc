@@ -302,16 +302,16 @@ class RaggedGatherKernel : public Kernel {
       ctx.set_output(output, IntVector(even, ctx.output_type(output)));
       ++output;
     }
-    if (indices.rank() == 0) return InvalidArgument("indices of a ragged gather must have at least one dimension");
     for (int level = 0; level < levels; ++level) {
       Dims ends(1, 0), next;
       for (int64_t item : items) {
         for (int64_t i = splits[level][item]; i < splits[level][item + 1]; ++i) next.push_back(i);
         ends.push_back(static_cast<int64_t>(next.size()));
       }
+      items = std::move(next);
+      if (indices.rank() == 0 && level == 0) continue;  // one row, whose items are the outermost dimension
       ctx.set_output(output, IntVector(ends, ctx.output_type(output)));
       ++output;
-      items = std::move(next);
     }
     WEIR_ASSIGN_OR_RETURN(Tensor taken, TakeRows(values, items));
     ctx.set_output(output, std::move(taken));

@@ -121,6 +121,9 @@ class RaggedToVariantKernel : public Kernel {
     std::vector<Tensor> splits;
     for (int i = 0; i + 1 < ctx.num_inputs(); ++i) splits.push_back(ctx.input(i));
     const Tensor values = ctx.input(ctx.num_inputs() - 1);
+    if (!splits.empty() && values.rank() < 1) {
+      return InvalidArgument("Requires flat_values to have rank>=1 when nested_row_splits is not empty, but is 0.");
+    }
     if (!batched_) {
       ctx.set_output(0, Tensor::Scalar(Variant(std::make_shared<RaggedVariant>(std::move(splits), values))));
       return OkStatus();

@@ -181,6 +181,9 @@ class SparseSliceKernel : public Kernel {
 class SparseSplitKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
+    if (ctx.input(0).rank() != 0) {
+      return InvalidArgument("Input axis should be a scalar but received shape ", ctx.input(0).shape().ToString());
+    }
     WEIR_ASSIGN_OR_RETURN(int64_t given, IntScalar(ctx.input(0), "split_dim"));
     WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 1));
     const int n = ctx.num_outputs() / 3;

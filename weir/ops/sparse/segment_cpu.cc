@@ -44,7 +44,9 @@ class SparseSegmentKernel : public Kernel {
     const int64_t last = rows.segments.empty() ? -1 : rows.segments.back();
     int64_t num_segments = last + 1;
     if (ctx.num_inputs() == 4) {
-      if (ctx.input(3).num_elements() != 1) return InvalidArgument("num_segments should be a scalar");
+      if (ctx.input(3).rank() != 0) {
+        return InvalidArgument("num_segments should be a scalar, not shape ", ctx.input(3).shape().ToString());
+      }
       WEIR_ASSIGN_OR_RETURN(num_segments, IntScalar(ctx.input(3), "num_segments"));
       if (num_segments <= last) return InvalidArgument("segment ids must be < num_segments");
     }

@@ -113,6 +113,9 @@ class TakeManySparseKernel : public MapKernel {
     if (!handles.shape().IsVector()) {
       return InvalidArgument("sparse_handles should be a vector but received shape ", handles.shape().ToString());
     }
+    if (handles.num_elements() == 0) {
+      return InvalidArgument("Must have at least 1 serialized SparseTensor, but input matrix has 0 rows");
+    }
     WEIR_ASSIGN_OR_RETURN(std::shared_ptr<SparseTensorsMap> map, Map(ctx));
     std::vector<SparseInput> parts;
     for (int64_t handle : handles.span<int64_t>()) {

@@ -13,6 +13,7 @@ Status CheckShapes(bool is_ref, state::ScatterOp op, const Shape& params, const 
     if (params.rank() < 1) return InvalidArgument("params must be at least 1-D, got shape ", params.ToString());
     return OkStatus();
   }
+  if (!is_ref && indices.num_elements() == 0) return OkStatus();  // nothing is looked at
   if (!is_ref && op == state::ScatterOp::kUpdate &&
       (updates.rank() < indices.rank() || updates.Slice(0, indices.rank()) != indices)) {
     return InvalidArgument("The shape of indices (", indices.ToString(), ") must be a prefix of the shape of updates (",

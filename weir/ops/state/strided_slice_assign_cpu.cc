@@ -13,12 +13,14 @@ StatusOr<std::vector<int64_t>> ValueSteps(const state::StridedRegion& region, co
   auto refuse = [&] {
     return InvalidArgument("Cannot broadcast input shape ", value.ToString(), " into final shape ", target.ToString());
   };
-  if (value.rank() > target.rank()) return refuse();
   std::vector<int64_t> target_steps(target.rank(), 0);
+  if (target.num_elements() == 0) return target_steps;  // nothing is written
   int64_t step = 1;
   for (int i = 1; i <= value.rank(); ++i) {
     int64_t size = value.dim(value.rank() - i);
     int place = target.rank() - i;
+    if (place < 0 && size == 1) continue;
+    if (place < 0) return refuse();
     if (size != target.dim(place) && size != 1) return refuse();
     target_steps[place] = size == 1 ? 0 : step;
     step *= size;

@@ -89,7 +89,9 @@ class EditDistanceKernel : public Kernel {
       return InvalidArgument("Expected truth and hypothesis to have matching ranks, but their shapes are: [",
                              truth.rank(), "] and [", hypothesis.rank(), "]");
     }
-    if (truth.rank() < 1) return InvalidArgument("The tensors to compare must have at least one dimension");
+    if (truth.rank() < 2) {
+      return InvalidArgument("Input SparseTensors must have rank at least 2, but truth_shape rank is: ", truth.rank());
+    }
     Shape shape;
     for (int d = 0; d + 1 < truth.rank(); ++d) {
       WEIR_RETURN_IF_ERROR(shape.AddDim(std::max(truth.dim(d), hypothesis.dim(d))));

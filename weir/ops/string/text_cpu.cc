@@ -115,6 +115,9 @@ class SubstrKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Dims positions, IntElements(pos, "pos"));
     WEIR_ASSIGN_OR_RETURN(Dims lengths, IntElements(len, "len"));
     WEIR_ASSIGN_OR_RETURN(Shape shape, BroadcastShape(input.shape(), pos.shape()));
+    if (pos.rank() > 0 && shape.rank() > 2 && !(pos.shape() == input.shape())) {
+      return Unimplemented("Substr broadcast not implemented for ", shape.rank(), " dimensions");
+    }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     const Shape* operands[] = {&input.shape(), &pos.shape()};

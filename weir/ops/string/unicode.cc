@@ -98,7 +98,8 @@ std::optional<TextEncoding> ParseTextEncoding(std::string_view name) {
 }
 
 void ForEachCodePoint(std::string_view text, TextEncoding encoding, const CodePointVisitor& visit) {
-  // A byte-order mark decides for the encodings that leave the order open.
+  // A byte-order mark decides for the encodings that leave the order open, and counts as part of the first character.
+  const size_t size = text.size();
   if (encoding == TextEncoding::kUtf16 && text.size() >= 2) {
     if (text.substr(0, 2) == "\xFF\xFE") encoding = TextEncoding::kUtf16Le;
     if (encoding == TextEncoding::kUtf16Le || text.substr(0, 2) == "\xFE\xFF") text.remove_prefix(2);
@@ -107,10 +108,12 @@ void ForEachCodePoint(std::string_view text, TextEncoding encoding, const CodePo
     if (text.substr(0, 4) == "\xFF\xFE\0\0"sv) encoding = TextEncoding::kUtf32Le;
     if (encoding == TextEncoding::kUtf32Le || text.substr(0, 4) == "\0\0\xFE\xFF"sv) text.remove_prefix(4);
   }
+  size_t mark = size - text.size();
   for (size_t at = 0; at < text.size();) {
     const Decoded decoded = CodePointAt(text, at, encoding);
-    visit(decoded.code_point, decoded.bytes, decoded.valid);
+    visit(decoded.code_point, mark + decoded.bytes, decoded.valid);
     at += decoded.bytes;
+    mark = 0;
   }
 }
 

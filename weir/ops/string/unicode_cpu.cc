@@ -138,6 +138,9 @@ class UnicodeEncodeKernel : public Kernel {
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor values = ctx.input(0);
+    if (values.rank() != 1 || ctx.input(1).rank() != 1) {
+      return InvalidArgument("Both the input_tensor and input_splits should be of rank 1.");
+    }
     WEIR_ASSIGN_OR_RETURN(Dims splits, IntElements(ctx.input(1), "input_splits"));
     if (splits.empty()) return InvalidArgument("Input_splits should contain elements, but was empty.");
     if (splits[0] != 0) return InvalidArgument("First value in input_splits must be zero.");
