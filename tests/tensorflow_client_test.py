@@ -209,6 +209,16 @@ class TensorFlowClient(unittest.TestCase):
       with self.session() as session:
         self.assertEqual([session.run(next_element) for _ in range(2)], [b"a", b"b"])
 
+  def test_datasets_after_an_error(self):
+    with tf.Graph().as_default():
+      numbers = tf.data.Dataset.range(6)
+      wrong = numbers.map(lambda x: 10 // (x - 2))
+      for dataset in (wrong.take(4), wrong.skip(1), wrong.skip(3), wrong.batch(2).map(tf.reduce_sum), wrong.padded_batch(2).map(tf.reduce_sum),
+                      wrong.batch(2).unbatch(), wrong.flat_map(lambda x: tf.data.Dataset.range(x)),
+                      numbers.flat_map(lambda x: tf.data.Dataset.range(4 // (x - 1))),
+                      numbers.apply(tf.data.experimental.map_and_batch(lambda x: 10 // (x - 2), 3)).unbatch()):
+        self.assertIn("InvalidArgumentError", self.results(dataset, 8))
+
   def test_interleave_of_as_many_as_the_machine_suggests(self):
     with tf.Graph().as_default():
       parts = tf.data.Dataset.range(9)

@@ -98,6 +98,7 @@ class InterleaveDataset : public Dataset {
         return OkStatus();
       }
       bool ended = false;
+      place.arguments.clear();  // the function may have failed on others
       WEIR_RETURN_IF_ERROR(Pull(ctx, &place.arguments, &ended));
       if (ended) return OkStatus();
       return Open(ctx, place);
