@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import zlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -157,6 +158,72 @@ class TensorFlowClient(unittest.TestCase):
       session.run(tf1.tables_initializer())
       self.assertEqual(session.run(table.lookup(tf.constant([30, 0, 7], tf.int64))).tolist(), [b"3", b"0", b"none"])
       self.assertEqual(session.run(table.size()), 5)
+
+  def test_errors_of_fused_operations_name_the_node(self):
+    with tf.Graph().as_default(), self.session() as session:
+      x, y = tf1.placeholder(tf.float32), tf1.placeholder(tf.float32)
+      wrong = tf.add(tf.exp(x), y, name="wrong_sum")
+      dense = tf.nn.relu(tf.nn.bias_add(tf.matmul(x, [[1.0], [2.0]], name="wrong_product"), [0.0]))
+      for fetch, name in ((tf.nn.relu(wrong * 2.0), "wrong_sum"), (dense, "wrong_product")):
+        with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+          session.run(fetch, {x: np.ones((2, 3)), y: np.ones((3, 2))})
+        self.assertIn("{{node %s}}" % name, caught.exception.message)
+
+  def results(self, dataset, count):
+    """What `count` calls give: elements, or the names of errors' classes; in TensorFlow and on the server."""
+    given = {}
+    next_element = tf1.data.make_one_shot_iterator(dataset).get_next()
+    for target in ("", self.server.target):
+      given[target] = []
+      with tf1.Session(target) as session:
+        for _ in range(count):
+          try:
+            given[target].append(session.run(next_element))
+          except tf.errors.OpError as error:
+            given[target].append(type(error).__name__)
+    self.assertEqual(given[""], given[self.server.target])
+    return given[""]
+
+  def test_files_that_cannot_be_read(self):
+    data = tf.data
+    with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default():
+      missing, lines, packed, table = (os.path.join(folder, name) for name in ("missing", "lines", "packed", "table"))
+      with open(lines, "w") as file:
+        file.write("a\nb\n")
+      with open(packed, "wb") as file:
+        file.write(zlib.compress(b"a\nb\n") + b"garbage")
+      with open(table, "w") as file:
+        file.write("1,2\nx,3\n4\n5,6\n")
+      for dataset in (data.TextLineDataset([missing, lines]), data.TFRecordDataset([missing, lines]),
+                      data.FixedLengthRecordDataset([missing, lines], 2),
+                      data.Dataset.from_tensors(missing).flat_map(data.TextLineDataset)):
+        self.assertEqual(self.results(dataset, 3), ["NotFoundError"] * 3)
+      self.assertEqual(self.results(data.FixedLengthRecordDataset([lines], 3), 2), ["InvalidArgumentError"] * 2)
+      self.assertEqual(self.results(data.TFRecordDataset([table, table]), 3), ["DataLossError"] * 2 + ["OutOfRangeError"])
+      self.assertEqual(self.results(data.TextLineDataset(packed, "ZLIB"), 3), [b"a", b"b", "OutOfRangeError"])
+      rows = self.results(data.experimental.CsvDataset(table, [tf.int32, tf.int32]), 5)
+      self.assertEqual(rows[1:], ["InvalidArgumentError"] * 2 + [(5, 6), "OutOfRangeError"])
+      # TensorFlow tries a file that is not there for ever.
+      ignored = data.TextLineDataset([missing, lines]).ignore_errors()
+      next_element = tf1.data.make_one_shot_iterator(ignored).get_next()
+      with self.session() as session:
+        self.assertEqual([session.run(next_element) for _ in range(2)], [b"a", b"b"])
+
+  def test_datasets_after_an_error(self):
+    with tf.Graph().as_default():
+      numbers = tf.data.Dataset.range(6)
+      wrong = numbers.map(lambda x: 10 // (x - 2))
+      for dataset in (wrong.take(4), wrong.skip(1), wrong.skip(3), wrong.batch(2).map(tf.reduce_sum), wrong.padded_batch(2).map(tf.reduce_sum),
+                      wrong.batch(2).unbatch(), wrong.flat_map(lambda x: tf.data.Dataset.range(x)),
+                      numbers.flat_map(lambda x: tf.data.Dataset.range(4 // (x - 1))),
+                      numbers.apply(tf.data.experimental.map_and_batch(lambda x: 10 // (x - 2), 3)).unbatch()):
+        self.assertIn("InvalidArgumentError", self.results(dataset, 8))
+
+  def test_interleave_of_as_many_as_the_machine_suggests(self):
+    with tf.Graph().as_default():
+      parts = tf.data.Dataset.range(9)
+      for options in ({}, {"num_parallel_calls": tf.data.AUTOTUNE}, {"num_parallel_calls": 1}):
+        self.results(parts.interleave(lambda x: tf.data.Dataset.from_tensors(x).repeat(3), deterministic=True, **options), 28)
 
   def test_eight_clients(self):
     failures = []

@@ -48,6 +48,7 @@ class InflateStream : public InputStream {
     auto stream = std::unique_ptr<InflateStream>(new InflateStream(std::move(source)));
     if (inflateInit2(&stream->zlib_, window_bits) != Z_OK) return ResourceExhausted("no memory to decompress");
     stream->started_ = true;
+    stream->several_ = window_bits > MAX_WBITS;
     return std::unique_ptr<InputStream>(std::move(stream));
   }
   ~InflateStream() override {
@@ -59,7 +60,7 @@ class InflateStream : public InputStream {
     out->resize(begin + count);
     size_t done = 0;
     Status status;
-    while (done < count) {
+    while (done < count && !ended_) {
       if (zlib_.avail_in == 0) {
         input_.clear();
         status = source_->Read(kBufferBytes, &input_);
@@ -73,6 +74,10 @@ class InflateStream : public InputStream {
       int result = inflate(&zlib_, Z_NO_FLUSH);
       done += before - zlib_.avail_out;
       if (result == Z_STREAM_END) {
+        if (!several_) {
+          ended_ = true;
+          break;
+        }
         inflateReset(&zlib_);  // files that were appended to hold several streams
       } else if (result != Z_OK && result != Z_BUF_ERROR) {
         status = DataLoss("inflate() failed with error ", result, zlib_.msg != nullptr ? ": " : "",
@@ -91,6 +96,8 @@ class InflateStream : public InputStream {
   std::string input_;
   z_stream zlib_{};
   bool started_ = false;
+  bool several_ = false;  // streams of gzip may follow each other; after one of zlib the rest is not looked at
+  bool ended_ = false;
 };
 
 // Blocks, each after its length in four bytes, the highest first.

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/container/flat_hash_set.h"
+#include "weir/framework/fused_nodes.h"
 #include "weir/graph/shape_inference.h"
 
 namespace weir {
@@ -149,6 +150,9 @@ class Fuser {
     attrs.Set("epsilon", chain.epsilon);
     attrs.Set("leakyrelu_alpha", chain.alpha);
     if (is_constant) attrs.Set(kConstantWeights, true);
+    AttrList names{.s = {contraction.name}};
+    for (const Node* node : chain.rest) names.s.push_back(node->name);
+    attrs.Set(kFusedNodes, std::move(names));
 
     std::vector<NodeId> control = contraction.control_inputs;
     for (const Node* node : chain.rest) {

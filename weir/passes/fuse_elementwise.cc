@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "weir/framework/fused_nodes.h"
 #include "weir/graph/shape_inference.h"
 
 namespace weir {
@@ -113,6 +114,7 @@ class ElementwiseFuser {
     std::vector<Endpoint> inputs;
     std::vector<NodeId> control;
     AttrList ops, operands, results;
+    AttrList names;                               // of the nodes, one for each op
     std::vector<std::pair<NodeId, int>> outputs;  // whose value is which output
     std::vector<NodeId> own;
   };
@@ -370,6 +372,7 @@ class ElementwiseFuser {
       };
       auto add = [&](int64_t a, int64_t b) {
         program.ops.s.push_back(node.op());
+        program.names.s.push_back(node.name);
         program.operands.i.push_back(a);
         program.operands.i.push_back(b);
         return static_cast<int64_t>(program.inputs.size() + program.ops.s.size()) - 1;
@@ -422,6 +425,7 @@ class ElementwiseFuser {
     attrs.Set("ops", std::move(program.ops));
     attrs.Set("operands", std::move(program.operands));
     attrs.Set("results", std::move(program.results));
+    attrs.Set(kFusedNodes, std::move(program.names));
     fused->schema = schema_;
     fused->attrs = std::move(attrs);
     fused->inputs = std::move(program.inputs);

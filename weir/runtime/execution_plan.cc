@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/notification.h"
+#include "weir/framework/fused_nodes.h"
 #include "weir/runtime/memory_types.h"
 
 namespace weir {
@@ -102,6 +103,10 @@ class Compiler {
     }
     planned.num_outputs = static_cast<uint16_t>(node.num_outputs());
     plan_->infos[position] = {node.name, node.schema, node.types};
+    if (const Attribute* names = node.attrs.Find(kFusedNodes)) {
+      if (const AttrList* list = names->get_if<AttrList>())
+        plan_->fused_nodes[static_cast<int32_t>(position)] = list->s;
+    }
     planned.types = node.types.get();
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       bool gives_ref = IsRef(graph_.type(node.inputs[i]));

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "weir/framework/constant_taker.h"
 #include "weir/framework/kernel.h"
 #include "weir/graph/graph.h"
@@ -117,7 +118,8 @@ struct ExecutionPlan {
 
   std::vector<PlanNode> nodes;
   std::vector<PlanEdge> edges;
-  std::vector<KernelNode> infos;  // by node
+  std::vector<KernelNode> infos;                                       // by node
+  absl::flat_hash_map<int32_t, std::vector<std::string>> fused_nodes;  // the names of those a node stands for
   std::vector<StaticFrame> frames;
   std::vector<int32_t> roots;
   std::vector<int32_t> root_merges;  // their counts are reset for every step

@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "weir/base/denormals.h"
+#include "weir/framework/fused_nodes.h"
 #include "weir/framework/scratch.h"
 #include "weir/runtime/cycle_clock.h"
 #include "weir/runtime/executor_internal.h"
@@ -261,7 +262,15 @@ void PlanRun::Fail(const PlanNode& node, const Status& status) {
     Status reason = context_.cancellation->reason();
     if (reason.code() != absl::StatusCode::kCancelled) return Abort(reason);
   }
-  Abort(Annotate(status, "", Cat("\n\t [[{{node ", plan_->infos[node.id].name, "}}]]")));
+  const std::string* name = &plan_->infos[node.id].name;
+  if (std::optional<size_t> index = FusedNodeOf(status)) {
+    auto found = plan_->fused_nodes.find(static_cast<int32_t>(node.id));
+    if (found != plan_->fused_nodes.end() && *index < found->second.size()) name = &found->second[*index];
+    Status told = status;
+    told.ErasePayload(kFusedNodePayload);
+    return Abort(Annotate(told, "", Cat("\n\t [[{{node ", *name, "}}]]")));
+  }
+  Abort(Annotate(status, "", Cat("\n\t [[{{node ", *name, "}}]]")));
 }
 
 void PlanRun::ExecuteDead(const ReadyNode& entry, Ready& ready) {

@@ -93,8 +93,9 @@ class GatherKernel : public Kernel {
     const Index* index = indices.data<Index>();
     for (int64_t i = 0; i < indices.num_elements(); ++i) {
       if (index[i] < 0 || index[i] >= plan.limit) {
-        return InvalidArgument("indices[", Position(indices.shape(), i), "] = ", static_cast<int64_t>(index[i]),
-                               " is not in [0, ", plan.limit, ")");
+        const std::string at = indices.rank() > 0 ? Cat("[", Position(indices.shape(), i), "]") : std::string();
+        return InvalidArgument("indices", at, " = ", static_cast<int64_t>(index[i]), " is not in [0, ", plan.limit,
+                               ")");
       }
     }
     if (out.num_elements() == 0) return OkStatus();

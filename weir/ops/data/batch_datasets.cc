@@ -12,26 +12,33 @@ namespace {
 // Room is reserved for no more elements than this before they come.
 constexpr int64_t kMaxReserved = 1024;
 
-// Up to `count` elements. An element that fails ends the batch with its error.
-Status PullMany(IteratorContext& ctx, DatasetIterator& input, int64_t count, std::vector<Element>* elements,
+// Up to `count` elements. An element that fails ends the batch with its error, or with `whole` takes all others along.
+Status PullMany(IteratorContext& ctx, DatasetIterator& input, int64_t count, bool whole, std::vector<Element>* elements,
                 bool* ended) {
   elements->reserve(std::min(count, kMaxReserved));
+  Status first;
   for (int64_t i = 0; i < count; ++i) {
     if (ctx.cancellation->cancelled()) return ctx.cancellation->reason();
     Element element;
-    WEIR_RETURN_IF_ERROR(input.GetNext(ctx, &element, ended));
-    if (*ended) return OkStatus();
+    Status status = input.GetNext(ctx, &element, ended);
+    if (!status.ok()) {
+      if (!whole) return status;
+      first.Update(status);
+      continue;
+    }
+    if (*ended) break;
     elements->push_back(std::move(element));
   }
-  return OkStatus();
+  return first;
 }
 
 class BatchDataset : public Dataset {
  public:
-  BatchDataset(DatasetPtr input, int64_t batch_size, bool drop_remainder)
+  BatchDataset(DatasetPtr input, int64_t batch_size, bool drop_remainder, bool whole)
       : Dataset(BatchSpec(input->spec(), drop_remainder ? batch_size : -1), {input}),
         batch_size_(batch_size),
-        drop_remainder_(drop_remainder) {}
+        drop_remainder_(drop_remainder),
+        whole_(whole) {}
   int64_t Cardinality() const override { return BatchCount(input().Cardinality(), batch_size_, drop_remainder_); }
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
     WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
@@ -49,7 +56,7 @@ class BatchDataset : public Dataset {
       }
       std::vector<Element> elements;
       bool ended = false;
-      WEIR_RETURN_IF_ERROR(PullMany(ctx, *input_, dataset().batch_size_, &elements, &ended));
+      WEIR_RETURN_IF_ERROR(PullMany(ctx, *input_, dataset().batch_size_, dataset().whole_, &elements, &ended));
       if (ended) input_ = nullptr;
       if (elements.empty() || (ended && dataset().drop_remainder_)) {
         *end = true;
@@ -60,7 +67,16 @@ class BatchDataset : public Dataset {
   };
   const int64_t batch_size_;
   const bool drop_remainder_;
+  const bool whole_;  // see PullMany
 };
+
+// TensorFlow makes one dataset of a map and a batch, in which an error is one of the whole batch.
+bool IsMap(const Dataset& dataset) {
+  const auto& node = dataset.origin().node;
+  if (node == nullptr) return false;
+  const std::string& op = node->schema->name;
+  return op == "MapDataset" || op == "ParallelMapDataset" || op == "ParallelMapDatasetV2";
+}
 
 StatusOr<DatasetPtr> MakeBatch(DatasetNode& node) {
   WEIR_ASSIGN_OR_RETURN(DatasetPtr input, node.Input());
@@ -70,7 +86,8 @@ StatusOr<DatasetPtr> MakeBatch(DatasetNode& node) {
   if (node.HasInput("drop_remainder")) {
     WEIR_ASSIGN_OR_RETURN(drop_remainder, node.Scalar<bool>("drop_remainder"));
   }
-  return std::make_shared<BatchDataset>(std::move(input), batch_size, drop_remainder);
+  const bool whole = node.op() != "ParallelBatchDataset" && IsMap(*input);
+  return std::make_shared<BatchDataset>(std::move(input), batch_size, drop_remainder, whole);
 }
 
 class UnbatchDataset : public Dataset {
@@ -370,7 +387,7 @@ class DenseToSparseBatchDataset : public Dataset {
       }
       std::vector<Element> elements;
       bool ended = false;
-      WEIR_RETURN_IF_ERROR(PullMany(ctx, *input_, dataset().batch_size_, &elements, &ended));
+      WEIR_RETURN_IF_ERROR(PullMany(ctx, *input_, dataset().batch_size_, /*whole=*/false, &elements, &ended));
       if (ended) input_ = nullptr;
       if (elements.empty()) {
         *end = true;
@@ -454,8 +471,8 @@ StatusOr<DatasetPtr> MakeDenseToSparseBatch(DatasetNode& node) {
 
 }  // namespace
 
-DatasetPtr MakeBatchDataset(DatasetPtr input, int64_t batch_size, bool drop_remainder) {
-  return std::make_shared<BatchDataset>(std::move(input), batch_size, drop_remainder);
+DatasetPtr MakeWholeBatchDataset(DatasetPtr input, int64_t batch_size, bool drop_remainder) {
+  return std::make_shared<BatchDataset>(std::move(input), batch_size, drop_remainder, /*whole=*/true);
 }
 
 void RegisterBatchDatasets(KernelRegistry& registry) {

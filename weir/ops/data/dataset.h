@@ -32,6 +32,8 @@ struct IteratorContext {
   ThreadPool* intra_op = nullptr;  // for kernels of functions; never null where there are functions
   CancellationManager* cancellation = nullptr;
   bool deterministic = false;  // see StepContext
+  // Errors are left out further up: who would give the same error for ever must get on instead.
+  bool errors_ignored = false;
 };
 
 class DatasetIterator {

@@ -16,6 +16,7 @@ namespace weir {
 class ElementReader {
  public:
   virtual ~ElementReader() = default;
+  // `end`: nothing more comes from this file. An error without it is of one element.
   virtual Status Next(Element* out, bool* end) = 0;
   // Where the next element begins, in the decompressed bytes.
   virtual int64_t offset() const = 0;

@@ -28,13 +28,18 @@ class FileDataset : public Dataset {
       while (file_ < dataset_->names_.size()) {
         if (ctx.cancellation->cancelled()) return ctx.cancellation->reason();
         Status status;
-        bool ended = false;
-        if (reader_ == nullptr) status = Open(0);
-        if (status.ok()) status = reader_->Next(out, &ended);
-        if (status.ok() && !ended) return OkStatus();
-        // A damaged file is left, so that who ignores errors gets on.
-        reader_ = nullptr;
-        ++file_;
+        // A file that cannot be opened is tried again, unless somebody ignores errors and has to get on.
+        bool left = false;
+        if (reader_ == nullptr) {
+          status = Open(0);
+          left = !status.ok() && ctx.errors_ignored;
+        }
+        if (status.ok()) status = reader_->Next(out, &left);
+        if (status.ok() && !left) return OkStatus();
+        if (left) {
+          reader_ = nullptr;
+          ++file_;
+        }
         if (!status.ok()) {
           out->clear();
           return status;
@@ -92,6 +97,8 @@ class RecordElements : public ElementReader {
       *end = true;
       return OkStatus();
     }
+    // Where the next record of a damaged file begins is not known.
+    *end = !status.ok();
     out->push_back(std::move(record));
     return status;
   }

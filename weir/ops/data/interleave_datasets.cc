@@ -4,6 +4,7 @@
 
 #include "weir/ops/data/dataset_kernel.h"
 #include "weir/ops/data/register.h"
+#include "weir/ops/data/threads.h"
 
 namespace weir {
 namespace {
@@ -97,6 +98,7 @@ class InterleaveDataset : public Dataset {
         return OkStatus();
       }
       bool ended = false;
+      place.arguments.clear();  // the function may have failed on others
       WEIR_RETURN_IF_ERROR(Pull(ctx, &place.arguments, &ended));
       if (ended) return OkStatus();
       return Open(ctx, place);
@@ -141,7 +143,7 @@ StatusOr<DatasetPtr> MakeInterleave(DatasetNode& node) {
   WEIR_ASSIGN_OR_RETURN(CapturedFunctionPtr function, node.Function("f", "other_arguments", "Interleave"));
   WEIR_ASSIGN_OR_RETURN(int64_t cycle_length, node.Scalar<int64_t>("cycle_length"));
   WEIR_ASSIGN_OR_RETURN(int64_t block_length, node.Scalar<int64_t>("block_length"));
-  if (cycle_length == -1) cycle_length = 16;  // left to us
+  if (cycle_length == -1) cycle_length = ParallelCalls(-1);
   if (cycle_length <= 0) return InvalidArgument("cycle_length must be greater than zero.");
   if (block_length <= 0) return InvalidArgument("block_length must be greater than zero.");
   return std::make_shared<InterleaveDataset>(std::move(spec), std::move(input), std::move(function), cycle_length,

@@ -339,19 +339,28 @@ StatusOr<DatasetPtr> MakeParallelInterleave(DatasetNode& node) {
   WEIR_ASSIGN_OR_RETURN(options.cycle_length, node.Scalar<int64_t>("cycle_length"));
   WEIR_ASSIGN_OR_RETURN(options.block_length, node.Scalar<int64_t>("block_length"));
   WEIR_ASSIGN_OR_RETURN(options.deterministic, node.IsDeterministic());
-  if (options.cycle_length == -1) options.cycle_length = std::max<int64_t>(4, 2 * ParallelCalls(-1));
-  if (options.cycle_length <= 0) return InvalidArgument("`cycle_length` must be > 0");
-  if (options.block_length <= 0) return InvalidArgument("`block_length` must be > 0");
-  if (node.HasInput("num_parallel_calls")) {
+  const bool has_calls = node.HasInput("num_parallel_calls");
+  if (has_calls) {
     WEIR_ASSIGN_OR_RETURN(options.num_parallel_calls, node.Scalar<int64_t>("num_parallel_calls"));
     if (options.num_parallel_calls != -1 && options.num_parallel_calls <= 0) {
-      return InvalidArgument("num_parallel_calls must be greater than zero.");
+      return InvalidArgument("`num_parallel_calls` must be > 0");
     }
-    if (options.num_parallel_calls > options.cycle_length) {
-      return InvalidArgument("num_parallel_calls must less than or equal to cycle_length.");
-    }
-  } else {
-    options.num_parallel_calls = std::min<int64_t>(options.cycle_length, kMaxWorkerThreads);
+  }
+  if (options.cycle_length == -1) {
+    // The order of the elements follows from it: as many datasets at a time as TensorFlow chooses on this machine.
+    const int64_t processors = ParallelCalls(-1);
+    options.cycle_length = has_calls && options.num_parallel_calls > 0
+                               ? std::min(options.num_parallel_calls, processors)
+                               : (processors + 2) / 3;
+  }
+  if (options.cycle_length <= 0) return InvalidArgument("`cycle_length` must be > 0");
+  if (options.block_length <= 0) return InvalidArgument("`block_length` must be > 0");
+  if (!has_calls) options.num_parallel_calls = std::min<int64_t>(options.cycle_length, kMaxWorkerThreads);
+  if (options.num_parallel_calls > options.cycle_length) {
+    return InvalidArgument(
+        "If `cycle_length` is set to a fixed value, `num_parallel_calls` must be either `tf.data.AUTOTUNE` or a value "
+        "less than or equal to `cycle_length`. However, `num_parallel_calls` is ",
+        options.num_parallel_calls, " and `cycle_length` is ", options.cycle_length);
   }
   int64_t buffer = -1;
   if (node.HasInput("buffer_output_elements")) {

@@ -84,7 +84,7 @@ StatusOr<DatasetPtr> MakeMapAndBatch(DatasetNode& node) {
   }
   DatasetPtr mapped =
       MakeParallelMapDataset(std::move(elements), std::move(input), MapWith(std::move(function)), options);
-  return MakeBatchDataset(std::move(mapped), batch_size, drop_remainder);
+  return MakeWholeBatchDataset(std::move(mapped), batch_size, drop_remainder);
 }
 
 }  // namespace

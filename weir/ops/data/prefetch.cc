@@ -95,7 +95,7 @@ class PrefetchDataset : public Dataset {
     }
 
    private:
-    static constexpr int64_t kFirstCapacity = 4;
+    static constexpr int64_t kFirstCapacity = 1;
     static constexpr int64_t kMaxCapacity = 64;
 
     // Keeps the thread out of the input.

@@ -32,8 +32,10 @@ class TakeDataset : public Dataset {
         *end = true;
         return OkStatus();
       }
+      // An error is no element.
+      WEIR_RETURN_IF_ERROR(Pull(ctx, out, end));
       ++taken_;
-      return Pull(ctx, out, end);
+      return OkStatus();
     }
     bool Ready() override { return input_ != nullptr && input_->Ready(); }
     Status Save(IteratorContext& ctx, StateWriter state) override {
@@ -70,12 +72,14 @@ class SkipDataset : public Dataset {
    public:
     using InputIterator::InputIterator;
     Status GetNext(IteratorContext& ctx, Element* out, bool* end) override {
-      for (; skipped_ < dataset().count_; ++skipped_) {
+      // What was skipped before an error does not count.
+      for (int64_t i = skipped_; i < dataset().count_; ++i) {
         Element unwanted;
         if (ctx.cancellation->cancelled()) return ctx.cancellation->reason();
         WEIR_RETURN_IF_ERROR(Pull(ctx, &unwanted, end));
         if (*end) return OkStatus();
       }
+      skipped_ = dataset().count_;
       return Pull(ctx, out, end);
     }
     Status Save(IteratorContext& ctx, StateWriter state) override {

@@ -104,7 +104,9 @@ class IgnoreErrorsDataset : public Dataset {
  public:
   IgnoreErrorsDataset(DatasetPtr input, bool log) : Dataset(input->spec(), {input}), log_(log) {}
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
+    IteratorContext lenient = ctx;
+    lenient.errors_ignored = true;
+    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(lenient));
     return IteratorPtr(std::make_unique<Iterator>(Self<IgnoreErrorsDataset>(), std::move(input_iterator)));
   }
 
@@ -113,10 +115,12 @@ class IgnoreErrorsDataset : public Dataset {
    public:
     using InputIterator::InputIterator;
     Status GetNext(IteratorContext& ctx, Element* out, bool* end) override {
+      IteratorContext lenient = ctx;
+      lenient.errors_ignored = true;
       while (true) {
         if (ctx.cancellation->cancelled()) return ctx.cancellation->reason();
         out->clear();
-        Status status = Pull(ctx, out, end);
+        Status status = Pull(lenient, out, end);
         if (status.ok() || ctx.cancellation->cancelled()) return status;
         if (dataset().log_) {
           WEIR_LOG(WARNING) << "Error raised with error message " << Message(status);

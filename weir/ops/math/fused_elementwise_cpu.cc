@@ -12,6 +12,7 @@
 #include "absl/container/inlined_vector.h"
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/float_loops.h"
+#include "weir/framework/fused_nodes.h"
 #include "weir/ops/math/register.h"
 
 namespace weir {
@@ -253,30 +254,33 @@ class FusedElementwiseKernel : public Kernel {
 
   Status InferValues(const KernelContext& ctx, FusedValues& values) const {
     for (int i = 0; i < num_inputs_; ++i) values.push_back({ctx.input(i).shape(), ctx.input(i).data<float>()});
-    for (const FusedOperation& operation : operations_) {
-      const Shape& a = values[operation.a].shape;
-      Shape shape = a;
-      if (operation.loop.row != nullptr) {
-        if (a.rank() < 1) return InvalidArgument(operation.name, " of a scalar has no last dimension");
-        if (operation.loop.reduces) {
-          WEIR_ASSIGN_OR_RETURN(shape, OneEachRow(a));
-        }
-      } else if (operation.b >= 0) {
-        const Shape& b = values[operation.b].shape;
-        if (operation.loop.broadcasts) {
-          WEIR_ASSIGN_OR_RETURN(shape, BroadcastShape(a, b));
-        } else if (operation.loop.same_shape && !(a == b)) {
-          return InvalidArgument("Inputs to operation ", ctx.node_name(), " of type ", operation.name,
-                                 " must have the same size and shape.  Input 0: ", a.ToString(),
-                                 " != input 1: ", b.ToString());
-        } else if (a.num_elements() != b.num_elements()) {
-          return InvalidArgument("The two arguments to a cwise op must have same number of elements, got ",
-                                 a.num_elements(), " and ", b.num_elements());
-        }
-      }
-      values.push_back({std::move(shape)});
+    for (size_t i = 0; i < operations_.size(); ++i) {
+      StatusOr<Shape> shape = InferShape(ctx, operations_[i], values);
+      if (!shape.ok()) return OfFusedNode(shape.status(), i);
+      values.push_back({*std::move(shape)});
     }
     return OkStatus();
+  }
+  static StatusOr<Shape> InferShape(const KernelContext& ctx, const FusedOperation& operation,
+                                    const FusedValues& values) {
+    const Shape& a = values[operation.a].shape;
+    if (operation.loop.row != nullptr) {
+      if (a.rank() < 1) return InvalidArgument(operation.name, " of a scalar has no last dimension");
+      if (operation.loop.reduces) return OneEachRow(a);
+    } else if (operation.b >= 0) {
+      const Shape& b = values[operation.b].shape;
+      if (operation.loop.broadcasts) return BroadcastShape(a, b);
+      if (operation.loop.same_shape && !(a == b)) {
+        return InvalidArgument("Inputs to operation ", ctx.node_name(), " of type ", operation.name,
+                               " must have the same size and shape.  Input 0: ", a.ToString(),
+                               " != input 1: ", b.ToString());
+      }
+      if (a.num_elements() != b.num_elements()) {
+        return InvalidArgument("The two arguments to a cwise op must have same number of elements, got ",
+                               a.num_elements(), " and ", b.num_elements());
+      }
+    }
+    return a;
   }
 
   // Marks what runs in the loop over the largest shape.

@@ -187,12 +187,15 @@ class BeamSearch {
       Probability now;
       now.label = x[label] + offset + (label == b.label ? b.before.blank : b.before.total);
       now.total = now.label;
-      if (!IsCandidate(now)) continue;
+      if (!IsCandidate(now)) {
+        // It may have left the beam in this step: then nothing grows from it any more.
+        if (found != b.children.end()) found->second->before = found->second->now = Probability();
+        continue;
+      }
       if (found == b.children.end()) found = b.children.emplace(label, &entries_.emplace_back()).first;
       Entry& child = *found->second;
       child.parent = &b;
       child.label = label;
-      child.before = Probability();
       child.now = now;
       if (static_cast<int64_t>(beam_.size()) == width_) {
         beam_.back()->now = Probability();

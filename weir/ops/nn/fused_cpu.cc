@@ -8,6 +8,7 @@
 #include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/vector.h"
 #include "weir/framework/constant_taker.h"
+#include "weir/framework/fused_nodes.h"
 #include "weir/ops/nn/convolution.h"
 #include "weir/ops/nn/register.h"
 
@@ -202,7 +203,9 @@ StatusOr<Tensor*> AddBroadcast(KernelContext& ctx, const Tensor& x, const Tensor
 // and 1; it returns false if it cannot take the epilogue along, and always does without one.
 template <typename Contract>
 Status RunFused(KernelContext& ctx, const FusedOps& fused, const Shape& shape, Contract contract) {
-  WEIR_ASSIGN_OR_RETURN(const Columns columns, Columns::Make(ctx, fused, shape));
+  StatusOr<Columns> made = Columns::Make(ctx, fused, shape);
+  if (!made.ok()) return OfFusedNode(made.status(), 1);
+  const Columns columns = *std::move(made);
   // True if the contraction did all of it.
   auto compute = [&](const Epilogue& epilogue, float* to) -> StatusOr<bool> {
     if (shape.num_elements() == 0) return true;
@@ -224,7 +227,9 @@ Status RunFused(KernelContext& ctx, const FusedOps& fused, const Shape& shape, C
   if (const Tensor* addend = columns.broadcast_addend()) {
     WEIR_ASSIGN_OR_RETURN(Tensor part, ctx.AllocateTemp(DType::kFloat, shape));
     WEIR_RETURN_IF_ERROR(compute(epilogue, part.data<float>()).status());
-    WEIR_ASSIGN_OR_RETURN(out, AddBroadcast(ctx, part, *addend));
+    StatusOr<Tensor*> sum = AddBroadcast(ctx, part, *addend);
+    if (!sum.ok()) return OfFusedNode(sum.status(), 2);
+    out = *sum;
   } else {
     // Sums may round otherwise in place, and whether the addend is free may depend on the threads.
     if (epilogue.addend != nullptr && !ctx.step().deterministic) {
@@ -262,7 +267,9 @@ class FusedConv2DKernel : public Kernel, public ConstantTaker {
   Status Compute(KernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     const Tensor& filter = ctx.input(1);
-    WEIR_ASSIGN_OR_RETURN(nn::ConvGeometry g, nn::MakeConvGeometry(window_, input.shape(), filter.shape()));
+    StatusOr<nn::ConvGeometry> geometry = nn::MakeConvGeometry(window_, input.shape(), filter.shape());
+    if (!geometry.ok()) return OfFusedNode(geometry.status(), 0);
+    const nn::ConvGeometry& g = *geometry;
     WEIR_ASSIGN_OR_RETURN(Shape shape, g.OutputShape());
     const ConvolutionShape library = nn::LibraryShape(g);
     const Weights weights{&filter, packed_.get()};
@@ -316,18 +323,8 @@ class FusedMatMulKernel : public Kernel, public ConstantTaker {
   Status Compute(KernelContext& ctx) override {
     const Tensor& a = ctx.input(0);
     const Tensor& b = ctx.input(1);
-    if (a.rank() != 2 || b.rank() != 2) {
-      if (a.rank() != b.rank()) {
-        return InvalidArgument("In[0] and In[1] has different ndims: ", a.shape().ToString(), " vs. ",
-                               b.shape().ToString());
-      }
-      return InvalidArgument("In[0] is not a matrix. Instead it has shape ", a.shape().ToString());
-    }
+    if (Status status = CheckOperands(a.shape(), b.shape()); !status.ok()) return OfFusedNode(status, 0);
     const ProductShape s{1, a.dim(transpose_a_), b.dim(!transpose_b_), a.dim(!transpose_a_)};
-    if (b.dim(transpose_b_) != s.k) {
-      return InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape().ToString(),
-                             ", In[1]: ", b.shape().ToString());
-    }
     const Shape shape{s.m, s.n};
     const MatrixOperand x = Operand(a, transpose_a_);
     MatrixOperand y = Operand(b, transpose_b_);
@@ -347,6 +344,14 @@ class FusedMatMulKernel : public Kernel, public ConstantTaker {
   }
 
  private:
+  Status CheckOperands(const Shape& a, const Shape& b) const {
+    if (a.rank() != b.rank()) {
+      return InvalidArgument("In[0] and In[1] has different ndims: ", a.ToString(), " vs. ", b.ToString());
+    }
+    if (a.rank() != 2) return InvalidArgument("In[0] is not a matrix. Instead it has shape ", a.ToString());
+    if (b.dim(transpose_b_) == a.dim(!transpose_a_)) return OkStatus();
+    return InvalidArgument("Matrix size-incompatible: In[0]: ", a.ToString(), ", In[1]: ", b.ToString());
+  }
   static MatrixOperand Operand(const Tensor& x, bool is_transposed) {
     const float* data = x.data<float>();
     return is_transposed ? MatrixOperand{data, 1, x.dim(1), 0} : MatrixOperand{data, x.dim(1), 1, 0};

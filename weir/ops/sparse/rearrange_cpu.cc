@@ -14,7 +14,7 @@ namespace {
 class SparseReorderKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)));
     SparseOutput out{sparse.rank()};
     for (int64_t row : sparse.SortedRows()) out.Add({sparse.index(row), static_cast<size_t>(sparse.rank())}, row);
     return out.Write(ctx, 0, 1, sparse.values);
@@ -169,8 +169,11 @@ class SparseSliceKernel : public Kernel {
     Shape box;
     for (int d = 0; d < sparse.rank(); ++d) {
       const int64_t begin = start.data<int64_t>()[d], wanted = size.data<int64_t>()[d];
-      if (begin < 0 || wanted < 0)
-        return InvalidArgument("start and size must not be negative, got ", begin, " and ", wanted);
+      // A box may begin before the first element.
+      constexpr int64_t kFarthest = int64_t{1} << 60;
+      if (begin < -kFarthest || wanted < 0) {
+        return InvalidArgument("size must not be negative, got ", wanted, " from ", begin);
+      }
       WEIR_RETURN_IF_ERROR(box.AddDim(std::max<int64_t>(0, std::min(wanted, sparse.shape.dim(d) - begin))));
     }
     ctx.set_output(2, ShapeVector(box));

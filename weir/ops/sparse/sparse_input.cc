@@ -38,7 +38,7 @@ StatusOr<Shape> SparseShape(const Tensor& tensor) {
 
 Tensor ShapeVector(const Shape& shape) { return Tensor::Vector<int64_t>(shape.dims()); }
 
-StatusOr<SparseInput> MakeSparse(Tensor indices, Tensor values, const Tensor& shape, bool ordered) {
+StatusOr<SparseInput> MakeUnboundedSparse(Tensor indices, Tensor values, const Tensor& shape) {
   if (!indices.shape().IsMatrix()) {
     return InvalidArgument("Input indices should be a matrix but received shape ", indices.shape().ToString());
   }
@@ -55,6 +55,11 @@ StatusOr<SparseInput> MakeSparse(Tensor indices, Tensor values, const Tensor& sh
     return InvalidArgument("Number of dimensions must match second dimension of indices. Got ", out.shape.rank(),
                            " dimensions, indices shape: ", out.indices.shape().ToString());
   }
+  return out;
+}
+
+StatusOr<SparseInput> MakeSparse(Tensor indices, Tensor values, const Tensor& shape, bool ordered) {
+  WEIR_ASSIGN_OR_RETURN(SparseInput out, MakeUnboundedSparse(std::move(indices), std::move(values), shape));
   for (int64_t row = 0; row < out.count(); ++row) {
     const int64_t* index = out.index(row);
     for (int d = 0; d < out.rank(); ++d) {

@@ -27,6 +27,8 @@ struct SparseInput {
 // Puts three tensors together. INVALID_ARGUMENT if their shapes do not fit or an index is outside; with `ordered` also
 // if they are not strictly increasing.
 StatusOr<SparseInput> MakeSparse(Tensor indices, Tensor values, const Tensor& shape, bool ordered = false);
+// The same for indices that may be anywhere: `place` must not be asked for.
+StatusOr<SparseInput> MakeUnboundedSparse(Tensor indices, Tensor values, const Tensor& shape);
 // Of inputs first, first + 1, first + 2.
 StatusOr<SparseInput> ReadSparse(KernelContext& ctx, int first, bool ordered = false);
 

@@ -1,4 +1,6 @@
 // ScatterNdUpdate and its like: slices addressed by one or more leading dimensions.
+#include <algorithm>
+
 #include "weir/ops/state/indices.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/state/scatter_rows.h"
@@ -58,12 +60,15 @@ class ScatterNdKernel : public Kernel {
       if (indices.num_elements() == 0) return OkStatus();
       WEIR_ASSIGN_OR_RETURN(state::SliceIndices slices,
                             state::ResolveSlices(indices, params.shape(), /*vector_is_column=*/true));
-      if (slices.first_bad >= 0 && !ignore_bad_indices_) {
-        return InvalidArgument("indices", state::PositionText(slices.outer, slices.first_bad), " = ",
-                               state::RowText(indices, slices.first_bad, slices.depth, ", "),
-                               " does not index into shape ", params.shape().ToString());
-      }
-      return state::ScatterRows(ctx, kOp, slices.rows, slices.slice_size, updates, /*is_scalar=*/false, params);
+      // An index that is outside does not keep the others from being done; the last one is told.
+      WEIR_RETURN_IF_ERROR(
+          state::ScatterRows(ctx, kOp, slices.rows, slices.slice_size, updates, /*is_scalar=*/false, params));
+      if (slices.first_bad < 0 || ignore_bad_indices_) return OkStatus();
+      auto last = std::find_if(slices.rows.rbegin(), slices.rows.rend(), [](int64_t row) { return row < 0; });
+      const int64_t bad = slices.rows.rend() - last - 1;
+      return InvalidArgument("indices", state::PositionText(slices.outer, bad), " = ",
+                             state::RowText(indices, bad, slices.depth, ", "), " does not index into shape ",
+                             params.shape().ToString());
     });
   }
 

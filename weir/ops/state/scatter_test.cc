@@ -198,6 +198,9 @@ TEST_F(VariableTest, ScatterNdShapesAndErrors) {
   EXPECT_EQ(update(TensorOf<int32_t>({2, 1}, {7, 0}), TensorOf<float>({2, 3}, {1, 1, 1, 6, 6, 6}), "IGNORE"),
             OkStatus());
   ExpectTensorEqual(*Read(handle), TensorOf<float>({2, 3}, {6, 6, 6, 9, 8, -2}));
+  ExpectError(update(TensorOf<int32_t>({3, 1}, {7, 0, -1}), TensorOf<float>({3, 3}, {1, 1, 1, 4, 4, 4, 2, 2, 2})),
+              kInvalid, "indices[2] = [-1] does not index into shape [2,3]");
+  ExpectTensorEqual(*Read(handle), TensorOf<float>({2, 3}, {4, 4, 4, 9, 8, -2}));
   ExpectError(update(TensorOf<int32_t>({1, 1}, {1}), TensorOf<float>({1, 3}, {9, 8, 7}), "FOO"), kInvalid,
               "Unknown bad indices handling attribute: FOO");
 }
