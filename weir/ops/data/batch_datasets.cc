@@ -34,11 +34,13 @@ Status PullMany(IteratorContext& ctx, DatasetIterator& input, int64_t count, boo
 
 class BatchDataset : public Dataset {
  public:
-  BatchDataset(DatasetPtr input, int64_t batch_size, bool drop_remainder, bool whole)
+  enum class Kind { kPlain, kOfMap, kWhole };  // whole: see PullMany
+
+  BatchDataset(DatasetPtr input, int64_t batch_size, bool drop_remainder, Kind kind)
       : Dataset(BatchSpec(input->spec(), drop_remainder ? batch_size : -1), {input}),
         batch_size_(batch_size),
         drop_remainder_(drop_remainder),
-        whole_(whole) {}
+        kind_(kind) {}
   int64_t Cardinality() const override { return BatchCount(input().Cardinality(), batch_size_, drop_remainder_); }
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
     WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
@@ -56,7 +58,9 @@ class BatchDataset : public Dataset {
       }
       std::vector<Element> elements;
       bool ended = false;
-      WEIR_RETURN_IF_ERROR(PullMany(ctx, *input_, dataset().batch_size_, dataset().whole_, &elements, &ended));
+      const bool whole =
+          dataset().kind_ == Kind::kWhole || (dataset().kind_ == Kind::kOfMap && ctx.fuses_map_and_batch);
+      WEIR_RETURN_IF_ERROR(PullMany(ctx, *input_, dataset().batch_size_, whole, &elements, &ended));
       if (ended) input_ = nullptr;
       if (elements.empty() || (ended && dataset().drop_remainder_)) {
         *end = true;
@@ -67,10 +71,10 @@ class BatchDataset : public Dataset {
   };
   const int64_t batch_size_;
   const bool drop_remainder_;
-  const bool whole_;  // see PullMany
+  const Kind kind_;
 };
 
-// TensorFlow makes one dataset of a map and a batch, in which an error is one of the whole batch.
+// TensorFlow makes one dataset of a map and a batch, in which an error is one of the whole batch, unless told not to.
 bool IsMap(const Dataset& dataset) {
   const auto& node = dataset.origin().node;
   if (node == nullptr) return false;
@@ -86,8 +90,9 @@ StatusOr<DatasetPtr> MakeBatch(DatasetNode& node) {
   if (node.HasInput("drop_remainder")) {
     WEIR_ASSIGN_OR_RETURN(drop_remainder, node.Scalar<bool>("drop_remainder"));
   }
-  const bool whole = node.op() != "ParallelBatchDataset" && IsMap(*input);
-  return std::make_shared<BatchDataset>(std::move(input), batch_size, drop_remainder, whole);
+  using Kind = BatchDataset::Kind;
+  const Kind kind = node.op() != "ParallelBatchDataset" && IsMap(*input) ? Kind::kOfMap : Kind::kPlain;
+  return std::make_shared<BatchDataset>(std::move(input), batch_size, drop_remainder, kind);
 }
 
 class UnbatchDataset : public Dataset {
@@ -472,7 +477,7 @@ StatusOr<DatasetPtr> MakeDenseToSparseBatch(DatasetNode& node) {
 }  // namespace
 
 DatasetPtr MakeWholeBatchDataset(DatasetPtr input, int64_t batch_size, bool drop_remainder) {
-  return std::make_shared<BatchDataset>(std::move(input), batch_size, drop_remainder, /*whole=*/true);
+  return std::make_shared<BatchDataset>(std::move(input), batch_size, drop_remainder, BatchDataset::Kind::kWhole);
 }
 
 void RegisterBatchDatasets(KernelRegistry& registry) {

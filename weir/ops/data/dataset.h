@@ -34,6 +34,8 @@ struct IteratorContext {
   bool deterministic = false;  // see StepContext
   // Errors are left out further up: who would give the same error for ever must get on instead.
   bool errors_ignored = false;
+  // A batch of a map's results is one dataset with the map: an element that fails takes its batch along.
+  bool fuses_map_and_batch = true;
 };
 
 class DatasetIterator {

@@ -7,8 +7,37 @@
 #include <thread>
 
 #include "weir/ops/data/prefetch.h"
+#include "weir/proto/dataset_options.pb.h"
 
 namespace weir {
+namespace {
+
+DatasetOptions OptionsOf(const Dataset& dataset) {
+  DatasetOptions options;
+  if (!options.ParseFromString(dataset.Options())) options.Clear();  // what is malformed says nothing
+  return options;
+}
+
+// TensorFlow's rewrites of pipelines, by default or by name.
+bool AppliesByDefault(const DatasetOptimizationOptions& asked) {
+  return !asked.has_apply_default_optimizations() || asked.apply_default_optimizations();
+}
+bool FusesMapAndBatch(const DatasetOptimizationOptions& asked) {
+  return asked.has_map_and_batch_fusion() ? asked.map_and_batch_fusion() : AppliesByDefault(asked);
+}
+bool ReadsAhead(const DatasetOptions& options) {
+  if (options.autotune_options().has_enabled() && !options.autotune_options().enabled()) return false;
+  const DatasetOptimizationOptions& asked = options.optimization_options();
+  return asked.has_inject_prefetch() ? asked.inject_prefetch() : AppliesByDefault(asked);
+}
+
+// What may wait is read ahead, so that steps and their input overlap.
+DatasetPtr ReadAhead(DatasetPtr dataset) {
+  if (!dataset->MayWait() || dataset->RunsAhead() || !ReadsAhead(OptionsOf(*dataset))) return dataset;
+  return MakePrefetchDataset(std::move(dataset));
+}
+
+}  // namespace
 
 StatusOr<WalkSetup> WalkSetup::From(const KernelContext& ctx) {
   WalkSetup setup;
@@ -34,13 +63,13 @@ IteratorContext WalkSetup::MakeContext(CancellationManager* cancellation) const 
 // Shared with its thread, which may be the one to drop the last reference to the walk.
 class Walk::State : public std::enable_shared_from_this<Walk::State> {
  public:
-  // What may wait is read ahead, so that steps and their input overlap. TensorFlow does the same to pipelines that do
-  // not forbid it.
   State(DatasetPtr dataset, WalkSetup setup)
-      : dataset_(dataset->MayWait() && !dataset->RunsAhead() ? MakePrefetchDataset(dataset) : dataset),
+      : dataset_(ReadAhead(std::move(dataset))),
         setup_(std::move(setup)),
         runs_anywhere_(!dataset_->MayWait()),
-        ctx_(setup_.MakeContext(&cancellation_)) {}
+        ctx_(setup_.MakeContext(&cancellation_)) {
+    ctx_.fuses_map_and_batch = FusesMapAndBatch(OptionsOf(*dataset_).optimization_options());
+  }
 
   Status Begin(const IteratorState* position) {
     WEIR_ASSIGN_OR_RETURN(iterator_, dataset_->MakeIterator(ctx_));

@@ -117,8 +117,9 @@ class WalkTest : public testing::Test {
     return *std::move(walk);
   }
   // A dataset from a kernel: `op` over `input` and more tensors.
-  DatasetPtr Over(std::string_view op, const DatasetPtr& input, std::vector<Tensor> more) {
+  DatasetPtr Over(std::string_view op, const DatasetPtr& input, std::vector<Tensor> more, std::string options = "") {
     KernelCall call = run_(op);
+    if (!options.empty()) call.Attr("serialized_options", std::move(options));
     call.Input(DatasetTensor(input)).Inputs(std::move(more));
     AttrList shapes;
     shapes.shape = {PartialShape::Unknown()};
@@ -215,6 +216,31 @@ TEST_F(WalkTest, PrefetchStopsWhenItsBufferIsFull) {
   walk = nullptr;  // joins the thread
   absl::MutexLock lock(&gated->gate->mu);
   EXPECT_GE(gated->gate->permits, 50 - 1 - 3 - 1);
+}
+
+// What may wait is read ahead by itself, unless the pipeline's options forbid it.
+TEST_F(WalkTest, OptionsForbidReadingAhead) {
+  // autotune_options.enabled, optimization_options.inject_prefetch and .apply_default_optimizations: false.
+  const std::string forbidding[] = {std::string("\x3a\x02\x08\x00", 4), std::string("\x1a\x03\x98\x01\x00", 5),
+                                    std::string("\x1a\x02\x08\x00", 4)};
+  for (const std::string& options : forbidding) {
+    auto gated = std::make_shared<GatedDataset>(100);
+    auto walk = Start(Over("OptionsDataset", gated, {}, options));
+    gated->gate->Allow(50);
+    Request request;
+    request.Start(*walk);
+    EXPECT_EQ(request.Await(), 0);
+    walk = nullptr;
+    absl::MutexLock lock(&gated->gate->mu);
+    EXPECT_EQ(gated->gate->permits, 49);
+  }
+  auto gated = std::make_shared<GatedDataset>(100);
+  auto walk = Start(Over("OptionsDataset", gated, {}, "\xff"));
+  Request request;
+  request.Start(*walk);
+  gated->gate->Allow(1);
+  EXPECT_EQ(request.Await(), 0);
+  gated->gate->AwaitWaiting(1);  // for the next one, unasked
 }
 
 TEST_F(WalkTest, ThePositionOfAPrefetchIsWhatWasTaken) {

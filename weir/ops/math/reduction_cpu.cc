@@ -14,6 +14,7 @@ namespace {
 // An operation has: Start<A>(), Take(A, x), Merge(A, A), Finish<A>(A, count).
 struct SumOp {
   static constexpr bool kKeepsSingle = true;
+  static constexpr int kVectors = 1;  // of partial results, see Loops
   template <typename A>
   static A Start() {
     return A(0);
@@ -57,6 +58,7 @@ requires(std::is_integral_v<T>) struct AccumulatorOf<MeanOp, T> {
 
 struct ProdOp {
   static constexpr bool kKeepsSingle = true;
+  static constexpr int kVectors = 1;
   template <typename A>
   static A Start() {
     return A(1);
@@ -77,6 +79,7 @@ struct ProdOp {
 
 struct MaxOp {
   static constexpr bool kKeepsSingle = true;
+  static constexpr int kVectors = 4;  // a step of one waits long for the step before
   template <typename A>
   static A Start() {
     if constexpr (std::is_floating_point_v<A>) {
@@ -101,6 +104,7 @@ struct MaxOp {
 
 struct MinOp {
   static constexpr bool kKeepsSingle = true;
+  static constexpr int kVectors = 4;  // a step of one waits long for the step before
   template <typename A>
   static A Start() {
     if constexpr (std::is_floating_point_v<A>) {
@@ -125,6 +129,7 @@ struct MinOp {
 
 struct NormOp {
   static constexpr bool kKeepsSingle = false;
+  static constexpr int kVectors = 1;
   template <typename A>
   static A Start() {
     return A(0);
@@ -153,6 +158,7 @@ struct NormOp {
 
 struct AllOp {
   static constexpr bool kKeepsSingle = true;
+  static constexpr int kVectors = 1;
   template <typename A>
   static A Start() {
     return true;
@@ -164,6 +170,7 @@ struct AllOp {
 
 struct AnyOp {
   static constexpr bool kKeepsSingle = true;
+  static constexpr int kVectors = 1;
   template <typename A>
   static A Start() {
     return false;
@@ -181,7 +188,8 @@ struct Loops {
   }
   // Partial results, so that the compiler can use vectors; halves of a long run apart, so that a sum of floats loses
   // little.
-  static constexpr int kParts = 16;
+  static constexpr int kVector = 16;
+  static constexpr int kParts = kVector * Op::kVectors;
   [[gnu::always_inline]] static A LeafBody(const T* from, int64_t n) {
     A part[kParts];
     for (A& p : part) p = Op::template Start<A>();
@@ -189,7 +197,10 @@ struct Loops {
     for (; i + kParts <= n; i += kParts) {
       for (int k = 0; k < kParts; ++k) part[k] = Op::Take(part[k], static_cast<A>(Widen(from[i + k])));
     }
-    for (; i < n; ++i) part[i % kParts] = Op::Take(part[i % kParts], static_cast<A>(Widen(from[i])));
+    for (; kParts > kVector && i + kVector <= n; i += kVector) {
+      for (int k = 0; k < kVector; ++k) part[k] = Op::Take(part[k], static_cast<A>(Widen(from[i + k])));
+    }
+    for (; i < n; ++i) part[i % kVector] = Op::Take(part[i % kVector], static_cast<A>(Widen(from[i])));
     for (int half = kParts / 2; half > 0; half /= 2) {
       for (int k = 0; k < half; ++k) part[k] = Op::Merge(part[k], part[k + half]);
     }

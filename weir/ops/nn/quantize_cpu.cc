@@ -240,18 +240,24 @@ class ByteLevels {
     if (range == 0) return;
     const float one = 1 << kBits, middle = static_cast<float>((min + max) / 2.0),
                 level = static_cast<float>(255.0 / range);
-    scale_ = static_cast<int64_t>(255.0 * one * (max - min) / range);
-    middle_ = static_cast<int64_t>(middle * level * one);
-    low_ = static_cast<int64_t>(one * (low * 255.0) / range);
+    scale_ = Whole(255.0 * one * (max - min) / range);
+    middle_ = Whole(middle * level * one);
+    low_ = Whole(one * (low * 255.0) / range);
   }
   QUInt8 Of(QInt32 x) const {
-    const int64_t place = ((x.value * scale_) >> 32) + middle_ - low_;
+    // Ranges that make no sense may lead beyond 64 bits.
+    const auto scaled = static_cast<int64_t>(static_cast<uint64_t>(x.value) * static_cast<uint64_t>(scale_));
+    const int64_t place = (scaled >> 32) + middle_ - low_;
     const int64_t level = (place + (1 << (kBits - 1))) >> kBits;
     return QUInt8{static_cast<uint8_t>(std::clamp<int64_t>(level, 0, 255))};
   }
 
  private:
   static constexpr int kBits = 16;
+  static int64_t Whole(double value) {
+    constexpr double kMost = 1e18;
+    return std::isnan(value) ? 0 : static_cast<int64_t>(std::clamp(value, -kMost, kMost));
+  }
   int64_t scale_ = 0, middle_ = 0, low_ = 0;
 };
 
