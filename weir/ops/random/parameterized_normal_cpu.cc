@@ -184,7 +184,7 @@ class ParameterizedNormalKernel : public Kernel {
       if (parameter.rank() > 1) {
         return InvalidArgument("Input ", name, " should be a scalar or vector, got shape: ", parameter.ToString());
       }
-      out.are_alike &= parameter.rank() == 0;
+      out.are_alike &= i < 2 ? parameter.num_elements() == 1 : parameter.rank() == 0;
       if (parameter.num_elements() == 1) continue;
       if (parameter.num_elements() != out.count) {
         return InvalidArgument("Input ", name, " should have length 1 or shape[0], got shape: ", parameter.ToString());
