@@ -215,7 +215,14 @@ Queue::Progress Queue::AdvanceLocked(Attempt& attempt) {
 }
 
 Queue::Progress Queue::AdvanceDequeueManyLocked(Attempt& attempt) {
-  if (closed_ && SizeLocked() < attempt.remaining) {
+  if (!GathersBatches()) {
+    const bool is_short = SizeLocked() < attempt.remaining;
+    if (is_short && !closed_) return Progress::kNone;
+    if (is_short && (SizeLocked() == 0 || !attempt.allow_small_batch)) {
+      attempt.status = InsufficientLocked(attempt.remaining);
+      return Progress::kComplete;
+    }
+  } else if (closed_ && SizeLocked() < attempt.remaining) {
     attempt.status = InsufficientLocked(attempt.remaining);
     GiveBackLocked(std::exchange(attempt.taken, {}));
     attempt.remaining = SizeLocked();

@@ -68,6 +68,8 @@ class Queue : public Resource, public std::enable_shared_from_this<Queue> {
   virtual int64_t MemoryLocked() const = 0;
   // Elements that may leave now.
   virtual int64_t AvailableLocked(bool closed) const { return SizeLocked(); }
+  // Whether a batch may be taken before all its elements are there.
+  virtual bool GathersBatches() const { return true; }
   virtual Status CheckElement(const Tuple& element) const;
   virtual Status CheckBatch(const Tuple& batch) const;
   // REQUIRES: `elements` is not empty.

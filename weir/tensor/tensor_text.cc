@@ -120,8 +120,8 @@ std::string Tensor::SummarizeValues(int64_t max_entries, bool print_v2) const {
   int64_t limit = max_entries < 0 ? count : std::min(max_entries, count);
   Printer printer(*this, print_v2);
   std::string out;
-  if (print_v2 && !IsFlat(dtype())) {
-    printer.AppendEnds(0, 0, rank() == 0 ? 1 : limit, &out);
+  if (print_v2 && rank() > 0 && !IsFlat(dtype())) {
+    printer.AppendEnds(0, 0, limit, &out);
     return out;
   }
   if (print_v2 && rank() > 0) out += '[';

@@ -78,10 +78,14 @@ class SplitVKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(int axis, SplitAxis(ctx.input(2), x));
     const int count = ctx.num_outputs();
     if (size_input.rank() != 1 || size_input.num_elements() != count) {
-      return InvalidArgument("shape of size_splits must be [num_split] = [", count, "], got ",
-                             size_input.shape().ToString());
+      return InvalidArgument("size of the split_tensor must be 1-D and have the same elements as outputs got ",
+                             size_input.rank(), " -D and ", size_input.num_elements(), " elements");
     }
     WEIR_ASSIGN_OR_RETURN(Dims sizes, IntElements(size_input, "size_splits"));
+    if (count == 1 && sizes[0] != x.dim(axis)) {
+      return InvalidArgument("If there is only one output, it must have the same size as the input. Input size: ",
+                             x.dim(axis), " output size: ", sizes[0]);
+    }
     int unknown = -1;
     int64_t known = 0;
     for (int i = 0; i < count; ++i) {

@@ -42,6 +42,15 @@ struct ErfcOp {
   }
 };
 
+// At 0 TensorFlow has minus infinity in double alone.
+struct BesselY1Op {
+  template <typename T>
+  static T Do(T x) {
+    if (!std::is_same_v<T, double> && x == T(0)) return std::numeric_limits<T>::quiet_NaN();
+    return static_cast<T>(BesselY1(static_cast<double>(x)));
+  }
+};
+
 using Floats = TypeList<float, double>;
 constexpr ElementwiseOptions kCost = {.cost_ns = 100};
 
@@ -114,7 +123,7 @@ void RegisterBesselKernels(KernelRegistry& registry) {
   RegisterUnary<Unary<BesselJ0>>(registry, "BesselJ0", FloatTypes{}, kCost);
   RegisterUnary<Unary<BesselJ1>>(registry, "BesselJ1", FloatTypes{}, kCost);
   RegisterUnary<Unary<BesselY0>>(registry, "BesselY0", FloatTypes{}, kCost);
-  RegisterUnary<Unary<BesselY1>>(registry, "BesselY1", FloatTypes{}, kCost);
+  RegisterUnary<BesselY1Op>(registry, "BesselY1", FloatTypes{}, kCost);
 }
 
 }  // namespace weir

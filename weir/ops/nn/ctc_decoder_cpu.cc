@@ -4,6 +4,8 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "weir/ops/nn/register_extended.h"
@@ -107,13 +109,70 @@ T LogSum(T a, T b) {
   return std::max(a, b) + std::log1p(std::exp(distance));
 }
 
+// The best of the entries pushed, `limit` of them. Which of equal ones stay, and in which order, is as TensorFlow's
+// heap has it. E: an entry with is_better_than, a strict weak order.
+template <typename E>
+class BestEntries {
+ public:
+  explicit BestEntries(int64_t limit) : limit_(static_cast<size_t>(limit)) {}
+  // In no order.
+  std::span<E* const> entries() const { return std::span(entries_).first(std::min(entries_.size(), limit_)); }
+  bool is_full() const { return entries_.size() >= limit_; }
+
+  void Push(E* entry) {
+    if (is_heap_) {  // the last place is free
+      if (!IsBetter(entry, entries_.front())) return;
+      entries_.back() = entry;
+      std::pop_heap(entries_.begin(), entries_.end(), IsBetter);
+      return;
+    }
+    entries_.push_back(entry);
+    if (worst_is_first_ && !IsBetter(entry, entries_.front())) std::swap(entries_.front(), entries_.back());
+    if (entries_.size() <= limit_) return;
+    std::make_heap(entries_.begin(), entries_.end(), IsBetter);
+    std::pop_heap(entries_.begin(), entries_.end(), IsBetter);
+    is_heap_ = true;
+  }
+  // REQUIRES: something was pushed.
+  E* Worst() {
+    if (!is_heap_ && !worst_is_first_) {
+      auto worst = entries_.begin();
+      for (auto it = worst; it != entries_.end(); ++it) {
+        if (IsBetter(*worst, *it)) worst = it;
+      }
+      std::iter_swap(entries_.begin(), worst);
+      worst_is_first_ = true;
+    }
+    return entries_.front();
+  }
+  // All of them, best first; none are left.
+  std::vector<E*> Take() {
+    std::vector<E*> out = std::exchange(entries_, {});
+    if (is_heap_) {
+      out.pop_back();
+      std::sort_heap(out.begin(), out.end(), IsBetter);
+    } else {
+      std::sort(out.begin(), out.end(), IsBetter);
+    }
+    is_heap_ = worst_is_first_ = false;
+    return out;
+  }
+
+ private:
+  static bool IsBetter(const E* a, const E* b) { return a->is_better_than(*b); }
+
+  const size_t limit_;
+  std::vector<E*> entries_;
+  bool is_heap_ = false, worst_is_first_ = false;
+};
+
 // Prefixes of label sequences as a tree; the best of them are the beam.
 template <typename T>
 class BeamSearch {
  public:
-  BeamSearch(int64_t classes, int64_t width) : classes_(classes), blank_(classes - 1), width_(width) {
+  BeamSearch(int64_t classes, int64_t width) : classes_(classes), blank_(classes - 1), beam_(width) {
     root_.now = {0, 0, kLogZero<T>};
-    beam_.push_back(&root_);
+    beam_.Push(&root_);
   }
 
   void Step(const T* x) {
@@ -121,8 +180,7 @@ class BeamSearch {
     T sum = 0;
     for (int64_t c = 0; c < classes_; ++c) sum += std::exp(x[c] - largest);
     const T offset = -largest - std::log(sum);
-    Sort();
-    const std::vector<Entry*> branches = std::move(beam_);
+    const std::vector<Entry*> branches = beam_.Take();
     for (Entry* b : branches) b->before = b->now;
     for (Entry* b : branches) {
       if (b->parent != nullptr) {
@@ -134,20 +192,19 @@ class BeamSearch {
       }
       b->now.blank = b->before.total + x[blank_] + offset;
       b->now.total = LogSum(b->now.blank, b->now.label);
+      beam_.Push(b);
     }
-    beam_ = branches;
-    Sort();
     for (Entry* b : branches) {
       if (IsCandidate(b->before)) Grow(*b, x, offset);
     }
   }
 
   // The best sequences, best first; fewer if there are not as many.
-  std::vector<std::pair<Labels, T>> Best(int64_t count, bool merge_repeated) {
-    Sort();
+  std::vector<std::pair<Labels, T>> Best(int64_t count, bool merge_repeated) const {
+    BestEntries<Entry> best(count);
+    for (Entry* entry : beam_.entries()) best.Push(entry);
     std::vector<std::pair<Labels, T>> out;
-    for (Entry* entry : beam_) {
-      if (static_cast<int64_t>(out.size()) == count) break;
+    for (const Entry* entry : best.Take()) {
       Labels labels;
       int64_t previous = -1;
       for (const Entry* e = entry; e->parent != nullptr; e = e->parent) {
@@ -170,14 +227,13 @@ class BeamSearch {
     Probability before, now;
     std::map<int64_t, Entry*> children;
     bool is_active() const { return now.total != kLogZero<T>; }
+    bool is_better_than(const Entry& other) const {
+      return now.total > other.now.total || (std::isnan(other.now.total) && !std::isnan(now.total));
+    }
   };
 
-  // Best first.
-  void Sort() {
-    std::stable_sort(beam_.begin(), beam_.end(), [](Entry* a, Entry* b) { return a->now.total > b->now.total; });
-  }
-  bool IsCandidate(const Probability& p) const {
-    return p.total > kLogZero<T> && (static_cast<int64_t>(beam_.size()) < width_ || p.total > beam_.back()->now.total);
+  bool IsCandidate(const Probability& p) {
+    return p.total > kLogZero<T> && (!beam_.is_full() || p.total > beam_.Worst()->now.total);
   }
   void Grow(Entry& b, const T* x, T offset) {
     for (int64_t label = 0; label < classes_; ++label) {
@@ -197,19 +253,15 @@ class BeamSearch {
       child.parent = &b;
       child.label = label;
       child.now = now;
-      if (static_cast<int64_t>(beam_.size()) == width_) {
-        beam_.back()->now = Probability();
-        beam_.pop_back();
-      }
-      auto place = std::ranges::find_if(beam_, [&](Entry* e) { return e->now.total < now.total; });
-      beam_.insert(place, &child);
+      if (beam_.is_full()) beam_.Worst()->now = Probability();
+      beam_.Push(&child);
     }
   }
 
-  const int64_t classes_, blank_, width_;
+  const int64_t classes_, blank_;
   Entry root_;
   std::deque<Entry> entries_;  // all others; a tree of them may be deep
-  std::vector<Entry*> beam_;
+  BestEntries<Entry> beam_;
 };
 
 template <typename T>

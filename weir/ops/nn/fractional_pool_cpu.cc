@@ -113,14 +113,16 @@ class ForwardKernel : public Kernel {
     const Tensor& input = ctx.input(0);
     if (input.rank() != 4) return InvalidArgument("tensor_in must be 4-dimensional");
     Philox philox = deterministic_ ? Philox::FromSeeds(seed_, seed2_) : Philox::FromSeeds(0, 0);
+    for (int i = 0; i < 4; ++i) {
+      if (static_cast<float>(input.dim(i)) >= ratio_[i]) continue;
+      return InvalidArgument("Pooling ratio is higher than input dimension size for dimension ", i,
+                             ". Input dim size: ", input.dim(i), " pooling ratio: ", ratio_[i]);
+    }
     Windows windows;
     windows.overlapping = overlapping_;
     Shape shape({input.dim(0)});
     for (int i = 1; i < 3; ++i) {
       const int64_t size = input.dim(i), count = static_cast<int64_t>(std::floor(static_cast<float>(size) / ratio_[i]));
-      if (count <= 0) {
-        return InvalidArgument("pooling_ratio ", ratio_[i], " leaves nothing of dimension ", i, " of size ", size);
-      }
       (i == 1 ? windows.rows : windows.columns) =
           pseudo_random_ ? PseudoRandomBorders(size, count, philox) : RandomBorders(size, count, philox);
       WEIR_RETURN_IF_ERROR(shape.AddDim(count));
@@ -135,11 +137,11 @@ class ForwardKernel : public Kernel {
       ForOutputs(shape, image, [&](int64_t to, int64_t first, int64_t oh, int64_t ow) {
         const T* x = input.data<T>() + first;
         T largest = std::numeric_limits<T>::lowest();
-        double sum = 0, count = 0;
+        T sum = 0, count = 0;
         windows.ForWindow(oh, ow, [&](int64_t h, int64_t w) {
           const T value = x[(h * width + w) * channels];
           largest = std::max(largest, value);
-          sum += static_cast<double>(value);
+          sum = WrapAdd(sum, value);
           ++count;
         });
         out->data<T>()[to] = kMax ? largest : static_cast<T>(sum / count);

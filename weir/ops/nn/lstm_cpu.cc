@@ -211,6 +211,14 @@ class SequenceKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(Sequence s, ReadSequence(ctx, attrs_));
+    for (int i = 5; i < 8; ++i) {  // used or not
+      const Shape& peephole = ctx.input(i).shape();
+      const std::string& name = ctx.node().schema->inputs[i].name;
+      if (peephole.rank() != 1) return InvalidArgument(name, " must be 1D");
+      if (peephole.dim(0) != s.cells) {
+        return InvalidArgument(name, ".dim_size(0) != cell_size: ", peephole.dim(0), " vs. ", s.cells);
+      }
+    }
     const int64_t size = s.batch * s.cells;
     Tensor* out[7];
     for (int i = 0; i < 7; ++i) {

@@ -118,7 +118,8 @@ class PaddingFifoQueue : public FifoQueue {
   }
 };
 
-// Smallest first component first. Equal ones leave in the order a binary heap gives, as in TensorFlow.
+// Smallest first component first. Equal ones leave in the order a binary heap gives, as in TensorFlow. A batch is taken
+// at once, for else it would not be sorted; as in TensorFlow, a small batch of a closed queue is taken and lost.
 class PriorityQueue : public Queue {
  public:
   using Queue::Queue;
@@ -138,6 +139,7 @@ class PriorityQueue : public Queue {
   void GiveBackLocked(std::vector<Tuple> elements) override {
     for (Tuple& element : elements) PushLocked(std::move(element));
   }
+  bool GathersBatches() const override { return false; }
   int64_t MemoryLocked() const override {
     int64_t bytes = 0;
     for (const Tuple& element : heap_) bytes += TupleBytes(element);

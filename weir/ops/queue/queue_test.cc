@@ -232,6 +232,37 @@ TEST_F(QueueTest, PriorityQueueGivesTheSmallestFirst) {
   EXPECT_THAT(std::vector<int32_t>(values.begin(), values.end()), ElementsAre(14, 12, 11, 13, 10));
 }
 
+TEST_F(QueueTest, PriorityQueueSortsABatchThatWaited) {
+  auto queue = Make("PriorityQueue");
+  Result put;
+  auto enqueue = [&](std::initializer_list<int64_t> priorities) {
+    const Tensor values = Tensor::Vector<int32_t>(std::vector<int32_t>(priorities.begin(), priorities.end()));
+    queue->EnqueueMany({Tensor::Vector<int64_t>(priorities), values}, cancellation_, put.done());
+  };
+  enqueue({9, 8});
+  Result got = DequeueMany(*queue, 4, /*allow_small_batch=*/true);
+  EXPECT_TRUE(got.pending());
+  EXPECT_EQ(queue->size(), 2);
+  enqueue({0, 100, 50});
+  ASSERT_FALSE(got.pending());
+  std::span<const int32_t> values = (***got.slot)[1].span<int32_t>();
+  EXPECT_THAT(std::vector<int32_t>(values.begin(), values.end()), ElementsAre(0, 8, 9, 50));
+}
+
+TEST_F(QueueTest, ClosedPriorityQueueLosesASmallBatch) {
+  for (bool allow_small_batch : {false, true}) {
+    auto queue = Make("PriorityQueue");
+    Result put;
+    queue->EnqueueMany({Tensor::Vector<int64_t>({2, 1}), Tensor::Vector<int32_t>({2, 1})}, cancellation_, put.done());
+    Close(*queue);
+    Result got = DequeueMany(*queue, 4, allow_small_batch);
+    ASSERT_FALSE(got.pending());
+    EXPECT_EQ(got.status(), OutOfRange("PriorityQueue 'q' is closed and has insufficient elements (requested ",
+                                       allow_small_batch ? 2 : 4, ", current size ", allow_small_batch ? 0 : 2, ")"));
+    EXPECT_EQ(queue->size(), allow_small_batch ? 0 : 2);
+  }
+}
+
 TEST_F(QueueTest, ShuffleQueueKeepsSomeBack) {
   QueueSpec spec{.kind = "RandomShuffleQueue", .capacity = 10, .types = {DType::kInt32}, .min_after_dequeue = 2};
   spec.shapes = {PartialShape(Shape())};

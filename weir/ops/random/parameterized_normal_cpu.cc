@@ -18,15 +18,19 @@ namespace {
 constexpr int kMaxTries = 1000;
 constexpr int64_t kScalarBatch = 100;
 
-// C is float (for half too) or double; a block gives kCount values of it.
-template <typename C>
+// A block gives kCount values of type C, which is float for half too. Those are rounded after every operation.
+template <typename T>
 struct Values {
+  using C = ComputeType<T>;
   static constexpr int kCount = std::is_same_v<C, double> ? 2 : 4;
+  static C Rounded(C x) { return Widen(T(x)); }
   static void Uniform(Philox& philox, C* out) {
     Philox::Block x = philox.Next();
     for (int i = 0; i < kCount; ++i) {
       if constexpr (kCount == 2) {
         out[i] = random::UniformDouble(x[2 * i], x[2 * i + 1]);
+      } else if constexpr (std::is_same_v<T, Half>) {
+        out[i] = random::UniformHalf(x[i]);
       } else {
         out[i] = random::UniformFloat(x[i]);
       }
@@ -41,15 +45,17 @@ struct Values {
     } else {
       for (int i = 0; i < 4; i += 2) {
         auto [first, second] = random::NormalFloats(x[i], x[i + 1]);
-        out[i] = first;
-        out[i + 1] = second;
+        out[i] = Rounded(first);
+        out[i + 1] = Rounded(second);
       }
     }
   }
 };
 
-template <typename C>
+template <typename T>
 struct Batch {
+  using C = ComputeType<T>;
+  static C R(C x) { return Values<T>::Rounded(x); }
   C mean, stddev, min, max;
 
   Status Check() const {
@@ -66,14 +72,16 @@ struct Batch {
       std::swap(b.min, b.max);
       b.stddev = -b.stddev;
     }
-    const C low = (b.min - b.mean) / b.stddev;
-    const C high = (b.max - b.mean) / b.stddev;
-    const C root = std::sqrt(low * low + C(4));
-    const C cutoff = C(2) * std::exp(C(0.5) + low * (low - root) / C(4)) / (low + root);
-    auto emit = [&](C z) { return accept(z * b.stddev + b.mean); };
-    if ((low < C(-1.3) && high >= C(0)) || (high > C(1.3) && low <= C(0))) {
+    const C low = R(R(b.min - b.mean) / b.stddev);
+    const C high = R(R(b.max - b.mean) / b.stddev);
+    const C root = R(std::sqrt(R(R(low * low) + C(4))));
+    const C exponent = R(C(0.5) + R(R(low * R(low - root)) / C(4)));
+    const C cutoff = R(R(C(2) * R(std::exp(exponent))) / R(low + root));
+    const C inside = R(C(1.3));
+    auto emit = [&](C z) { return accept(R(z * b.stddev) + b.mean); };
+    if ((low < -inside && high >= C(0)) || (high > inside && low <= C(0))) {
       FromNormal(philox, low, high, emit);
-    } else if (high - low < cutoff) {
+    } else if (R(high - low) < cutoff) {
       FromUniform(philox, low, high, emit);
     } else {
       FromExponential(philox, low, high, emit);
@@ -84,8 +92,8 @@ struct Batch {
   static void FromNormal(Philox& philox, C low, C high, Emit emit) {
     int tries = 0;
     while (true) {
-      C z[Values<C>::kCount];
-      Values<C>::Normal(philox, z);
+      C z[Values<T>::kCount];
+      Values<T>::Normal(philox, z);
       for (C value : z) {
         bool inside = value >= low && value <= high;
         if (!inside && ++tries <= kMaxTries) continue;
@@ -96,15 +104,15 @@ struct Batch {
   }
   template <typename Emit>
   static void FromUniform(Philox& philox, C low, C high, Emit emit) {
-    const C offset = low < C(0) ? C(0) : low * low;
+    const C offset = low < C(0) ? C(0) : R(low * low), range = R(high - low);
     int tries = 0;
     while (true) {
-      C z[Values<C>::kCount], u[Values<C>::kCount];
-      Values<C>::Uniform(philox, z);
-      Values<C>::Uniform(philox, u);
-      for (int i = 0; i < Values<C>::kCount; ++i) {
-        C value = z[i] * (high - low) + low;
-        if (u[i] > std::exp((offset - value * value) / C(2)) && ++tries < kMaxTries) continue;
+      C z[Values<T>::kCount], u[Values<T>::kCount];
+      Values<T>::Uniform(philox, z);
+      Values<T>::Uniform(philox, u);
+      for (int i = 0; i < Values<T>::kCount; ++i) {
+        C value = R(R(z[i] * range) + low);
+        if (u[i] > R(std::exp(R(R(offset - R(value * value)) / C(2)))) && ++tries < kMaxTries) continue;
         if (!emit(value)) return;
         tries = 0;
       }
@@ -112,15 +120,15 @@ struct Batch {
   }
   template <typename Emit>
   static void FromExponential(Philox& philox, C low, C high, Emit emit) {
-    const C alpha = (low + std::sqrt(low * low + C(4))) / C(2);
+    const C alpha = R(R(low + R(std::sqrt(R(R(low * low) + C(4))))) / C(2));
     int tries = 0;
     while (true) {
-      C x[Values<C>::kCount];
-      Values<C>::Uniform(philox, x);
-      for (int i = 0; i < Values<C>::kCount; i += 2) {
-        C value = -std::log(x[i]) / alpha + low;
-        C distance = low < alpha ? alpha - value : low - alpha;
-        bool fits = std::exp(-distance * distance / C(2)) > x[i + 1] && value < high;
+      C x[Values<T>::kCount];
+      Values<T>::Uniform(philox, x);
+      for (int i = 0; i < Values<T>::kCount; i += 2) {
+        C value = R(R(-R(std::log(x[i])) / alpha) + low);
+        C distance = low < alpha ? R(alpha - value) : R(low - alpha);
+        bool fits = R(std::exp(R(R(-distance * distance) / C(2)))) >= x[i + 1] && value < high;
         if (!fits && ++tries < kMaxTries) continue;
         if (!emit(value)) return;
         tries = 0;
@@ -176,11 +184,11 @@ class ParameterizedNormalKernel : public Kernel {
       if (parameter.rank() > 1) {
         return InvalidArgument("Input ", name, " should be a scalar or vector, got shape: ", parameter.ToString());
       }
+      out.are_alike &= i < 2 ? parameter.num_elements() == 1 : parameter.rank() == 0;
       if (parameter.num_elements() == 1) continue;
       if (parameter.num_elements() != out.count) {
         return InvalidArgument("Input ", name, " should have length 1 or shape[0], got shape: ", parameter.ToString());
       }
-      out.are_alike = false;
       out.from[i].resize(static_cast<size_t>(out.count));
       std::iota(out.from[i].begin(), out.from[i].end(), 0);
     }
@@ -221,7 +229,7 @@ class ParameterizedNormalKernel : public Kernel {
     const bool is_interleaved = batches.are_interleaved && !batches.are_alike;
     const int64_t step = is_interleaved ? batches.count : 1, total = out.num_elements();
     for (int64_t b = 0; b < batches.count; ++b) {
-      Batch<C> batch{parameter(0, b), parameter(1, b), parameter(2, b), parameter(3, b)};
+      Batch<T> batch{parameter(0, b), parameter(1, b), parameter(2, b), parameter(3, b)};
       WEIR_RETURN_IF_ERROR(batch.Check());
       int64_t at = is_interleaved ? b : b * samples;
       const int64_t end = is_interleaved ? total : std::min(at + samples, total);

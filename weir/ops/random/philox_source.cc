@@ -70,10 +70,11 @@ StatusOr<std::array<int64_t, 3>> AdvanceGenerator(KernelContext& ctx, int input,
   WEIR_RETURN_IF_ERROR(variable->MakeWritable(ctx.device().allocator()));
   int64_t* words = tensor.data<int64_t>();
   std::array<int64_t, 3> before = {words[0], words[1], words[2]};
-  Philox after(0, static_cast<uint64_t>(words[0]), static_cast<uint64_t>(words[1]));
-  after.Skip(blocks);
-  words[0] = static_cast<int64_t>(after.counter_low());
-  words[1] = static_cast<int64_t>(after.counter_high());
+  const uint64_t low = static_cast<uint64_t>(words[0]) + blocks;
+  // TensorFlow adds 32 bits at a time: a carry into upper bits that are all ones is lost.
+  const bool is_lost = blocks >> 32 == 0xffffffffu && static_cast<uint32_t>(low) < static_cast<uint32_t>(blocks);
+  if (low < blocks && !is_lost) words[1] = static_cast<int64_t>(static_cast<uint64_t>(words[1]) + 1);
+  words[0] = static_cast<int64_t>(low);
   return before;
 }
 

@@ -115,6 +115,10 @@ TEST_F(RandomTest, GeneratorVariableMovesOn) {
                                       Tensor::Vector<uint64_t>({511, 4}), Tensor::Scalar(1)});
   ExpectTensorEqual(RunOne(stateful), RunOne(stateless));
   ExpectTensorEqual(variable->Read(), Tensor::Vector<int64_t>({511 + 3 * 256, 4, 77}));
+
+  KernelCall back = run("RngReadAndSkip").Inputs({handle, Tensor::Scalar(1), Tensor::Scalar(~uint64_t{0})});
+  ExpectTensorEqual(RunOne(back), Tensor::Vector<int64_t>({511 + 3 * 256, 4, 77}));
+  ExpectTensorEqual(variable->Read(), Tensor::Vector<int64_t>({511 + 2 * 256, 4, 77}));
 }
 
 TEST_F(RandomTest, ResultsDoNotDependOnThreads) {

@@ -109,8 +109,8 @@ class RaggedBincountKernel : public BincountKernel {
     const Tensor splits = ctx.input(0), values = ctx.input(1), weights = ctx.input(3);
     WEIR_ASSIGN_OR_RETURN(int64_t size, SizeInput(ctx.input(2)));
     WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> row_of, RowsOfRagged(splits, values));
-    if (weights.num_elements() > 0 && weights.num_elements() != values.num_elements()) {
-      return InvalidArgument("weights must have as many elements as values or none, got ", weights.num_elements());
+    if (weights.num_elements() > 0 && weights.num_elements() < values.num_elements()) {
+      return InvalidArgument("weights must have an element for each value or none, got ", weights.num_elements());
     }
     const int64_t dims[] = {splits.num_elements() - 1, size};
     WEIR_ASSIGN_OR_RETURN(Shape all, Shape::Make(dims));

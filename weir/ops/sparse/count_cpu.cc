@@ -16,12 +16,14 @@ struct Rows {
   std::vector<int64_t> row_of;
   int64_t count = 1;
   bool matrix = true;
+  std::string_view name = "values";  // of them, in errors
 };
 
 Status CheckWeights(const Rows& rows) {
   if (rows.weights.num_elements() == 0 || rows.weights.shape() == rows.values.shape()) return OkStatus();
-  return InvalidArgument("Weights and data must have the same shape. Weight shape: ", rows.weights.shape().ToString(),
-                         "; data shape: ", rows.values.shape().ToString());
+  return InvalidArgument("Weights and ", rows.name,
+                         " must have the same shape. Weight shape: ", rows.weights.shape().ToString(), "; ", rows.name,
+                         " shape: ", rows.values.shape().ToString());
 }
 
 StatusOr<Rows> DenseRows(KernelContext& ctx) {
@@ -29,6 +31,7 @@ StatusOr<Rows> DenseRows(KernelContext& ctx) {
   if (rows.values.rank() < 1 || rows.values.rank() > 2) {
     return InvalidArgument("Input must be a 1 or 2-dimensional tensor. Got: ", rows.values.shape().ToString());
   }
+  rows.name = "data";
   rows.matrix = rows.values.rank() == 2;
   rows.count = rows.matrix ? rows.values.dim(0) : 1;
   const int64_t width = rows.count > 0 ? rows.values.num_elements() / rows.count : 0;
@@ -48,6 +51,9 @@ StatusOr<Rows> SparseRows(KernelContext& ctx) {
 
 StatusOr<Rows> RaggedRows(KernelContext& ctx) {
   Rows rows{ctx.input(1), ctx.input(2)};
+  if (ctx.input(0).num_elements() < 2) {
+    return InvalidArgument("Must provide at least 2 elements for the splits argument");
+  }
   WEIR_ASSIGN_OR_RETURN(rows.row_of, RowsOfRagged(ctx.input(0), rows.values));
   rows.count = ctx.input(0).num_elements() - 1;
   return rows;
