@@ -289,6 +289,34 @@ TEST(Cluster, ResetEmptiesTheContainersOfChosenTasks) {
   EXPECT_TRUE(client.Run(second, {}, "w/read:0").ok());
 }
 
+TEST(Cluster, ResetThatNamesNoContainerKeepsTheNamedOnes) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  for (const std::string& name : std::vector<std::string>{"kept", "lost"}) {
+    graph.Add(name, "VarHandleOp", {}, kPs0)
+        .Type("dtype", DT_FLOAT)
+        .Scalars("shape")
+        .Text("container", name == "kept" ? "box" : "");
+    graph.Const(name + "/one", Tensor::Scalar(1.0f), kPs0);
+    graph.Add(name + "/init", "AssignVariableOp", {name, name + "/one"}, kPs0).Type("dtype", DT_FLOAT);
+    graph.Add(name + "/there", "VarIsInitializedOp", {name}, kPs0);
+  }
+  MasterClient client(cluster.target());
+  const std::string first = client.CreateSession(graph.def()).value();
+  ASSERT_TRUE(client.Run(first, {}, "", {"kept/init", "lost/init"}).ok());
+  ResetRequest request;
+  ResetResponse response;
+  ASSERT_TRUE(client.Call("Reset", request, &response).ok());
+  const std::string second = client.CreateSession(graph.def()).value();
+  EXPECT_TRUE(client.Run(second, {}, "kept/there:0")->scalar<bool>());
+  EXPECT_FALSE(client.Run(second, {}, "lost/there:0")->scalar<bool>());
+  request.add_container("box");
+  ASSERT_TRUE(client.Call("Reset", request, &response).ok());
+  const std::string third = client.CreateSession(graph.def()).value();
+  EXPECT_FALSE(client.Run(third, {}, "kept/there:0")->scalar<bool>());
+}
+
 TEST(Cluster, IsolatedSessionsHaveTheirOwnStateEverywhere) {
   Cluster cluster;
   cluster.StartAll();
