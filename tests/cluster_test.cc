@@ -317,6 +317,51 @@ TEST(Cluster, ResetThatNamesNoContainerKeepsTheNamedOnes) {
   EXPECT_FALSE(client.Run(third, {}, "kept/there:0")->scalar<bool>());
 }
 
+// What Variable.initialized_value() builds.
+TEST(Cluster, ABranchMayLeaveAVariableWithoutValueAlone) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  FunctionDef* function = graph.AddFunction("Value", "y", DT_FLOAT);
+  (*function->mutable_ret())["y"] = "node:output:0";
+  NodeDef* body = function->add_node_def();
+  body->set_name("node");
+  body->set_op("Identity");
+  body->add_input("x");
+  (*body->mutable_attr())["T"].set_type(DT_FLOAT);
+  function = graph.AddFunction("Other", "y", DT_FLOAT);
+  (*function->mutable_ret())["y"] = "node:output:0";
+  body = function->add_node_def();
+  body->set_name("node");
+  body->set_op("Const");
+  (*body->mutable_attr())["dtype"].set_type(DT_FLOAT);
+  EXPECT_TRUE(ToProto(Tensor::Scalar(7.0f), (*body->mutable_attr())["value"].mutable_tensor()).ok());
+  graph.Add("v", "VariableV2", {}, kPs1).Type("dtype", DT_FLOAT).Scalars("shape");
+  graph.Const("three", Tensor::Scalar(3.0f), kPs1);
+  graph.Add("v/init", "Assign", {"v", "three"}, kPs1).Type("T", DT_FLOAT);
+  graph.Add("known", "IsVariableInitialized", {"v"}, kPs1).Type("dtype", DT_FLOAT);
+  for (const char* device : {kPs0, kPs1}) {
+    graph.Add(device == kPs0 ? "far" : "near", "StatelessIf", {"known", "v"}, device)
+        .Type("Tcond", DT_BOOL)
+        .Types("Tin", {DT_FLOAT})
+        .Types("Tout", {DT_FLOAT})
+        .Function("then_branch", "Value")
+        .Function("else_branch", "Other");
+  }
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  auto value = [&](const char* fetch) {
+    StatusOr<Tensor> got = client.Run(session, {}, fetch);
+    EXPECT_TRUE(got.ok()) << got.status();
+    return got.ok() ? got->scalar<float>() : -1;
+  };
+  EXPECT_EQ(value("far:0"), 7);
+  EXPECT_EQ(value("near:0"), 7);
+  ASSERT_TRUE(client.Run(session, {}, "", {"v/init"}).ok());
+  EXPECT_EQ(value("far:0"), 3);
+  EXPECT_EQ(value("near:0"), 3);
+}
+
 TEST(Cluster, IsolatedSessionsHaveTheirOwnStateEverywhere) {
   Cluster cluster;
   cluster.StartAll();
