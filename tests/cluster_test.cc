@@ -362,6 +362,27 @@ TEST(Cluster, ABranchMayLeaveAVariableWithoutValueAlone) {
   EXPECT_EQ(value("near:0"), 3);
 }
 
+TEST(Cluster, OptionalsCrossTasks) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Placeholder("x", DT_FLOAT, kPs0);
+  graph.Add("some", "OptionalFromValue", {"x"}, kPs0).Types("Toutput_types", {DT_FLOAT});
+  graph.Add("none", "OptionalNone", {}, kPs0);
+  graph.Add("has", "OptionalHasValue", {"none"}, kWorker1);
+  graph.Add("value", "OptionalGetValue", {"some"}, kWorker1)
+      .Types("output_types", {DT_FLOAT})
+      .ListOfScalars("output_shapes");
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  StatusOr<Tensor> value = client.Run(session, {{"x:0", Tensor::Scalar(3.0f)}}, "value:0");
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_EQ(value->scalar<float>(), 3);
+  StatusOr<Tensor> has = client.Run(session, {}, "has:0");
+  ASSERT_TRUE(has.ok()) << has.status();
+  EXPECT_FALSE(has->scalar<bool>());
+}
+
 TEST(Cluster, IsolatedSessionsHaveTheirOwnStateEverywhere) {
   Cluster cluster;
   cluster.StartAll();
