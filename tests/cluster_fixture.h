@@ -52,6 +52,10 @@ class GraphText {
       (*node_->mutable_attr())[name].mutable_shape();
       return *this;
     }
+    Added& ListOfScalars(const std::string& name) {  // one known shape: scalar
+      (*node_->mutable_attr())[name].mutable_list()->add_shape();
+      return *this;
+    }
 
    private:
     NodeDef* node_;

@@ -289,6 +289,100 @@ TEST(Cluster, ResetEmptiesTheContainersOfChosenTasks) {
   EXPECT_TRUE(client.Run(second, {}, "w/read:0").ok());
 }
 
+TEST(Cluster, ResetThatNamesNoContainerKeepsTheNamedOnes) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  for (const std::string& name : std::vector<std::string>{"kept", "lost"}) {
+    graph.Add(name, "VarHandleOp", {}, kPs0)
+        .Type("dtype", DT_FLOAT)
+        .Scalars("shape")
+        .Text("container", name == "kept" ? "box" : "");
+    graph.Const(name + "/one", Tensor::Scalar(1.0f), kPs0);
+    graph.Add(name + "/init", "AssignVariableOp", {name, name + "/one"}, kPs0).Type("dtype", DT_FLOAT);
+    graph.Add(name + "/there", "VarIsInitializedOp", {name}, kPs0);
+  }
+  MasterClient client(cluster.target());
+  const std::string first = client.CreateSession(graph.def()).value();
+  ASSERT_TRUE(client.Run(first, {}, "", {"kept/init", "lost/init"}).ok());
+  ResetRequest request;
+  ResetResponse response;
+  ASSERT_TRUE(client.Call("Reset", request, &response).ok());
+  const std::string second = client.CreateSession(graph.def()).value();
+  EXPECT_TRUE(client.Run(second, {}, "kept/there:0")->scalar<bool>());
+  EXPECT_FALSE(client.Run(second, {}, "lost/there:0")->scalar<bool>());
+  request.add_container("box");
+  ASSERT_TRUE(client.Call("Reset", request, &response).ok());
+  const std::string third = client.CreateSession(graph.def()).value();
+  EXPECT_FALSE(client.Run(third, {}, "kept/there:0")->scalar<bool>());
+}
+
+// What Variable.initialized_value() builds.
+TEST(Cluster, ABranchMayLeaveAVariableWithoutValueAlone) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  FunctionDef* function = graph.AddFunction("Value", "y", DT_FLOAT);
+  (*function->mutable_ret())["y"] = "node:output:0";
+  NodeDef* body = function->add_node_def();
+  body->set_name("node");
+  body->set_op("Identity");
+  body->add_input("x");
+  (*body->mutable_attr())["T"].set_type(DT_FLOAT);
+  function = graph.AddFunction("Other", "y", DT_FLOAT);
+  (*function->mutable_ret())["y"] = "node:output:0";
+  body = function->add_node_def();
+  body->set_name("node");
+  body->set_op("Const");
+  (*body->mutable_attr())["dtype"].set_type(DT_FLOAT);
+  EXPECT_TRUE(ToProto(Tensor::Scalar(7.0f), (*body->mutable_attr())["value"].mutable_tensor()).ok());
+  graph.Add("v", "VariableV2", {}, kPs1).Type("dtype", DT_FLOAT).Scalars("shape");
+  graph.Const("three", Tensor::Scalar(3.0f), kPs1);
+  graph.Add("v/init", "Assign", {"v", "three"}, kPs1).Type("T", DT_FLOAT);
+  graph.Add("known", "IsVariableInitialized", {"v"}, kPs1).Type("dtype", DT_FLOAT);
+  for (const char* device : {kPs0, kPs1}) {
+    graph.Add(device == kPs0 ? "far" : "near", "StatelessIf", {"known", "v"}, device)
+        .Type("Tcond", DT_BOOL)
+        .Types("Tin", {DT_FLOAT})
+        .Types("Tout", {DT_FLOAT})
+        .Function("then_branch", "Value")
+        .Function("else_branch", "Other");
+  }
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  auto value = [&](const char* fetch) {
+    StatusOr<Tensor> got = client.Run(session, {}, fetch);
+    EXPECT_TRUE(got.ok()) << got.status();
+    return got.ok() ? got->scalar<float>() : -1;
+  };
+  EXPECT_EQ(value("far:0"), 7);
+  EXPECT_EQ(value("near:0"), 7);
+  ASSERT_TRUE(client.Run(session, {}, "", {"v/init"}).ok());
+  EXPECT_EQ(value("far:0"), 3);
+  EXPECT_EQ(value("near:0"), 3);
+}
+
+TEST(Cluster, OptionalsCrossTasks) {
+  Cluster cluster;
+  cluster.StartAll();
+  GraphText graph;
+  graph.Placeholder("x", DT_FLOAT, kPs0);
+  graph.Add("some", "OptionalFromValue", {"x"}, kPs0).Types("Toutput_types", {DT_FLOAT});
+  graph.Add("none", "OptionalNone", {}, kPs0);
+  graph.Add("has", "OptionalHasValue", {"none"}, kWorker1);
+  graph.Add("value", "OptionalGetValue", {"some"}, kWorker1)
+      .Types("output_types", {DT_FLOAT})
+      .ListOfScalars("output_shapes");
+  MasterClient client(cluster.target());
+  const std::string session = client.CreateSession(graph.def()).value();
+  StatusOr<Tensor> value = client.Run(session, {{"x:0", Tensor::Scalar(3.0f)}}, "value:0");
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_EQ(value->scalar<float>(), 3);
+  StatusOr<Tensor> has = client.Run(session, {}, "has:0");
+  ASSERT_TRUE(has.ok()) << has.status();
+  EXPECT_FALSE(has->scalar<bool>());
+}
+
 TEST(Cluster, IsolatedSessionsHaveTheirOwnStateEverywhere) {
   Cluster cluster;
   cluster.StartAll();

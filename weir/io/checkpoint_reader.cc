@@ -8,8 +8,7 @@ namespace weir {
 
 StatusOr<std::unique_ptr<CheckpointReader>> CheckpointReader::Open(const std::string& prefix) {
   if (IsFile(Cat(prefix, ".index"))) return OpenBundle(prefix);
-  if (IsFile(prefix)) return OpenCheckpointV1(prefix);
-  return NotFound("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ", prefix);
+  return OpenCheckpointV1(prefix);
 }
 
 StatusOr<const CheckpointTensor*> CheckpointReader::Find(std::string_view name) const {

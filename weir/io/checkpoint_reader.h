@@ -22,7 +22,8 @@ struct CheckpointTensor {
 // Any number of threads at once. A damaged file gives DATA_LOSS, never a wrong value.
 class CheckpointReader {
  public:
-  // Of the second format if `<prefix>.index` is there, else of the first if `prefix` is a file. NOT_FOUND if neither.
+  // Of the second format if `<prefix>.index` is there, else of the first if `prefix` is a file or a pattern of files
+  // ("model-?????-of-00002"). NOT_FOUND if neither.
   static StatusOr<std::unique_ptr<CheckpointReader>> Open(const std::string& prefix);
   virtual ~CheckpointReader() = default;
 
@@ -49,7 +50,7 @@ class CheckpointReader {
 
 // The two formats; Open chooses.
 StatusOr<std::unique_ptr<CheckpointReader>> OpenBundle(const std::string& prefix);
-StatusOr<std::unique_ptr<CheckpointReader>> OpenCheckpointV1(const std::string& path);
+StatusOr<std::unique_ptr<CheckpointReader>> OpenCheckpointV1(const std::string& path_or_pattern);
 
 // The prefix of the latest checkpoint that the file `checkpoint` of a folder names.
 StatusOr<std::string> LatestCheckpoint(const std::string& folder);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "weir/io/checkpoint_v1_writer.h"
 #include "weir/io/damage_fixture.h"
 
 namespace weir {
@@ -55,6 +56,28 @@ TEST(CheckpointReader, FindsTheLatest) {
   EXPECT_EQ(LatestCheckpoint(kFolder + "object").value(), kFolder + "object/ckpt-1");
   EXPECT_TRUE(absl::IsNotFound(LatestCheckpoint(kFolder).status()));
   EXPECT_TRUE(absl::IsNotFound(CheckpointReader::Open(kFolder + "nothing").status()));
+}
+
+// What a sharded Saver of the first format writes, one file a task, and restores by this pattern.
+TEST(CheckpointReader, APatternNamesTheFilesOfTheFirstFormat) {
+  const std::string prefix = testing::TempDir() + "/sharded_v1_" + std::to_string(getpid());
+  const Tensor row = Tensor::FromSpan<float>(std::vector<float>{1, 2}, Shape({1, 2}));
+  for (int i = 0; i < 2; ++i) {
+    CheckpointV1Writer writer(Cat(prefix, "-0000", i, "-of-00002"));
+    const TensorSlice part = ParseShapeAndSlice(Cat("2 2 ", i, ",1:-"))->slice;
+    ASSERT_TRUE(writer.Add("in_parts", Shape({2, 2}), part, row).ok());
+    ASSERT_TRUE(writer.Add(Cat("whole_", i), Shape({1, 2}), TensorSlice::Full(2), row).ok());
+    ASSERT_TRUE(writer.Finish().ok());
+  }
+  auto reader = CheckpointReader::Open(prefix + "-?????-of-00002");
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ((*reader)->tensors().size(), 3u);
+  StatusOr<Tensor> joined = (*reader)->Read("in_parts");
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_EQ(joined->ToString(), Tensor::FromSpan<float>(std::vector<float>{1, 2, 1, 2}, Shape({2, 2})).ToString());
+  EXPECT_TRUE((*reader)->Read("whole_0").ok());
+  EXPECT_TRUE((*reader)->Read("whole_1").ok());
+  EXPECT_TRUE(absl::IsNotFound(CheckpointReader::Open(prefix + "-?????-of-00003").status()));
 }
 
 TEST(CheckpointReader, ATurnedBitInTheDataIsFound) {

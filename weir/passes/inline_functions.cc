@@ -178,12 +178,18 @@ class Inliner {
     return graph_.RefreshTypes(call);
   }
 
+  // What a lowered branch reads of a variable. The variable may have no value, so only who uses it waits for it.
+  bool ReadsChosenVariable(const Node& node) const {
+    return node.op() == "Identity" && graph_.node(node.inputs[0].node)->op() == "RefSwitch";
+  }
+
   // What the body waits for: the call's control inputs, and where values may be dead or come in iterations its inputs
   // too.
   StatusOr<NodeId> AddStart(const Node& call) {
     std::vector<NodeId> waits = call.control_inputs;
     if (has_control_flow_) {
       for (Endpoint input : call.inputs) {
+        if (ReadsChosenVariable(*graph_.node(input.node))) continue;
         if (std::ranges::find(waits, input.node) == waits.end() && !IsSwitch(*graph_.node(input.node))) {
           waits.push_back(input.node);
         } else if (IsSwitch(*graph_.node(input.node))) {

@@ -115,6 +115,27 @@ class Lowering {
     return LowerBranches(tests, branches);
   }
 
+  // Reads a variable where it is; `value` itself if that is no reference.
+  StatusOr<Endpoint> Read(Endpoint value) {
+    if (!IsRef(graph_.type(value))) return value;
+    WEIR_ASSIGN_OR_RETURN(NodeId read, Add("read", "Identity", graph_.type(value), {value}));
+    PlaceWith(value.node, read);
+    return Endpoint{read, 0};
+  }
+
+  void PlaceWith(NodeId other, NodeId id) {
+    graph_.node(id)->requested_device = graph_.node(other)->requested_device;
+    graph_.node(id)->assigned_device = graph_.node(other)->assigned_device;
+  }
+
+  // A variable without a value may be chosen between, for the branch that does not read it, so it stays a reference.
+  StatusOr<NodeId> AddSwitch(Endpoint value, Endpoint test) {
+    DType type = graph_.type(value);
+    WEIR_ASSIGN_OR_RETURN(NodeId added, Add("switch", IsRef(type) ? "RefSwitch" : "Switch", type, {value, test}));
+    if (IsRef(type)) PlaceWith(value.node, added);
+    return added;
+  }
+
   // Branch i runs if tests[i] is the first true one; the last if none is.
   Status LowerBranches(const std::vector<Endpoint>& tests, const std::vector<FunctionAttr>& branches) {
     const std::vector<NodeId> waits = node_->control_inputs;
@@ -131,14 +152,16 @@ class Lowering {
                                                i == 0 ? waits : std::vector<NodeId>()));
         WEIR_ASSIGN_OR_RETURN(after, Add(Cat("pivot_", i), "Identity", graph_.type(carried), {{turn, 1}}));
         for (size_t j = 0; j < arguments.size(); ++j) {
-          WEIR_ASSIGN_OR_RETURN(NodeId each,
-                                Add("switch", "Switch", graph_.type(arguments[j]), {arguments[j], tests[i]}));
+          WEIR_ASSIGN_OR_RETURN(NodeId each, AddSwitch(arguments[j], tests[i]));
           taken[j] = {each, 1};
           arguments[j] = {each, 0};
         }
         pivot = {turn, 0};
       } else if (pivot.node != kNoNode) {
         WEIR_ASSIGN_OR_RETURN(after, Add(Cat("pivot_", i), "Identity", graph_.type(pivot), {pivot}));
+      }
+      for (Endpoint& argument : taken) {
+        WEIR_ASSIGN_OR_RETURN(argument, Read(argument));
       }
       WEIR_ASSIGN_OR_RETURN(NodeId call, AddCall(branches[i].name, branches[i], taken, Results(), after));
       if (after == kNoNode) {

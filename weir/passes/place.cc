@@ -22,10 +22,7 @@ bool IsCall(const Node& node) {
 
 // Datasets travel in variants that cannot leave their process.
 bool IsDataset(const Node& node) {
-  for (const char* part : {"Dataset", "Iterator", "Optional"}) {
-    if (node.op().find(part) != std::string::npos) return true;
-  }
-  return false;
+  return node.op().find("Dataset") != std::string::npos || node.op().find("Iterator") != std::string::npos;
 }
 
 bool IsMetadata(const Node& node) {

@@ -78,7 +78,7 @@ Status Session::RemovePart(Part) { return NoParts(); }
 
 void ResetContainers(Environment& environment, std::span<const std::string> containers) {
   for (const auto& device : environment.devices.devices()) {
-    if (containers.empty()) device->resources().ClearAll();
+    if (containers.empty()) device->resources().ClearContainer("");
     for (const std::string& container : containers) device->resources().ClearContainer(container);
   }
 }

@@ -202,7 +202,7 @@ class SessionConnector {
   virtual Status Reset(const SessionOptions& options, std::span<const std::string> containers) = 0;
 };
 
-// Empties containers of all devices; none named: all.
+// Empties containers of all devices; none named: the one of resources that name none.
 void ResetContainers(Environment& environment, std::span<const std::string> containers);
 // The same where the options' target is; sessions that are there end.
 Status ResetContainers(Environment& environment, const SessionOptions& options,

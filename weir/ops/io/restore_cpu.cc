@@ -57,8 +57,7 @@ class RestoreV2Kernel : public Kernel {
   }
 };
 
-// The ops of the first format. A pattern with wildcards stands for the files of a sharded checkpoint, which no Saver
-// has written since 2016; a name is what is asked for.
+// The ops of the first format.
 class RestoreKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
