@@ -373,16 +373,24 @@ TEST_F(SessionTest, ACancelledCallEndsItsPartialRun) {
   EXPECT_TRUE(session_->Close().ok());
 }
 
-TEST_F(SessionTest, ClosingNamesStepsThatDoNotEnd) {
-  Add("stubborn", "Deaf", {Placeholder("a")});
-  SessionOptions options;
-  options.close_timeout = absl::Milliseconds(1);
-  Start(options);
-  std::vector<Feed> a = {{"a:0", Tensor::Scalar(1.0f)}};
-  std::vector<std::string> fetches = {"stubborn:0"};
+// A session that waits no time for its steps to end, and a step of it that does not hear of its cancellation.
+class StubbornStepTest : public SessionTest {
+ protected:
+  void StartStubbornStep(absl::Notification* ended) {
+    Add("stubborn", "Deaf", {Placeholder("a")});
+    SessionOptions options;
+    options.close_timeout = absl::Milliseconds(1);
+    Start(options);
+    std::vector<Feed> a = {{"a:0", Tensor::Scalar(1.0f)}};
+    std::vector<std::string> fetches = {"stubborn:0"};
+    session_->RunAsync({}, a, fetches, {}, nullptr, [ended](Status, std::vector<Tensor>) { ended->Notify(); });
+    AwaitBlocked(1);
+  }
+};
+
+TEST_F(StubbornStepTest, ClosingNamesStepsThatDoNotEnd) {
   absl::Notification ended;
-  session_->RunAsync({}, a, fetches, {}, nullptr, [&](Status, std::vector<Tensor>) { ended.Notify(); });
-  AwaitBlocked(1);
+  StartStubbornStep(&ended);
   Status closed = session_->Close();
   EXPECT_EQ(closed.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(closed.message()), HasSubstr("waiting for 'stubborn' (Deaf)"));
@@ -391,16 +399,9 @@ TEST_F(SessionTest, ClosingNamesStepsThatDoNotEnd) {
   EXPECT_TRUE(session_->Close().ok());
 }
 
-TEST_F(SessionTest, AStepMayOutliveItsSession) {
-  Add("stubborn", "Deaf", {Placeholder("a")});
-  SessionOptions options;
-  options.close_timeout = absl::Milliseconds(1);
-  Start(options);
-  std::vector<Feed> a = {{"a:0", Tensor::Scalar(1.0f)}};
-  std::vector<std::string> fetches = {"stubborn:0"};
+TEST_F(StubbornStepTest, AStepMayOutliveItsSession) {
   absl::Notification ended;
-  session_->RunAsync({}, a, fetches, {}, nullptr, [&](Status, std::vector<Tensor>) { ended.Notify(); });
-  AwaitBlocked(1);
+  StartStubbornStep(&ended);
   session_ = nullptr;
   ReleaseBlocked();
   ended.WaitForNotification();

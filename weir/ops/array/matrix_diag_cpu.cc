@@ -140,7 +140,7 @@ class MatrixDiagKernel : public BandKernel {
       }
       WEIR_ASSIGN_OR_RETURN(rows, IntScalar(ctx.input(2), "num_rows"));
       WEIR_ASSIGN_OR_RETURN(columns, IntScalar(ctx.input(3), "num_cols"));
-      if (ctx.input(4).num_elements() != 1) return InvalidArgument("padding_value must be a scalar");
+      if (ctx.input(4).rank() != 0) return InvalidArgument("padding_value must be a scalar");
     }
     const int rank = diagonal.rank(), outer = band.count() > 1 ? rank - 2 : rank - 1;
     if (outer < 0) {

@@ -1,5 +1,6 @@
 // Sparse tensors in another order, shape or arrangement.
 #include <algorithm>
+#include <limits>
 
 #include "absl/container/flat_hash_map.h"
 #include "weir/device/cpu/arithmetic.h"
@@ -169,10 +170,10 @@ class SparseSliceKernel : public Kernel {
     Shape box;
     for (int d = 0; d < sparse.rank(); ++d) {
       const int64_t begin = start.data<int64_t>()[d], wanted = size.data<int64_t>()[d];
-      // A box may begin before the first element.
-      constexpr int64_t kFarthest = int64_t{1} << 60;
-      if (begin < -kFarthest || wanted < 0) {
-        return InvalidArgument("size must not be negative, got ", wanted, " from ", begin);
+      if (wanted < 0) return InvalidArgument("size must not be negative, got ", wanted);
+      // A box may begin before the first element, but not so far that distances from it cannot be told.
+      if (begin < 0 && sparse.shape.dim(d) > std::numeric_limits<int64_t>::max() + begin) {
+        return InvalidArgument("start must not be so far below zero, got ", begin);
       }
       WEIR_RETURN_IF_ERROR(box.AddDim(std::max<int64_t>(0, std::min(wanted, sparse.shape.dim(d) - begin))));
     }
