@@ -132,6 +132,13 @@ class PackKernel : public Kernel {
 // Rows of one element along dimension 0 put together; the attribute says the result's shape.
 class ParallelConcatKernel : public Kernel {
  public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    WEIR_ASSIGN_OR_RETURN(PartialShape shape, init.Attr<PartialShape>("shape"));
+    if (!shape.has_rank() || shape.rank() < 1 || shape.dim(0) != init.num_inputs()) {
+      return InvalidArgument("ParallelConcat of ", init.num_inputs(), " rows cannot have the shape ", shape.ToString());
+    }
+    return std::make_unique<ParallelConcatKernel>();
+  }
   Status Compute(KernelContext& ctx) override {
     const Shape base = ctx.input(0).shape();
     if (base.rank() < 1) return InvalidArgument("ParallelConcat takes no scalars");
@@ -212,7 +219,7 @@ void RegisterConcatKernels(KernelRegistry& registry) {
   registry.Add(KernelBuilder("ConcatV2"), MakeKernel<ConcatKernel>);
   registry.Add(KernelBuilder("ConcatOffset"), MakeKernel<ConcatOffsetKernel>);
   registry.Add(KernelBuilder("Pack"), MakeKernel<PackKernel>);
-  registry.Add(KernelBuilder("ParallelConcat"), MakeKernel<ParallelConcatKernel>);
+  registry.Add(KernelBuilder("ParallelConcat"), ParallelConcatKernel::Make);
 }
 
 }  // namespace weir
