@@ -5,7 +5,7 @@
 //
 // Only the loop over a run of elements is compiled for each operation and type, that of the common types for several
 // generations of the processor (vector.h); broadcasting, reuse of memory and threads are shared by all. Half and
-// bfloat16 reach `Do` as float.
+// bfloat16 reach `Do` as float. A unary operation may have a loop of its own for floats, `kFloats`.
 #ifndef WEIR_DEVICE_CPU_ELEMENTWISE_H_
 #define WEIR_DEVICE_CPU_ELEMENTWISE_H_
 
@@ -119,7 +119,9 @@ WEIR_VECTOR void BinaryVectorRun(const void* a, const void* b, void* out, int64_
 
 template <typename Op, typename T>
 constexpr UnaryLoop ChooseUnary() {
-  if constexpr (kIsVectorType<T>) {
+  if constexpr (std::is_same_v<T, float> && requires { Op::kFloats; }) {
+    return Op::kFloats;
+  } else if constexpr (kIsVectorType<T>) {
     return &UnaryVectorRun<Op, T>;
   } else {
     return &UnaryRun<Op, T>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weir/device/cpu/vector.h"
 #include "weir/tensor/resource_handle.h"
 #include "weir/tensor/variant.h"
 
@@ -57,77 +58,113 @@ struct Dim {
   int64_t to;
 };
 
-// A square of 16 bytes by as many rows: four numbers of four bytes, two of eight.
-template <typename T>
-struct Square {
-  static constexpr int64_t kSize = 16 / sizeof(T);
-  typedef T Row __attribute__((vector_size(16)));
+#if defined(__clang__)
+#define WEIR_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define WEIR_UNROLL _Pragma("GCC unroll 8")
+#endif
 
-  static Row Load(const T* from) {
-    Row row;
-    std::memcpy(&row, from, sizeof(row));
-    return row;
+typedef uint32_t Row4 __attribute__((vector_size(32)));
+typedef uint64_t Row8 __attribute__((vector_size(32)));
+
+// The elements of two rows in turn, of the lower and of the upper part of each half of them.
+[[gnu::always_inline]] inline void Interleave(const Row4& a, const Row4& b, Row4& low, Row4& high) {
+  low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+  high = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+}
+
+// A square of 32 bytes by as many rows: eight numbers of four bytes, four of eight.
+[[gnu::always_inline]] inline void SwapSquare(const uint32_t* from, int64_t from_stride, uint32_t* to,
+                                              int64_t to_stride) {
+  Row4 in[8], half[8];
+  WEIR_UNROLL
+  for (int i = 0; i < 8; ++i) std::memcpy(&in[i], from + i * from_stride, sizeof(Row4));
+  // Four rows at a time, each of their two halves as a square of its own.
+  WEIR_UNROLL
+  for (int i = 0; i < 8; i += 4) {
+    Row4 even[2], odd[2];
+    Interleave(in[i], in[i + 2], even[0], even[1]);
+    Interleave(in[i + 1], in[i + 3], odd[0], odd[1]);
+    Interleave(even[0], odd[0], half[i], half[i + 1]);
+    Interleave(even[1], odd[1], half[i + 2], half[i + 3]);
   }
-  static void Transpose(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
-    Row row[kSize];
-    for (int64_t i = 0; i < kSize; ++i) row[i] = Load(from + i * from_stride);
-    if constexpr (kSize == 2) {
-      Store(__builtin_shufflevector(row[0], row[1], 0, 2), to);
-      Store(__builtin_shufflevector(row[0], row[1], 1, 3), to + to_stride);
-    } else {
-      const Row low02 = __builtin_shufflevector(row[0], row[2], 0, 4, 1, 5);
-      const Row low13 = __builtin_shufflevector(row[1], row[3], 0, 4, 1, 5);
-      const Row high02 = __builtin_shufflevector(row[0], row[2], 2, 6, 3, 7);
-      const Row high13 = __builtin_shufflevector(row[1], row[3], 2, 6, 3, 7);
-      Store(__builtin_shufflevector(low02, low13, 0, 4, 1, 5), to);
-      Store(__builtin_shufflevector(low02, low13, 2, 6, 3, 7), to + to_stride);
-      Store(__builtin_shufflevector(high02, high13, 0, 4, 1, 5), to + 2 * to_stride);
-      Store(__builtin_shufflevector(high02, high13, 2, 6, 3, 7), to + 3 * to_stride);
+  WEIR_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const Row4 a = __builtin_shufflevector(half[i], half[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    const Row4 b = __builtin_shufflevector(half[i], half[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    std::memcpy(to + i * to_stride, &a, sizeof(Row4));
+    std::memcpy(to + (i + 4) * to_stride, &b, sizeof(Row4));
+  }
+}
+
+[[gnu::always_inline]] inline void SwapSquare(const uint64_t* from, int64_t from_stride, uint64_t* to,
+                                              int64_t to_stride) {
+  Row8 in[4];
+  WEIR_UNROLL
+  for (int i = 0; i < 4; ++i) std::memcpy(&in[i], from + i * from_stride, sizeof(Row8));
+  const Row8 a = __builtin_shufflevector(in[0], in[1], 0, 4, 2, 6),
+             b = __builtin_shufflevector(in[0], in[1], 1, 5, 3, 7);
+  const Row8 c = __builtin_shufflevector(in[2], in[3], 0, 4, 2, 6),
+             d = __builtin_shufflevector(in[2], in[3], 1, 5, 3, 7);
+  const Row8 out[4] = {__builtin_shufflevector(a, c, 0, 1, 4, 5), __builtin_shufflevector(b, d, 0, 1, 4, 5),
+                       __builtin_shufflevector(a, c, 2, 3, 6, 7), __builtin_shufflevector(b, d, 2, 3, 6, 7)};
+  WEIR_UNROLL
+  for (int i = 0; i < 4; ++i) std::memcpy(to + i * to_stride, &out[i], sizeof(Row8));
+}
+
+// Swaps two dimensions: out[c * to + r] = in[r * from + c], `rows` by `columns`, in tiles of a cache line by as many.
+// Down the rows first: the results are then few and long, and lines that lie a power of two apart seldom push each
+// other out.
+template <typename T>
+[[gnu::always_inline]] inline void SwapLines(const void* from, int64_t from_stride, void* to, int64_t to_stride,
+                                             int64_t rows, int64_t columns) {
+  constexpr int64_t kTile = 64 / static_cast<int64_t>(sizeof(T)), kSquare = kTile / 2;
+  const T* in = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  const int64_t whole_rows = rows - rows % kSquare, whole_columns = columns - columns % kSquare;
+  for (int64_t c = 0; c < whole_columns; c += kTile) {
+    for (int64_t r = 0; r < whole_rows; r += kTile) {
+      for (int64_t k = c; k < std::min(c + kTile, whole_columns); k += kSquare) {
+        for (int64_t i = r; i < std::min(r + kTile, whole_rows); i += kSquare) {
+          SwapSquare(in + i * from_stride + k, from_stride, out + k * to_stride + i, to_stride);
+        }
+      }
     }
   }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) {
+      out[c * to_stride + r] = in[r * from_stride + c];
+    }
+  }
+}
 
- private:
-  static void Store(Row row, T* to) { std::memcpy(to, &row, sizeof(row)); }
-};
+WEIR_VECTOR void SwapLines4(const void* from, int64_t from_stride, void* to, int64_t to_stride, int64_t rows,
+                            int64_t columns) {
+  SwapLines<uint32_t>(from, from_stride, to, to_stride, rows, columns);
+}
 
-// Swaps two dimensions: out[c * to + r] = in[r * from + c], `rows` by `columns`, in tiles that fit a few cache lines. A
-// tile goes through a buffer, since lines that lie a power of two apart would push each other out.
+WEIR_VECTOR void SwapLines8(const void* from, int64_t from_stride, void* to, int64_t to_stride, int64_t rows,
+                            int64_t columns) {
+  SwapLines<uint64_t>(from, from_stride, to, to_stride, rows, columns);
+}
+
+// The same for small numbers. A tile goes through a buffer, since lines that lie a power of two apart would push each
+// other out.
 template <typename T>
 void SwapTiles(const void* from, int64_t from_stride, void* to, int64_t to_stride, int64_t rows, int64_t columns) {
-  constexpr int64_t kTile = 64 / static_cast<int64_t>(std::max<size_t>(sizeof(T), 4));
+  constexpr int64_t kTile = 16;
   const T* in = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
   T tile[kTile * kTile];
-  auto fill = [&](const T* first, int64_t height, int64_t width) {
-    if constexpr (sizeof(T) >= 4) {
-      if (height == kTile && width == kTile) {
-        constexpr int64_t kSize = Square<T>::kSize;
-        for (int64_t i = 0; i < kTile; i += kSize) {
-          for (int64_t k = 0; k < kTile; k += kSize) {
-            Square<T>::Transpose(first + i * from_stride + k, from_stride, tile + k * kTile + i, kTile);
-          }
-        }
-        return;
-      }
-    }
-    for (int64_t i = 0; i < height; ++i) {
-      const T* row = first + i * from_stride;
-      for (int64_t k = 0; k < width; ++k) tile[k * kTile + i] = row[k];
-    }
-  };
   for (int64_t r = 0; r < rows; r += kTile) {
     const int64_t height = std::min(kTile, rows - r);
     for (int64_t c = 0; c < columns; c += kTile) {
       const int64_t width = std::min(kTile, columns - c);
-      fill(in + r * from_stride + c, height, width);
-      for (int64_t k = 0; k < width; ++k) {
-        T* row = out + (c + k) * to_stride + r;
-        if (height == kTile) {
-          std::memcpy(row, tile + k * kTile, kTile * sizeof(T));
-        } else {
-          std::copy_n(tile + k * kTile, height, row);
-        }
+      for (int64_t i = 0; i < height; ++i) {
+        const T* row = in + (r + i) * from_stride + c;
+        for (int64_t k = 0; k < width; ++k) tile[k * kTile + i] = row[k];
       }
+      for (int64_t k = 0; k < width; ++k) std::copy_n(tile + k * kTile, height, out + (c + k) * to_stride + r);
     }
   }
 }
@@ -143,9 +180,9 @@ Swap FindSwap(DType dtype) {
     case 2:
       return &SwapTiles<uint16_t>;
     case 4:
-      return &SwapTiles<uint32_t>;
+      return &SwapLines4;
     case 8:
-      return &SwapTiles<uint64_t>;
+      return &SwapLines8;
     default:
       return nullptr;
   }
@@ -219,7 +256,7 @@ bool SwapCopy(const KernelContext& ctx, DType dtype, const absl::InlinedVector<D
   if (rows * across.size * run.size < 8192) {
     body(0, rows * strips);
   } else {
-    ctx.ParallelFor(rows * strips, 0.7 * static_cast<double>(run.size * std::min(kStrip, across.size)), body);
+    ctx.ParallelFor(rows * strips, 0.25 * static_cast<double>(run.size * std::min(kStrip, across.size)), body);
   }
   return true;
 }

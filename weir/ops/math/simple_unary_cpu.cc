@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "weir/device/cpu/elementwise.h"
+#include "weir/device/cpu/float_functions.h"
 #include "weir/ops/math/register.h"
 
 namespace weir {
@@ -61,6 +62,7 @@ struct RsqrtOp {
   static T Do(T x) {
     return T(1) / std::sqrt(x);
   }
+  static constexpr UnaryLoop kFloats = &RsqrtFloats;
 };
 
 struct ReciprocalOp {
@@ -106,7 +108,7 @@ void RegisterSimpleUnaryKernels(KernelRegistry& registry) {
   RegisterUnary<SignOp>(registry, "Sign", inexact + SignedTypes{});
   RegisterUnary<SquareOp>(registry, "Square", NumberTypes{});
   RegisterUnary<SqrtOp>(registry, "Sqrt", inexact, {.cost_ns = 2});
-  RegisterUnary<RsqrtOp>(registry, "Rsqrt", inexact, {.cost_ns = 3});
+  RegisterUnary<RsqrtOp>(registry, "Rsqrt", inexact, {.cost_ns = 1});
   RegisterUnary<ReciprocalOp>(registry, "Reciprocal", inexact, {.cost_ns = 1});
   RegisterUnary<ReciprocalOp>(registry, "Inv", inexact, {.cost_ns = 1});
 }

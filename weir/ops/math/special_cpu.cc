@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "weir/device/cpu/elementwise.h"
+#include "weir/device/cpu/float_functions.h"
 #include "weir/device/cpu/special_functions.h"
 #include "weir/ops/math/register.h"
 
@@ -34,6 +35,7 @@ struct ErfOp {
     }
     return std::erf(x);
   }
+  static constexpr UnaryLoop kFloats = &ErfFloats;
 };
 struct ErfcOp {
   template <typename T>
@@ -92,7 +94,7 @@ class BetaincKernel : public Kernel {
 }  // namespace
 
 void RegisterSpecialFunctionKernels(KernelRegistry& registry) {
-  RegisterUnary<ErfOp>(registry, "Erf", FloatTypes{}, {.cost_ns = 10});
+  RegisterUnary<ErfOp>(registry, "Erf", FloatTypes{}, {.cost_ns = 2});
   RegisterUnary<ErfcOp>(registry, "Erfc", FloatTypes{}, {.cost_ns = 10});
   RegisterUnary<Unary<LogGamma>>(registry, "Lgamma", FloatTypes{}, {.cost_ns = 20});
   RegisterUnary<Unary<Digamma>>(registry, "Digamma", FloatTypes{}, {.cost_ns = 20});

@@ -119,13 +119,34 @@ template <typename T, bool kMax>
 void PoolRow(const Geometry& g, const T* image, int64_t oh, ComputeType<T>* sums, T* to) {
   PoolRowBody<T, kMax>(g, image, oh, sums, to);
 }
-WEIR_VECTOR void AverageFloatRow(const Geometry& g, const float* image, int64_t oh, float* sums, float* to) {
-  PoolRowBody<float, false>(g, image, oh, sums, to);
+// Up to three neighbours are added at once, so that the sum so far is seldom stored and read again.
+WEIR_VECTOR void AverageFloatRow(const Geometry& g, const float* image, int64_t oh, float* /*sums*/, float* to) {
+  const int64_t channels = g.channels, top = g.h.Begin(oh), bottom = g.h.End(oh);
+  for (int64_t ow = 0; ow < g.w.output; ++ow, to += channels) {
+    const int64_t left = g.w.Begin(ow), right = g.w.End(ow);
+    for (int64_t c = 0; c < channels; ++c) to[c] = 0;
+    if (top >= bottom || left >= right) continue;
+    for (int64_t ih = top; ih < bottom; ++ih) {
+      const float* a = image + (ih * g.w.input + left) * channels;
+      int64_t rest = right - left;
+      for (; rest >= 3; rest -= 3, a += 3 * channels) {
+        const float *b = a + channels, *d = b + channels;
+#pragma GCC ivdep
+        for (int64_t c = 0; c < channels; ++c) to[c] = to[c] + a[c] + b[c] + d[c];
+      }
+      for (; rest > 0; --rest, a += channels) {
+#pragma GCC ivdep
+        for (int64_t c = 0; c < channels; ++c) to[c] += a[c];
+      }
+    }
+    const float count = static_cast<float>((bottom - top) * (right - left));
+    for (int64_t c = 0; c < channels; ++c) to[c] /= count;
+  }
 }
 
 inline float LargerOf(float best, float x) { return x > best || x != x ? x : best; }
 
-// Up to three neighbours are compared at once, so that the largest so far is seldom stored and read again.
+// As above, of comparisons.
 WEIR_VECTOR void LargestFloatRow(const Geometry& g, const float* image, int64_t oh, float* /*sums*/, float* to) {
   const int64_t channels = g.channels, top = g.h.Begin(oh), bottom = g.h.End(oh);
   for (int64_t ow = 0; ow < g.w.output; ++ow, to += channels) {
