@@ -33,7 +33,7 @@ namespace {
   x = x < -kLimit ? -kLimit : x;
   const float square = x * x;
   float above = kAbove[5], below = kBelow[5];
-#pragma GCC unroll 8
+  WEIR_UNROLL
   for (int i = 4; i >= 0; --i) {
     above = above * square + kAbove[i];
     below = below * square + kBelow[i];

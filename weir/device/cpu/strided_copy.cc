@@ -58,12 +58,6 @@ struct Dim {
   int64_t to;
 };
 
-#if defined(__clang__)
-#define WEIR_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define WEIR_UNROLL _Pragma("GCC unroll 8")
-#endif
-
 typedef uint32_t Row4 __attribute__((vector_size(32)));
 typedef uint64_t Row8 __attribute__((vector_size(32)));
 

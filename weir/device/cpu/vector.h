@@ -47,6 +47,13 @@ WEIR_VECTOR_MATH(erfc)
 #define WEIR_VECTOR
 #endif
 
+// Before a loop of a known, small number of turns.
+#if defined(__clang__)
+#define WEIR_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define WEIR_UNROLL _Pragma("GCC unroll 32")
+#endif
+
 namespace weir {
 
 // Element types whose loops are worth several versions.

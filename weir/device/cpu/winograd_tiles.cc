@@ -1,16 +1,14 @@
 #include <array>
 #include <utility>
 
+#include "weir/device/cpu/vector.h"
 #include "weir/device/cpu/winograd_tiles_internal.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 #define WEIR_AVX512 __attribute__((target("avx512f")))
-#if defined(__clang__)
-#define WEIR_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define WEIR_UNROLL _Pragma("GCC unroll 32")
+#if !defined(__clang__)
 // GCC's own intrinsics begin with a vector that they leave undefined.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"

@@ -1,5 +1,6 @@
 // Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any.
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "weir/device/cpu/arithmetic.h"
@@ -11,7 +12,12 @@
 namespace weir {
 namespace {
 
-// An operation has: Start<A>(), Take(A, x), Merge(A, A), Finish<A>(A, count).
+// Eight floats.
+typedef float Lanes __attribute__((vector_size(32)));
+typedef int32_t LaneMask __attribute__((vector_size(32)));
+
+// An operation has: Start<A>(), Take(A, x), Merge(A, A), Finish<A>(A, count). One with TakeLanes does most of a row of
+// floats by it, and tells of NaNs apart.
 struct SumOp {
   static constexpr bool kKeepsSingle = true;
   static constexpr int kVectors = 1;  // of partial results, see Loops
@@ -23,6 +29,7 @@ struct SumOp {
   static A Take(A a, A x) {
     return WrapAdd(a, x);
   }
+  [[gnu::always_inline]] static void TakeLanes(const Lanes& x, Lanes& a, LaneMask&) { a = a + x; }
   template <typename A>
   static A Merge(A a, A b) {
     return WrapAdd(a, b);
@@ -92,6 +99,10 @@ struct MaxOp {
   static A Take(A a, A x) {
     return a > x || a != a ? a : x;
   }
+  [[gnu::always_inline]] static void TakeLanes(const Lanes& x, Lanes& a, LaneMask& is_nan) {
+    a = x > a ? x : a;
+    is_nan = is_nan | (x != x);
+  }
   template <typename A>
   static A Merge(A a, A b) {
     return Take(a, b);
@@ -116,6 +127,10 @@ struct MinOp {
   template <typename A>
   static A Take(A a, A x) {
     return a < x || a != a ? a : x;
+  }
+  [[gnu::always_inline]] static void TakeLanes(const Lanes& x, Lanes& a, LaneMask& is_nan) {
+    a = x < a ? x : a;
+    is_nan = is_nan | (x != x);
   }
   template <typename A>
   static A Merge(A a, A b) {
@@ -206,8 +221,52 @@ struct Loops {
     }
     return part[0];
   }
+  // The same of floats, with the partial results in registers.
+  [[gnu::always_inline]] static float LanesBody(const float* from, int64_t n) {
+    constexpr int kWidth = 8, kCount = 8;
+    Lanes part[kCount];
+    LaneMask is_nan = {};
+    for (Lanes& p : part) p = Lanes{} + Op::template Start<float>();
+    auto load = [](const float* at, Lanes& to) { std::memcpy(&to, at, sizeof(Lanes)); };
+    int64_t i = 0;
+    for (; i + kWidth * kCount <= n; i += kWidth * kCount) {
+      WEIR_UNROLL
+      for (int k = 0; k < kCount; ++k) {
+        Lanes x;
+        load(from + i + k * kWidth, x);
+        Op::TakeLanes(x, part[k], is_nan);
+      }
+    }
+    for (; i + kWidth <= n; i += kWidth) {
+      Lanes x;
+      load(from + i, x);
+      Op::TakeLanes(x, part[0], is_nan);
+    }
+    WEIR_UNROLL
+    for (int half = kCount / 2; half > 0; half /= 2) {
+      WEIR_UNROLL
+      for (int k = 0; k < half; ++k) Op::TakeLanes(part[k + half], part[k], is_nan);
+    }
+    float result = part[0][0];
+    bool has_nan = is_nan[0] != 0;
+    WEIR_UNROLL
+    for (int k = 1; k < kWidth; ++k) {
+      result = Op::Take(result, part[0][k]);
+      has_nan |= is_nan[k] != 0;
+    }
+    for (; i < n; ++i) result = Op::Take(result, from[i]);
+    return has_nan ? std::numeric_limits<float>::quiet_NaN() : result;
+  }
+  static constexpr bool kHasLanes = std::is_same_v<T, float> && requires { &Op::TakeLanes; };
+
   static A Leaf(const T* from, int64_t n) { return LeafBody(from, n); }
-  WEIR_VECTOR static A VectorLeaf(const T* from, int64_t n) { return LeafBody(from, n); }
+  WEIR_VECTOR static A VectorLeaf(const T* from, int64_t n) {
+    if constexpr (kHasLanes) {
+      return LanesBody(from, n);
+    } else {
+      return LeafBody(from, n);
+    }
+  }
   static A Reduce(const T* from, int64_t n) {
     if (n > 1024) {
       const int64_t half = n / (2 * kParts) * kParts;

@@ -31,6 +31,24 @@ class ReductionTest : public ::testing::Test {
   const Tensor matrix = TensorOf<F>({2, 3}, {1, 2, 3, 4, 5, 6});
 };
 
+// Wherever in a row it is, and however long the row.
+TEST_F(ReductionTest, ExtremesOfRowsFindEveryElementAndEveryNaN) {
+  for (int64_t n : {3, 16, 21, 64, 75, 130, 1100}) {
+    Tensor rows = Tensor::Zeros(DType::kFloat, {n, n}).value();
+    for (int64_t i = 0; i < n; ++i) rows.data<F>()[i * n + i] = 1;
+    Tensor ones = Tensor::Zeros(DType::kFloat, {n}).value();
+    for (F& x : ones.span<F>()) x = 1;
+    Expect(run("Max").Input(rows).Input(Ints({1})), ones);
+    Expect(run("Sum").Input(rows).Input(Ints({1})), ones);
+    for (F& x : rows.span<F>()) x = -x;
+    for (F& x : ones.span<F>()) x = -x;
+    Expect(run("Min").Input(rows).Input(Ints({1})), ones);
+    for (int64_t i = 0; i < n; ++i) rows.data<F>()[i * n + i] = kNaN;
+    for (F& x : ones.span<F>()) x = kNaN;
+    for (std::string_view op : {"Max", "Min", "Sum", "Mean"}) Expect(run(op).Input(rows).Input(Ints({1})), ones);
+  }
+}
+
 TEST_F(ReductionTest, OverAnyAxes) {
   Expect(run("Sum").Input(matrix).Input(Ints({0})), Tensor::Vector<F>({5, 7, 9}));
   Expect(run("Sum").Input(matrix).Input(Ints({-1})), Tensor::Vector<F>({6, 15}));
