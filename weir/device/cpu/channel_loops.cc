@@ -80,7 +80,14 @@ void ForRows(const KernelContext& ctx, ChannelSize size, const Tiles& tiles, dou
 }
 
 WEIR_VECTOR void SumRows(const float* x, int64_t rows, int64_t width, float* sums) {
-  for (int64_t r = 0; r < rows; ++r, x += width) {
+  int64_t r = 0;
+  // Four at once, so that the sums are seldom stored and read again.
+  for (; r + 4 <= rows; r += 4, x += 4 * width) {
+    const float *b = x + width, *c = b + width, *d = c + width;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < width; ++i) sums[i] += (x[i] + b[i]) + (c[i] + d[i]);
+  }
+  for (; r < rows; ++r, x += width) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < width; ++i) sums[i] += x[i];
   }

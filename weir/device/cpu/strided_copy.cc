@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weir/device/cpu/copy_bytes.h"
 #include "weir/device/cpu/vector.h"
 #include "weir/tensor/resource_handle.h"
 #include "weir/tensor/variant.h"
@@ -303,14 +304,23 @@ void StridedCopy(const KernelContext& ctx, DType dtype, std::span<const int64_t>
       in += index[d] * merged[d].from * size;
       out += index[d] * merged[d].to * size;
     }
+    const Dim inner = merged.size() > 1 ? merged[1] : Dim{1, 0, 0};
+    const int64_t bytes = run.size * size, in_step = inner.from * size, out_step = inner.to * size;
     for (int64_t row = begin;;) {
-      if (whole_blocks) {
-        std::memcpy(out, in, run.size * size);
-      } else {
-        copy(in, run.from, out, run.to, run.size);
+      const int64_t n = std::min(end - row, inner.size - (merged.size() > 1 ? index[1] : 0));
+      for (int64_t i = 0; i < n; ++i, in += in_step, out += out_step) {
+        if (whole_blocks) {
+          CopyBytes(in, out, bytes);
+        } else {
+          copy(in, run.from, out, run.to, run.size);
+        }
       }
-      if (++row == end) break;
-      for (size_t d = 1; d < merged.size(); ++d) {
+      row += n;
+      if (row == end) break;
+      in -= inner.size * in_step;
+      out -= inner.size * out_step;
+      index[1] = 0;
+      for (size_t d = 2; d < merged.size(); ++d) {
         in += merged[d].from * size;
         out += merged[d].to * size;
         if (++index[d] < merged[d].size) break;

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "weir/tensor/number.h"
@@ -61,6 +62,13 @@ template <typename T>
 inline constexpr bool kIsVectorType =
     std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t> ||
     std::is_same_v<T, BFloat16>;
+
+// Eight floats, for loops whose results stay in registers. Passed by reference: how one is passed by value differs
+// between generations of the processor.
+typedef float Lanes __attribute__((vector_size(32)));
+
+[[gnu::always_inline]] inline void LoadLanes(const float* from, Lanes& to) { std::memcpy(&to, from, sizeof(Lanes)); }
+[[gnu::always_inline]] inline void StoreLanes(const Lanes& from, float* to) { std::memcpy(to, &from, sizeof(Lanes)); }
 
 }  // namespace weir
 

@@ -1,6 +1,7 @@
 // Picking rows by index: Gather, GatherV2, GatherNd.
 #include <cstring>
 
+#include "weir/device/cpu/copy_bytes.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/array/register.h"
@@ -23,6 +24,14 @@ std::string Position(const Shape& shape, int64_t i) {
 // Clears `n` elements, which may hold values of an older use of the memory.
 void ClearElements(DType dtype, char* to, int64_t n) {
   if (IsPlain(dtype)) std::memset(to, 0, n * SizeOf(dtype));
+}
+
+// Without a way out of the loop, so that it is one of vectors.
+template <typename Index>
+bool AreInside(const Index* index, int64_t n, int64_t limit) {
+  bool is_outside = false;
+  for (int64_t i = 0; i < n; ++i) is_outside |= (index[i] < 0) | (index[i] >= limit);
+  return !is_outside;
 }
 
 class GatherKernel : public Kernel {
@@ -91,7 +100,8 @@ class GatherKernel : public Kernel {
   template <typename Index>
   static Status Run(KernelContext& ctx, const Tensor& params, const Tensor& indices, const Plan& plan, Tensor& out) {
     const Index* index = indices.data<Index>();
-    for (int64_t i = 0; i < indices.num_elements(); ++i) {
+    const bool all_inside = AreInside(index, indices.num_elements(), plan.limit);
+    for (int64_t i = 0; !all_inside && i < indices.num_elements(); ++i) {
       if (index[i] < 0 || index[i] >= plan.limit) {
         const std::string at = indices.rank() > 0 ? Cat("[", Position(indices.shape(), i), "]") : std::string();
         return InvalidArgument("indices", at, " = ", static_cast<int64_t>(index[i]), " is not in [0, ", plan.limit,
@@ -105,16 +115,24 @@ class GatherKernel : public Kernel {
     const char* from = static_cast<const char*>(params.raw_data());
     char* to = static_cast<char*>(out.raw_data());
     const int64_t bytes = plan.inner * size;
+    constexpr int64_t kAhead = 8;  // rows that are on their way from memory
     auto rows = [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {  // row = (batch, outer, index)
-        const int64_t i = row % plan.count, block = row / plan.count, batch = block / plan.outer;
-        const char* source = from + (block * plan.limit + index[batch * plan.count + i]) * bytes;
-        if (plain && bytes == 4) {
-          std::memcpy(to + row * 4, source, 4);
-        } else if (plain) {
-          std::memcpy(to + row * bytes, source, bytes);
-        } else {
-          CopyElements(dtype, source, to + row * bytes, plan.inner);
+      for (int64_t row = begin; row < end;) {  // row = (batch, outer, index)
+        const int64_t first = row % plan.count, block = row / plan.count, batch = block / plan.outer;
+        const int64_t n = std::min(plan.count - first, end - row);
+        const Index* at = index + batch * plan.count + first;
+        const char* sources = from + block * plan.limit * bytes;
+        for (int64_t i = 0; i < n; ++i, ++row) {
+          if (i + kAhead < n) {
+            const char* next = sources + at[i + kAhead] * bytes;
+            for (int64_t line = 0; line < std::min<int64_t>(bytes, 256); line += 64) __builtin_prefetch(next + line);
+          }
+          const char* source = sources + at[i] * bytes;
+          if (plain) {
+            CopyBytes(source, to + row * bytes, bytes);
+          } else {
+            CopyElements(dtype, source, to + row * bytes, plan.inner);
+          }
         }
       }
     };

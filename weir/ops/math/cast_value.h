@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/device/cpu/vector.h"
 #include "weir/ops/math/cast.h"
 
 namespace weir::cast_internal {
@@ -83,7 +84,7 @@ To CastSaturated(From value) {
 }
 
 template <typename From, typename To>
-void CastRun(const void* from, void* to, int64_t n) {
+[[gnu::always_inline]] inline void CastBody(const void* from, void* to, int64_t n) {
   const From* in = static_cast<const From*>(from);
   To* out = static_cast<To*>(to);
   int64_t done = 0;
@@ -91,14 +92,30 @@ void CastRun(const void* from, void* to, int64_t n) {
     done = n - n % kBlock;
     for (int64_t i = 0; i < done; ++i) out[i] = CastSaturated<To>(in[i]);
   }
+#pragma GCC ivdep
   for (int64_t i = done; i < n; ++i) out[i] = CastValue<To>(in[i]);
+}
+
+template <typename From, typename To>
+void CastRun(const void* from, void* to, int64_t n) {
+  CastBody<From, To>(from, to, n);
+}
+template <typename From, typename To>
+WEIR_VECTOR void CastVectorRun(const void* from, void* to, int64_t n) {
+  CastBody<From, To>(from, to, n);
 }
 
 template <typename From>
 CastLoop FindCastTo(DType to) {
   CastLoop loop = nullptr;
-  DispatchDType(to, NumberTypes{} + TypeList<bool>{},
-                [&](auto tag) { loop = &CastRun<From, typename decltype(tag)::type>; });
+  DispatchDType(to, NumberTypes{} + TypeList<bool>{}, [&](auto tag) {
+    using To = typename decltype(tag)::type;
+    if constexpr (kIsVectorType<From> && (kIsVectorType<To> || std::is_same_v<To, bool>)) {
+      loop = &CastVectorRun<From, To>;
+    } else {
+      loop = &CastRun<From, To>;
+    }
+  });
   return loop;
 }
 

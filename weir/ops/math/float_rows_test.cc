@@ -55,6 +55,25 @@ TEST_F(FloatRowsTest, LongOrders) {
   }
 }
 
+// The first few are those of the whole order, whatever comes first: numbers, ties or NaNs.
+TEST_F(FloatRowsTest, TheFirstFewOfAnOrder) {
+  const int64_t columns = 300;
+  Tensor x = Steps<float>({3, columns});
+  for (int64_t i = 0; i < columns; ++i) {
+    if (i < 250) x.data<float>()[columns + i] = NAN;
+    x.data<float>()[2 * columns + i] = static_cast<float>(i % 7);
+  }
+  Tensor all = RunAll(run("TopKV2").Inputs({x, Tensor::Scalar(static_cast<int32_t>(columns))}))[1];
+  for (int32_t k : {1, 2, 7, 60}) {
+    Tensor few = RunAll(run("TopKV2").Inputs({x, Tensor::Scalar(k)}))[1];
+    for (int64_t row = 0; row < 3; ++row) {
+      for (int64_t i = 0; i < k; ++i) {
+        EXPECT_EQ(few.data<int32_t>()[row * k + i], all.data<int32_t>()[row * columns + i]) << row << " " << i;
+      }
+    }
+  }
+}
+
 TEST_F(FloatRowsTest, LogarithmsOutsideTheirDomain) {
   Tensor x = Tensor::Zeros(DType::kFloat, {64}).value();
   for (int64_t i = 0; i < 64; ++i) x.data<float>()[i] = static_cast<float>(i % 8) - 4;

@@ -120,7 +120,10 @@ class ReductionKernel : public Kernel {
   }
 
   void ReduceRuns(KernelContext& ctx, const Layout& layout, const char* from, char* to, int64_t count) const {
+    const bool by_rows = loops_.whole_rows != nullptr && layout.run == count && layout.run >= 16 &&
+                         layout.run <= ReductionLoops::kLongestRow;
     auto body = [&](int64_t begin, int64_t end) {
+      if (by_rows) return loops_.whole_rows(from + begin * count * size(), end - begin, count, to + begin * size());
       alignas(16) char accumulator[16];
       for (int64_t i = begin; i < end; ++i) {
         const int64_t base = layout.kept.OffsetOf(i);

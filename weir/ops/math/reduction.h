@@ -17,6 +17,9 @@ struct ReductionLoops {
   void (*merge)(const void* other, void* accumulator);                            // one accumulator into another
   void (*finish)(const void* accumulators, void* out, int64_t n, int64_t count);  // of `count` elements each
   bool keeps_single;  // the reduction of one element is that element
+  // If there is one: rows of at most `kLongestRow` elements that lie one behind the other, from start to finish.
+  void (*whole_rows)(const void* x, int64_t rows, int64_t n, void* out);
+  static constexpr int64_t kLongestRow = 4096;
 };
 
 void RegisterReduction(KernelRegistry& registry, std::string_view op, std::span<const ReductionLoops> table);

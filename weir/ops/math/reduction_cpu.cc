@@ -1,6 +1,5 @@
 // Sum, Mean, Prod, Max, Min, EuclideanNorm, All, Any.
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "weir/device/cpu/arithmetic.h"
@@ -12,12 +11,8 @@
 namespace weir {
 namespace {
 
-// Eight floats.
-typedef float Lanes __attribute__((vector_size(32)));
-typedef int32_t LaneMask __attribute__((vector_size(32)));
-
 // An operation has: Start<A>(), Take(A, x), Merge(A, A), Finish<A>(A, count). One with TakeLanes does most of a row of
-// floats by it, and tells of NaNs apart.
+// floats by it; where it misses NaNs it adds up the elements too, which tells.
 struct SumOp {
   static constexpr bool kKeepsSingle = true;
   static constexpr int kVectors = 1;  // of partial results, see Loops
@@ -29,7 +24,7 @@ struct SumOp {
   static A Take(A a, A x) {
     return WrapAdd(a, x);
   }
-  [[gnu::always_inline]] static void TakeLanes(const Lanes& x, Lanes& a, LaneMask&) { a = a + x; }
+  [[gnu::always_inline]] static void TakeLanes(const Lanes& x, Lanes& a, Lanes&) { a = a + x; }
   template <typename A>
   static A Merge(A a, A b) {
     return WrapAdd(a, b);
@@ -99,9 +94,9 @@ struct MaxOp {
   static A Take(A a, A x) {
     return a > x || a != a ? a : x;
   }
-  [[gnu::always_inline]] static void TakeLanes(const Lanes& x, Lanes& a, LaneMask& is_nan) {
+  [[gnu::always_inline]] static void TakeLanes(const Lanes& x, Lanes& a, Lanes& sum) {
     a = x > a ? x : a;
-    is_nan = is_nan | (x != x);
+    sum = sum + x;
   }
   template <typename A>
   static A Merge(A a, A b) {
@@ -128,9 +123,9 @@ struct MinOp {
   static A Take(A a, A x) {
     return a < x || a != a ? a : x;
   }
-  [[gnu::always_inline]] static void TakeLanes(const Lanes& x, Lanes& a, LaneMask& is_nan) {
+  [[gnu::always_inline]] static void TakeLanes(const Lanes& x, Lanes& a, Lanes& sum) {
     a = x < a ? x : a;
-    is_nan = is_nan | (x != x);
+    sum = sum + x;
   }
   template <typename A>
   static A Merge(A a, A b) {
@@ -224,38 +219,41 @@ struct Loops {
   // The same of floats, with the partial results in registers.
   [[gnu::always_inline]] static float LanesBody(const float* from, int64_t n) {
     constexpr int kWidth = 8, kCount = 8;
-    Lanes part[kCount];
-    LaneMask is_nan = {};
+    Lanes part[kCount], sum[kCount];
     for (Lanes& p : part) p = Lanes{} + Op::template Start<float>();
-    auto load = [](const float* at, Lanes& to) { std::memcpy(&to, at, sizeof(Lanes)); };
+    for (Lanes& p : sum) p = Lanes{};
     int64_t i = 0;
     for (; i + kWidth * kCount <= n; i += kWidth * kCount) {
       WEIR_UNROLL
       for (int k = 0; k < kCount; ++k) {
         Lanes x;
-        load(from + i + k * kWidth, x);
-        Op::TakeLanes(x, part[k], is_nan);
+        LoadLanes(from + i + k * kWidth, x);
+        Op::TakeLanes(x, part[k], sum[k]);
       }
     }
     for (; i + kWidth <= n; i += kWidth) {
       Lanes x;
-      load(from + i, x);
-      Op::TakeLanes(x, part[0], is_nan);
+      LoadLanes(from + i, x);
+      Op::TakeLanes(x, part[0], sum[0]);
     }
     WEIR_UNROLL
     for (int half = kCount / 2; half > 0; half /= 2) {
       WEIR_UNROLL
-      for (int k = 0; k < half; ++k) Op::TakeLanes(part[k + half], part[k], is_nan);
+      for (int k = 0; k < half; ++k) {
+        Lanes ignored;
+        Op::TakeLanes(part[k + half], part[k], ignored);
+        sum[k] = sum[k] + sum[k + half];
+      }
     }
-    float result = part[0][0];
-    bool has_nan = is_nan[0] != 0;
+    float result = part[0][0], total = sum[0][0];
     WEIR_UNROLL
     for (int k = 1; k < kWidth; ++k) {
       result = Op::Take(result, part[0][k]);
-      has_nan |= is_nan[k] != 0;
+      total += sum[0][k];
     }
+    if (total != total) return LeafBody(from, n);  // a NaN, or infinities of both signs
     for (; i < n; ++i) result = Op::Take(result, from[i]);
-    return has_nan ? std::numeric_limits<float>::quiet_NaN() : result;
+    return result;
   }
   static constexpr bool kHasLanes = std::is_same_v<T, float> && requires { &Op::TakeLanes; };
 
@@ -268,7 +266,7 @@ struct Loops {
     }
   }
   static A Reduce(const T* from, int64_t n) {
-    if (n > 1024) {
+    if (n > (kHasLanes ? ReductionLoops::kLongestRow : 1024)) {
       const int64_t half = n / (2 * kParts) * kParts;
       return Op::Merge(Reduce(from, half), Reduce(from + half, n - half));
     }
@@ -311,8 +309,15 @@ struct Loops {
       static_cast<T*>(out)[i] = static_cast<T>(Op::Finish(static_cast<const A*>(accumulators)[i], count));
     }
   }
-  static constexpr ReductionLoops kTable = {kDTypeOf<T>,      sizeof(A), Start,  TakeRun,
-                                            ChooseTakeRows(), Merge,     Finish, Op::kKeepsSingle};
+  WEIR_VECTOR static void WholeRows(const void* x, int64_t rows, int64_t n, void* out) {
+    if constexpr (kHasLanes) {
+      const float* from = static_cast<const float*>(x);
+      for (int64_t i = 0; i < rows; ++i) static_cast<float*>(out)[i] = Op::Finish(LanesBody(from + i * n, n), n);
+    }
+  }
+  static constexpr ReductionLoops kTable = {kDTypeOf<T>, sizeof(A),        Start,
+                                            TakeRun,     ChooseTakeRows(), Merge,
+                                            Finish,      Op::kKeepsSingle, kHasLanes ? &WholeRows : nullptr};
 };
 
 template <typename Op, typename... Ts>

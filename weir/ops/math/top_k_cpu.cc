@@ -6,6 +6,7 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
+#include "weir/device/cpu/vector.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/math/register.h"
 
@@ -46,6 +47,39 @@ class FloatOrder {
   std::vector<Item> items_, other_;
 };
 
+constexpr int64_t kStride = 16;
+
+// The first whole block of kStride elements from `i` on with one above the threshold; where the whole blocks end if
+// there is none.
+WEIR_VECTOR int64_t FindAbove(const float* x, int64_t i, int64_t n, float threshold) {
+  for (; i + kStride <= n; i += kStride) {
+    int above = 0;
+    for (int64_t j = 0; j < kStride; ++j) above |= x[i + j] > threshold;
+    if (above != 0) break;
+  }
+  return i;
+}
+
+// The first k of n elements in the order of `before`, where k is small: most elements are only compared with the last
+// of the best so far.
+template <typename T, typename Before>
+void SelectFew(const T* x, int64_t n, int64_t k, Before before, std::vector<int64_t>& best) {
+  int64_t count = 0;
+  auto offer = [&](int64_t i) {
+    if (count == k && !before(i, best[k - 1])) return;
+    int64_t at = count < k ? count++ : k - 1;
+    for (; at > 0 && before(i, best[at - 1]); --at) best[at] = best[at - 1];
+    best[at] = i;
+  };
+  for (int64_t i = 0; i < n;) {
+    if constexpr (std::is_same_v<T, float>) {
+      // A NaN is above nothing, so while one is among the best every element is looked at.
+      if (count == k && x[best[k - 1]] == x[best[k - 1]]) i = FindAbove(x, i, n, x[best[k - 1]]);
+    }
+    for (const int64_t end = std::min(n, i + kStride); i < end; ++i) offer(i);
+  }
+}
+
 class TopKKernel : public Kernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
@@ -77,15 +111,15 @@ class TopKKernel : public Kernel {
     const int64_t rows = x.num_elements() / columns;
     DispatchDType(x.dtype(), RealTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      ctx.ParallelFor(rows, 10.0 * columns, [&](int64_t begin, int64_t end) {
+      ctx.ParallelFor(rows, 2.0 * columns, [&](int64_t begin, int64_t end) {
         std::vector<int64_t> order(columns);
         // Most of a long row is sorted by radix.
         const bool by_radix =
             std::is_same_v<T, float> && columns >= 1024 && k > columns / 8 && columns < (int64_t{1} << 32);
+        const bool few = k <= 64 && k <= columns / 4;
         FloatOrder radix(by_radix ? columns : 0);
         for (int64_t row = begin; row < end; ++row) {
           const T* from = x.data<T>() + row * columns;
-          std::iota(order.begin(), order.end(), int64_t{0});
           // Larger first, then lower index; NaN behind everything.
           auto before = [&](int64_t i, int64_t j) {
             auto a = Widen(from[i]), b = Widen(from[j]);
@@ -98,7 +132,12 @@ class TopKKernel : public Kernel {
           if constexpr (std::is_same_v<T, float>) {
             if (by_radix) radix.Sort(from, order);
           }
-          if (!by_radix) std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+          if (few) {
+            SelectFew(from, columns, k, before, order);
+          } else if (!by_radix) {
+            std::iota(order.begin(), order.end(), int64_t{0});
+            std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+          }
           for (int64_t i = 0; i < k; ++i) {
             values->data<T>()[row * k + i] = from[order[i]];
             WriteIndex(*indices, row * k + i, order[i]);

@@ -52,7 +52,7 @@ class FloatLoopsTest : public testing::Test {
 
 TEST_F(FloatLoopsTest, Pools) {
   for (int64_t channels : {1, 3, 32, 37}) {
-    for (int64_t size : {2, 3}) {
+    for (int64_t size : {2, 3, 5}) {
       for (std::string_view padding : {"SAME", "VALID"}) {
         SCOPED_TRACE(Cat(channels, " ", size, " ", padding));
         const Shape shape{4, 21, 18, channels};
@@ -68,6 +68,20 @@ TEST_F(FloatLoopsTest, Pools) {
             Pool("MaxPoolGrad", size, 2, padding).Inputs({wide, Wave<double>(pooled, 0.3), Wave<double>(pooled, 0.9)}));
       }
     }
+  }
+}
+
+TEST_F(FloatLoopsTest, PoolsOfWhatIsNoNumber) {
+  const Shape shape{2, 9, 9, 75};
+  auto narrow = Wave<float>(shape, 1.7);
+  auto wide = Wave<double>(shape, 1.7);
+  for (int64_t i = 0; i < shape.num_elements(); i += 61) {
+    const float odd = i % 3 == 0 ? std::nanf("") : i % 3 == 1 ? INFINITY : -INFINITY;
+    narrow.data<float>()[i] = odd;
+    wide.data<double>()[i] = odd;
+  }
+  for (std::string_view op : {"MaxPool", "AvgPool"}) {
+    ExpectSame(Pool(op, 3, 2, "SAME").Input(narrow), Pool(op, 3, 2, "SAME").Input(wide));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/device/cpu/vector.h"
+#include "weir/ops/nn/max_pool_places.h"
 #include "weir/ops/nn/register.h"
 #include "weir/ops/nn/window.h"
 
@@ -146,23 +147,58 @@ WEIR_VECTOR void AverageFloatRow(const Geometry& g, const float* image, int64_t 
 
 inline float LargerOf(float best, float x) { return x > best || x != x ? x : best; }
 
-// As above, of comparisons.
+// The largest of a window in the channels from `begin` to `end`.
+[[gnu::always_inline]] inline void LargestOfWindow(const Geometry& g, const float* image, int64_t top, int64_t bottom,
+                                                   int64_t left, int64_t right, int64_t begin, int64_t end, float* to) {
+  const float* first = image + (top * g.w.input + left) * g.channels;
+  for (int64_t c = begin; c < end; ++c) to[c] = first[c];
+  for (int64_t ih = top; ih < bottom; ++ih) {
+    for (int64_t iw = left; iw < right; ++iw) {
+      const float* x = image + (ih * g.w.input + iw) * g.channels;
+#pragma GCC ivdep
+      for (int64_t c = begin; c < end; ++c) to[c] = LargerOf(to[c], x[c]);
+    }
+  }
+}
+
+// Most channels go through registers, where a NaN is missed; the sum of what was seen tells.
 WEIR_VECTOR void LargestFloatRow(const Geometry& g, const float* image, int64_t oh, float* /*sums*/, float* to) {
+  constexpr int kCount = 4, kBlock = kCount * 8;
   const int64_t channels = g.channels, top = g.h.Begin(oh), bottom = g.h.End(oh);
   for (int64_t ow = 0; ow < g.w.output; ++ow, to += channels) {
     const int64_t left = g.w.Begin(ow), right = g.w.End(ow);
-    const bool is_empty = top >= bottom || left >= right;
-    const float* first = image + (top * g.w.input + left) * channels;
-    for (int64_t c = 0; c < channels; ++c) to[c] = is_empty ? 0 : first[c];
-    for (int64_t ih = top; ih < bottom; ++ih) {
-      for (int64_t iw = left; iw < right; iw += 3) {
-        const float* a = image + (ih * g.w.input + iw) * channels;
-        const float* b = right - iw > 1 ? a + channels : a;
-        const float* d = right - iw > 2 ? b + channels : b;
-#pragma GCC ivdep
-        for (int64_t c = 0; c < channels; ++c) to[c] = LargerOf(LargerOf(LargerOf(to[c], a[c]), b[c]), d[c]);
-      }
+    if (top >= bottom || left >= right) {
+      for (int64_t c = 0; c < channels; ++c) to[c] = 0;
+      continue;
     }
+    int64_t c = 0;
+    for (; c + kBlock <= channels; c += kBlock) {
+      Lanes best[kCount], sum[kCount];
+      WEIR_UNROLL
+      for (int k = 0; k < kCount; ++k) {
+        LoadLanes(image + (top * g.w.input + left) * channels + c + k * 8, best[k]);
+        sum[k] = Lanes{};
+      }
+      for (int64_t ih = top; ih < bottom; ++ih) {
+        const float* x = image + (ih * g.w.input + left) * channels + c;
+        for (int64_t iw = left; iw < right; ++iw, x += channels) {
+          WEIR_UNROLL
+          for (int k = 0; k < kCount; ++k) {
+            Lanes value;
+            LoadLanes(x + k * 8, value);
+            best[k] = value > best[k] ? value : best[k];
+            sum[k] = sum[k] + value;
+          }
+        }
+      }
+      WEIR_UNROLL
+      for (int k = 0; k < kCount; ++k) StoreLanes(best[k], to + c + k * 8);
+      const Lanes all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+      float total = 0;
+      for (int k = 0; k < 8; ++k) total += all[k];
+      if (total != total) LargestOfWindow(g, image, top, bottom, left, right, c, c + kBlock, to);
+    }
+    if (c < channels) LargestOfWindow(g, image, top, bottom, left, right, c, channels, to);
   }
 }
 
@@ -204,9 +240,9 @@ class ForwardKernel : public PoolKernel {
   nn::Window2D window_;
 };
 
-// Adds the gradient of one image's windows, each to the first largest element of its window. `best` and `place` hold
-// one number a channel. Unless the windows tile the image, so that each element is written once, `to` is zero before.
-WEIR_VECTOR void ScatterFloats(const Geometry& g, bool is_tiled, const float* image, const float* gradient, float* best,
+// Writes the gradient of one image's windows, which tile it, each to the first largest element of its window. `best`
+// and `place` hold one number a channel.
+WEIR_VECTOR void ScatterFloats(const Geometry& g, const float* image, const float* gradient, float* best,
                                int32_t* place, float* to) {
   const int64_t channels = g.channels;
   for (int64_t oh = 0; oh < g.h.output; ++oh) {
@@ -234,13 +270,8 @@ WEIR_VECTOR void ScatterFloats(const Geometry& g, bool is_tiled, const float* im
       for (int64_t ih = top; ih < bottom; ++ih) {
         for (int64_t iw = left; iw < right; ++iw, ++at) {
           float* dx = to + (ih * g.w.input + iw) * channels;
-          if (is_tiled) {
 #pragma GCC ivdep
-            for (int64_t c = 0; c < channels; ++c) dx[c] = place[c] == at ? gradient[c] : 0;
-          } else {
-#pragma GCC ivdep
-            for (int64_t c = 0; c < channels; ++c) dx[c] += place[c] == at ? gradient[c] : 0;
-          }
+          for (int64_t c = 0; c < channels; ++c) dx[c] = place[c] == at ? gradient[c] : 0;
         }
       }
     }
@@ -295,12 +326,18 @@ class MaxPoolGradKernel : public PoolKernel {
     const bool is_tiled = tiles(g.h) && tiles(g.w);
     const double cost = 0.5 * static_cast<double>(g.h.size * g.w.size * g.pooled() + g.image());
     ctx.ParallelFor(g.batch, cost, [&](int64_t begin, int64_t end) {
-      std::vector<float> best(static_cast<size_t>(g.channels));
-      std::vector<int32_t> place(static_cast<size_t>(g.channels));
+      std::vector<float> best(static_cast<size_t>(is_tiled ? g.channels : 0));
+      std::vector<int32_t> places(static_cast<size_t>(is_tiled ? g.channels : g.pooled()));
+      const nn::PoolImage pool = {g.h, g.w, g.channels};
       for (int64_t n = begin; n < end; ++n) {
-        if (!is_tiled) std::fill_n(out + n * g.image(), g.image(), 0.0f);
-        ScatterFloats(g, is_tiled, input + n * g.image(), gradient + n * g.pooled(), best.data(), place.data(),
-                      out + n * g.image());
+        const float *image = input + n * g.image(), *dy = gradient + n * g.pooled();
+        float* dx = out + n * g.image();
+        if (is_tiled) {
+          ScatterFloats(g, image, dy, best.data(), places.data(), dx);
+        } else {
+          nn::FindPlaces(pool, image, places.data());
+          nn::GatherByPlaces(pool, places.data(), dy, dx);
+        }
       }
     });
   }
