@@ -6,7 +6,7 @@ StatusOr<Dims> IntElements(const Tensor& tensor, std::string_view name) {
   Dims out;
   bool known = DispatchDType(tensor.dtype(), IntegerTypes{}, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for (T x : tensor.span<T>()) out.push_back(static_cast<int64_t>(x));
+    out.assign(tensor.span<T>().begin(), tensor.span<T>().end());
   });
   if (!known) return InvalidArgument(name, " must be integers, got ", Name(tensor.dtype()));
   return out;

@@ -1,6 +1,7 @@
 #include "weir/device/cpu/scatter_nd.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/strided_copy.h"
@@ -99,7 +100,22 @@ Status CheckScatterNd(const Shape& shape, const Tensor& indices, const Tensor& u
                          ") of updates[shape=", updates.shape().ToString(), "]");
 }
 
-Status ScatterNdInto(ScatterOp op, const Tensor& indices, const Tensor& updates, Tensor& target, bool ignore_bad) {
+StatusOr<Tensor> CloneInParallel(const KernelContext& ctx, const Tensor& tensor) {
+  constexpr int64_t kBlock = 64 * 1024;
+  const int64_t bytes = static_cast<int64_t>(tensor.num_bytes());
+  if (!IsPlain(tensor.dtype()) || bytes < 4 * kBlock) return tensor.Clone();
+  WEIR_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(tensor.dtype(), tensor.shape()));
+  const char* from = static_cast<const char*>(tensor.raw_data());
+  char* to = static_cast<char*>(copy.raw_data());
+  ctx.ParallelFor((bytes + kBlock - 1) / kBlock, 0.1 * kBlock, [&](int64_t begin, int64_t end) {
+    const int64_t first = begin * kBlock, last = std::min(bytes, end * kBlock);
+    std::memcpy(to + first, from + first, static_cast<size_t>(last - first));
+  });
+  return copy;
+}
+
+Status ScatterNdInto(const KernelContext& ctx, ScatterOp op, const Tensor& indices, const Tensor& updates,
+                     Tensor& target, bool ignore_bad) {
   const Shape& shape = target.shape();
   const int outer = indices.rank() - 1;
   const int depth = static_cast<int>(indices.dim(outer));
@@ -132,9 +148,16 @@ Status ScatterNdInto(ScatterOp op, const Tensor& indices, const Tensor& updates,
   const int64_t size = static_cast<int64_t>(SizeOf(dtype)) * inner;
   const char* from = static_cast<const char*>(updates.raw_data());
   char* to = static_cast<char*>(target.raw_data());
-  for (int64_t i = 0; i < count; ++i) {
-    if (rows[i] >= 0) Apply(op, dtype, from + i * size, to + rows[i] * size, inner);
-  }
+  // Each thread has rows of its own, so those of one place stay in order.
+  constexpr int64_t kMostParts = 4;  // each of which looks at every index
+  const int64_t places = inner == 0 ? 0 : target.num_elements() / inner, parts = std::min(kMostParts, places);
+  const double cost = static_cast<double>(count) * (1.0 + (20.0 + 0.1 * static_cast<double>(size)) / kMostParts);
+  ctx.ParallelFor(parts, cost, [&](int64_t begin, int64_t end) {
+    const int64_t first = places * begin / parts, last = places * end / parts;
+    for (int64_t i = 0; i < count; ++i) {
+      if (rows[i] >= first && rows[i] < last) Apply(op, dtype, from + i * size, to + rows[i] * size, inner);
+    }
+  });
   return OkStatus();
 }
 

@@ -14,7 +14,11 @@ Status CheckScatterNd(const Shape& shape, const Tensor& indices, const Tensor& u
 // Applies updates to `target` in order: later ones of the same place come after earlier ones. An index outside is
 // INVALID_ARGUMENT before anything is changed, or is skipped with `ignore_bad`.
 // REQUIRES: CheckScatterNd was OK; `target` may be written and is of the updates' type.
-Status ScatterNdInto(ScatterOp op, const Tensor& indices, const Tensor& updates, Tensor& target, bool ignore_bad);
+Status ScatterNdInto(const KernelContext& ctx, ScatterOp op, const Tensor& indices, const Tensor& updates,
+                     Tensor& target, bool ignore_bad);
+
+// A copy of `tensor`, made by several threads if it is large.
+StatusOr<Tensor> CloneInParallel(const KernelContext& ctx, const Tensor& tensor);
 
 // True if the operation is defined on the type.
 bool CanScatter(ScatterOp op, DType dtype);

@@ -37,7 +37,7 @@ class InplaceKernel : public Kernel {
         int64_t row = i.data<int32_t>()[k];
         rows.data<int64_t>()[k] = (row % n + n) % n;
       }
-      WEIR_RETURN_IF_ERROR(ScatterNdInto(op_, rows, v, x, false));
+      WEIR_RETURN_IF_ERROR(ScatterNdInto(ctx, op_, rows, v, x, false));
     }
     ctx.set_output(0, std::move(x));
     return OkStatus();

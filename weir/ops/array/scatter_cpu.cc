@@ -31,7 +31,7 @@ class ScatterNdKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(CheckScatterNd(shape, indices, updates));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (IsPlain(out->dtype())) std::memset(out->raw_data(), 0, out->num_bytes());
-    return ScatterNdInto(ScatterOp::kAdd, indices, updates, *out, ignore_bad_);
+    return ScatterNdInto(ctx, ScatterOp::kAdd, indices, updates, *out, ignore_bad_);
   }
 
  private:
@@ -55,9 +55,9 @@ class TensorScatterKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(CheckScatterNd(shape, indices, updates));
     Tensor target = ctx.TakeInput(0);
     if (!target.unique()) {
-      WEIR_ASSIGN_OR_RETURN(target, target.Clone());
+      WEIR_ASSIGN_OR_RETURN(target, CloneInParallel(ctx, target));
     }
-    WEIR_RETURN_IF_ERROR(ScatterNdInto(op_, indices, updates, target, ignore_bad_));
+    WEIR_RETURN_IF_ERROR(ScatterNdInto(ctx, op_, indices, updates, target, ignore_bad_));
     ctx.set_output(0, std::move(target));
     return OkStatus();
   }

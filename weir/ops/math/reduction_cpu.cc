@@ -268,7 +268,8 @@ struct Loops {
   static A Reduce(const T* from, int64_t n) {
     if (n > (kHasLanes ? ReductionLoops::kLongestRow : 1024)) {
       const int64_t half = n / (2 * kParts) * kParts;
-      return Op::Merge(Reduce(from, half), Reduce(from + half, n - half));
+      const A first = Reduce(from, half);  // memory is best read forwards
+      return Op::Merge(first, Reduce(from + half, n - half));
     }
     if constexpr (kIsVectorType<T>) {
       return VectorLeaf(from, n);

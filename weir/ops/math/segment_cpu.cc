@@ -61,26 +61,72 @@ A Divide(A sum, int64_t count) {
   }
 }
 
-// Adds every row of `data` to the accumulators of its segment; negative ids are left out.
+// Segments from `first` to `last`: adds every row of `data` to the accumulators of its segment. `rows` has room for all
+// ids.
 template <typename T>
-void Combine(SegmentOp op, const T* data, const Dims& ids, int64_t inner, int64_t segments, bool gaps_are_zero,
-             T* out) {
+void CombineSome(SegmentOp op, const T* data, std::span<const int64_t> ids, int64_t inner, int64_t first, int64_t last,
+                 int64_t* rows, bool gaps_are_zero, T* out) {
   using A = ComputeType<T>;
-  std::vector<A> sums(segments * inner, StartValue<T, A>(op));
-  std::vector<int64_t> counts(segments, 0);
+  constexpr bool kInPlace = std::is_same_v<A, T>;
+  const int64_t segments = last - first;
+  std::vector<A> own(static_cast<size_t>(kInPlace ? 0 : segments * inner));
+  A* sums = own.data();
+  if constexpr (kInPlace) sums = out + first * inner;
+  std::fill_n(sums, segments * inner, StartValue<T, A>(op));
+  const bool counts_matter = gaps_are_zero || op == SegmentOp::kMean;
+  std::vector<int64_t> counts(static_cast<size_t>(counts_matter ? segments : 0), 0);
+  // The rows of these segments, found without a branch that nobody can foretell.
+  size_t count_rows = 0;
   for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0) continue;
-    TakeRow(op, data + static_cast<int64_t>(i) * inner, sums.data() + ids[i] * inner, inner);
-    ++counts[ids[i]];
+    rows[count_rows] = static_cast<int64_t>(i);
+    count_rows += ids[i] >= first && ids[i] < last ? 1 : 0;
   }
-  for (int64_t s = 0; s < segments; ++s) {
-    const bool zero = gaps_are_zero && counts[s] == 0 && op != SegmentOp::kProd;
-    for (int64_t i = 0; i < inner; ++i) {
-      A value = zero ? A(0) : sums[s * inner + i];
-      if (op == SegmentOp::kMean && counts[s] > 0) value = Divide(value, counts[s]);
-      out[s * inner + i] = static_cast<T>(value);
+  for (size_t i = 0; i < count_rows; ++i) {
+    const int64_t row = rows[i], s = ids[static_cast<size_t>(row)] - first;
+    TakeRow(op, data + row * inner, sums + s * inner, inner);
+    if (counts_matter) ++counts[static_cast<size_t>(s)];
+  }
+  for (int64_t s = 0; s < segments && (counts_matter || !kInPlace); ++s) {
+    const int64_t count = counts_matter ? counts[static_cast<size_t>(s)] : 0;
+    const bool zero = gaps_are_zero && count == 0 && op != SegmentOp::kProd,
+               divide = op == SegmentOp::kMean && count > 0;
+    if (kInPlace && !zero && !divide) continue;
+    for (int64_t i = s * inner; i < (s + 1) * inner; ++i) {
+      A value = zero ? A(0) : sums[i];
+      if (divide) value = Divide(value, count);
+      out[first * inner + i] = static_cast<T>(value);
     }
   }
+}
+
+// All segments; negative ids are left out. Each thread has segments of its own, so the order of additions is the same
+// with any number of them.
+template <typename T>
+Status Combine(const KernelContext& ctx, SegmentOp op, const T* data, std::span<const int64_t> ids, int64_t inner,
+               int64_t segments, bool gaps_are_zero, T* out) {
+  constexpr int64_t kMostParts = 4;  // each of which looks at every id
+  const int64_t rows = static_cast<int64_t>(ids.size()), parts = std::min(kMostParts, segments);
+  const double cost =
+      static_cast<double>(rows) * (1.0 + 0.3 * static_cast<double>(inner) / static_cast<double>(parts)) +
+      0.3 * static_cast<double>(segments / parts) * static_cast<double>(inner);
+  WEIR_ASSIGN_OR_RETURN(Tensor chosen, Tensor::Allocate(DType::kInt64, Shape({parts, rows + 1})));
+  ctx.ParallelFor(parts, cost, [&](int64_t begin, int64_t end) {
+    CombineSome(op, data, ids, inner, segments * begin / parts, segments * end / parts,
+                chosen.data<int64_t>() + begin * (rows + 1), gaps_are_zero, out);
+  });
+  return OkStatus();
+}
+
+// Ids of either type as 64-bit numbers.
+StatusOr<Tensor> AsInt64(const Tensor& ids) {
+  if (ids.dtype() == DType::kInt64) return ids;
+  WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(DType::kInt64, ids.shape()));
+  const bool is_known = DispatchDType(ids.dtype(), IntegerTypes{}, [&](auto tag) {
+    const auto values = ids.span<typename decltype(tag)::type>();
+    std::copy(values.begin(), values.end(), out.data<int64_t>());
+  });
+  if (!is_known) return InvalidArgument("segment_ids must be integers, got ", Name(ids.dtype()));
+  return out;
 }
 
 class SegmentKernel : public Kernel {
@@ -93,7 +139,8 @@ class SegmentKernel : public Kernel {
     if (data.rank() < 1 || data.dim(0) != id_input.num_elements()) {
       return InvalidArgument("segment_ids should be the same size as dimension 0 of input.");
     }
-    WEIR_ASSIGN_OR_RETURN(Dims ids, IntElements(id_input, "segment_ids"));
+    WEIR_ASSIGN_OR_RETURN(Tensor id_tensor, AsInt64(id_input));
+    const std::span<const int64_t> ids = id_tensor.span<int64_t>();
     for (size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] < 0) return InvalidArgument("segment ids must be >= 0");
       if (i > 0 && ids[i] < ids[i - 1]) return InvalidArgument("segment ids are not increasing");
@@ -105,11 +152,12 @@ class SegmentKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     const int64_t inner = data.shape().Slice(1, data.rank()).num_elements();
+    Status status;
     DispatchDType(data.dtype(), NumberTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      Combine(op_, data.data<T>(), ids, inner, segments, true, out->data<T>());
+      status = Combine(ctx, op_, data.data<T>(), ids, inner, segments, true, out->data<T>());
     });
-    return OkStatus();
+    return status;
   }
 
  private:
@@ -131,7 +179,8 @@ class UnsortedSegmentKernel : public Kernel {
       return InvalidArgument("data.shape = ", data.shape().ToString(),
                              " does not start with segment_ids.shape = ", id_input.shape().ToString());
     }
-    WEIR_ASSIGN_OR_RETURN(Dims ids, IntElements(id_input, "segment_ids"));
+    WEIR_ASSIGN_OR_RETURN(Tensor id_tensor, AsInt64(id_input));
+    const std::span<const int64_t> ids = id_tensor.span<int64_t>();
     for (size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] >= segments) {
         return InvalidArgument("segment_ids", Position(id_input.shape(), static_cast<int64_t>(i)), " = ", ids[i],
@@ -142,11 +191,12 @@ class UnsortedSegmentKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape({segments}).Concat(inner_shape));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
+    Status status;
     DispatchDType(data.dtype(), NumberTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      Combine(op_, data.data<T>(), ids, inner_shape.num_elements(), segments, false, out->data<T>());
+      status = Combine(ctx, op_, data.data<T>(), ids, inner_shape.num_elements(), segments, false, out->data<T>());
     });
-    return OkStatus();
+    return status;
   }
 
  private:
