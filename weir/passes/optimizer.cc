@@ -4,6 +4,7 @@
 #include "weir/passes/common_subexpression.h"
 #include "weir/passes/constant_folding.h"
 #include "weir/passes/dependency.h"
+#include "weir/passes/fold_transposes.h"
 #include "weir/passes/fuse.h"
 #include "weir/passes/fuse_elementwise.h"
 #include "weir/passes/fuse_norms.h"
@@ -53,6 +54,7 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
     WEIR_RETURN_IF_ERROR(FuseNorms(graph));
     WEIR_RETURN_IF_ERROR(FusePaddedPools(graph));
     if (options.scatter_fusion) WEIR_RETURN_IF_ERROR(FuseScatters(graph));
+    if (options.view_products) WEIR_RETURN_IF_ERROR(FoldTransposes(graph));
     if (options.arithmetic) AllowWinograd(graph);
     RemoveUnused(graph, keep);
   }

@@ -16,6 +16,7 @@ struct OptimizeOptions {
   bool fusion = true;              // REQUIRES: all nodes run on the host
   bool elementwise_fusion = true;  // REQUIRES: the same, and that it has a kernel for what comes of it
   bool scatter_fusion = true;      // as above
+  bool view_products = true;       // as above
   int64_t max_folded_constant_bytes = 10 << 20;
 };
 

@@ -133,6 +133,7 @@ Status RewriteGraph(const RewriteOptions& rewrites, KernelCache& kernels, Device
   options.fusion = on(rewrites.fusion) && only_cpus;
   options.elementwise_fusion = options.fusion && !kernels.registry().All("_FusedElementwise").empty();
   options.scatter_fusion = options.fusion && !kernels.registry().All("_ScaledResourceScatterSub").empty();
+  options.view_products = options.fusion && !kernels.registry().All("_BatchMatMulOfViews").empty();
   options.max_folded_constant_bytes = rewrites.max_folded_constant_bytes;
   return OptimizeGraph(graph, options, [&](const Node& node, std::span<const Tensor> inputs) {
     return Evaluate(kernels, device, intra_op, node, inputs);

@@ -65,6 +65,19 @@ bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& shape, const
                       const MatrixOperand& b, const Epilogue& epilogue, float* out,
                       const Weights* constant_b = nullptr);
 
+// Products of matrices that lie anywhere: two dimensions of them, with strides in elements. One of the strides of the
+// rows and columns of each operand is 1, as is that of the result's columns.
+struct MatrixStrides {
+  int64_t outer, inner, row, column;
+};
+struct StridedProduct {
+  int64_t outer, inner, m, n, k;
+  MatrixStrides a, b, out;
+};
+// False also in a deterministic step, whose products are done one by one.
+bool MultiplyStridedMatrices(const KernelContext& ctx, const StridedProduct& product, const float* a, const float* b,
+                             float* out);
+
 struct ConvolutionShape {
   struct Axis {
     int64_t input, filter, stride, dilation, before, output;

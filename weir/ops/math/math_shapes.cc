@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "weir/framework/op_registry.h"
+#include "weir/ops/math/permutation.h"
 #include "weir/ops/shape_tools.h"
 
 namespace weir {
@@ -88,6 +89,40 @@ Status BatchMatMul(ShapeContext& ctx) {
   }
   out.add_dim(a.dim(adj_x ? ra - 1 : ra - 2));
   out.add_dim(b.dim(adj_y ? rb - 2 : rb - 1));
+  ctx.set_output(0, std::move(out));
+  return OkStatus();
+}
+
+// The view of an input, or nothing if its rank is unknown.
+StatusOr<std::optional<PartialShape>> ViewOf(ShapeContext& ctx, int input, std::string_view which) {
+  WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> perm, ctx.Attr<std::vector<int64_t>>(Cat("perm_", which)));
+  WEIR_ASSIGN_OR_RETURN(int64_t slice, ctx.Attr<int64_t>(Cat("slice_", which)));
+  const size_t first = slice >= 0 ? 1 : 0;
+  if (!IsPermutation(perm) || perm.size() < first + 2) return InvalidArgument("perm_", which, " is no permutation");
+  WEIR_ASSIGN_OR_RETURN(PartialShape x, ctx.WithRank(input, static_cast<int>(perm.size())));
+  if (!x.has_rank()) return std::nullopt;
+  PartialShape view = PartialShape::UnknownOfRank(0);
+  for (size_t i = first; i < perm.size(); ++i) view.add_dim(x.dim(static_cast<int>(perm[i])));
+  return view;
+}
+
+Status BatchMatMulOfViews(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(std::optional<PartialShape> a, ViewOf(ctx, 0, "x"));
+  WEIR_ASSIGN_OR_RETURN(std::optional<PartialShape> b, ViewOf(ctx, 1, "y"));
+  WEIR_ASSIGN_OR_RETURN(bool adj_x, ctx.Attr<bool>("adj_x"));
+  WEIR_ASSIGN_OR_RETURN(bool adj_y, ctx.Attr<bool>("adj_y"));
+  WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> perm, ctx.Attr<std::vector<int64_t>>("perm_output"));
+  if (!a || !b) return OkStatus();
+  const int rank = a->rank();
+  if (b->rank() != rank || perm.size() != static_cast<size_t>(rank) || !IsPermutation(perm)) {
+    return InvalidArgument("The views have ranks ", rank, " and ", b->rank(), ", the output ", perm.size());
+  }
+  WEIR_RETURN_IF_ERROR(MergeDims(a->dim(adj_x ? rank - 2 : rank - 1), b->dim(adj_y ? rank - 1 : rank - 2)).status());
+  WEIR_ASSIGN_OR_RETURN(PartialShape product, UnifyShapes(SubShape(*a, 0, rank - 2), SubShape(*b, 0, rank - 2)));
+  product.add_dim(a->dim(adj_x ? rank - 1 : rank - 2));
+  product.add_dim(b->dim(adj_y ? rank - 2 : rank - 1));
+  PartialShape out = PartialShape::UnknownOfRank(0);
+  for (int64_t d : perm) out.add_dim(product.dim(static_cast<int>(d)));
   ctx.set_output(0, std::move(out));
   return OkStatus();
 }
@@ -300,6 +335,7 @@ void RegisterMathShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("cast", Cast);
   registry.RegisterShapeFunction("matmul", MatMul);
   registry.RegisterShapeFunction("batch_matmul", BatchMatMul);
+  registry.RegisterShapeFunction("batch_matmul_of_views", BatchMatMulOfViews);
   registry.RegisterShapeFunction("reduction", Reduction);
   registry.RegisterShapeFunction("arg_reduction", ArgReduction);
   registry.RegisterShapeFunction("select", Select);

@@ -9,6 +9,7 @@
 #include "weir/device/cpu/float_loops.h"
 #include "weir/framework/constant_taker.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/math/matmul.h"
 #include "weir/ops/math/register.h"
 
 namespace weir {
@@ -273,6 +274,12 @@ class BatchMatMulKernel : public Kernel {
 };
 
 }  // namespace
+
+void MultiplyFloatMatrices(KernelContext& ctx, const MatrixOperand& a, const MatrixOperand& b, float* out, int64_t m,
+                           int64_t n, int64_t k) {
+  Multiply(ctx, &MultiplyRowsOf<float, float, float>, {a.data, a.row_stride, a.column_stride, false},
+           {b.data, b.row_stride, b.column_stride, false}, out, m, n, k);
+}
 
 void RegisterMatMulKernels(KernelRegistry& registry) {
   registry.Add(KernelBuilder("MatMul").Types("T", MatMulTypes{}), MakeKernel<MatMulKernel>);

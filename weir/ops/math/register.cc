@@ -23,6 +23,7 @@ void RegisterMathKernels(KernelRegistry& registry) {
   RegisterBesselKernels(registry);
   RegisterReductionKernels(registry);
   RegisterMatMulKernels(registry);
+  RegisterViewMatMulKernels(registry);
   RegisterArgMaxKernels(registry);
   RegisterScanKernels(registry);
   RegisterSegmentKernels(registry);

@@ -29,6 +29,7 @@ void RegisterSpecialFunctionKernels(KernelRegistry& registry);
 void RegisterBesselKernels(KernelRegistry& registry);
 void RegisterReductionKernels(KernelRegistry& registry);
 void RegisterMatMulKernels(KernelRegistry& registry);
+void RegisterViewMatMulKernels(KernelRegistry& registry);
 void RegisterArgMaxKernels(KernelRegistry& registry);
 void RegisterScanKernels(KernelRegistry& registry);
 void RegisterSegmentKernels(KernelRegistry& registry);

@@ -23,10 +23,11 @@ MemoryDesc Describe(const MatrixOperand& operand, int64_t batch, int64_t rows, i
 // oneDNN offers first what is best where it may pack the second operand beforehand. Where it has to take that operand
 // as it lies, its older code (which packs on the way) is faster for large ones, up to three times, and for products by
 // or of vectors; unless the columns of a transposed one would have to be gathered for few rows, or the sum is short and
-// its result must be gone over once more for the epilogue.
-bool IsBetterOnTheWay(const ProductShape& s, const MatrixOperand& b, const Epilogue& epilogue) {
-  constexpr int64_t kLarge = 500'000, kLongSum = 256;
-  if (s.batch != 1) return false;
+// its result must be gone over once more for the epilogue. Of many matrices it is faster where one operand is
+// transposed.
+bool IsBetterOnTheWay(const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b, const Epilogue& epilogue) {
+  constexpr int64_t kLarge = 500'000, kLongSum = 256, kFew = 32;
+  if (s.batch != 1) return (a.column_stride != 1 || b.column_stride != 1) && std::min({s.m, s.n, s.k}) >= kFew;
   if (s.m == 1 || s.n == 1 || s.k == 1) return true;
   return b.column_stride == 1 && s.k * s.n >= kLarge && (epilogue.empty() || s.k >= kLongSum);
 }
@@ -60,7 +61,7 @@ std::unique_ptr<Operation> Make(const ProductShape& s, const MatrixOperand& a, c
     return desc;
   };
   dnnl_primitive_desc_t desc = describe();
-  if (!is_constant && IsBetterOnTheWay(s, b, epilogue) && !AdvanceToPackingOnTheWay(desc)) {
+  if (!is_constant && IsBetterOnTheWay(s, a, b, epilogue) && !AdvanceToPackingOnTheWay(desc)) {
     library.primitive_desc_destroy(desc);
     desc = describe();
   }
@@ -112,7 +113,7 @@ bool Run(const KernelContext& ctx, const ProductShape& s, const MatrixOperand& a
          const Epilogue& epilogue, float* out, const Weights* constant_b) {
   const bool is_constant = constant_b != nullptr && constant_b->packed != nullptr && s.batch == 1;
   // What packs on the way has threads that spin while they wait for each other.
-  const bool in_turn = !is_constant && IsBetterOnTheWay(s, b, epilogue);
+  const bool in_turn = !is_constant && s.batch == 1 && IsBetterOnTheWay(s, a, b, epilogue);
   const ThreadGrant grant(ctx, Operations(s), in_turn ? ThreadGrant::Share::kInTurn : ThreadGrant::Share::kHalf);
   const OperationKey key = {0,
                             grant.threads(),
@@ -158,7 +159,43 @@ bool RunInPieces(const KernelContext& ctx, const ProductShape& s, const MatrixOp
   });
 }
 
+MemoryDesc Describe(const StridedProduct& p, const MatrixStrides& strides, int64_t rows, int64_t columns) {
+  const int64_t dims[] = {p.outer, p.inner, rows, columns};
+  const int64_t steps[] = {strides.outer, strides.inner, strides.row, strides.column};
+  return MemoryDesc::Strided(dims, steps);
+}
+
+std::unique_ptr<Operation> Make(const StridedProduct& p) {
+  const Library& library = *GetLibrary();
+  MemoryDesc src = Describe(p, p.a, p.m, p.k), weights = Describe(p, p.b, p.k, p.n), dst = Describe(p, p.out, p.m, p.n);
+  PrimitiveAttr attr;
+  dnnl_primitive_desc_t desc = nullptr;
+  library.matmul_primitive_desc_create(&desc, library.engine, src.get(), weights.get(), nullptr, dst.get(), attr.get());
+  if (!AdvanceToPackingOnTheWay(desc)) {  // only that takes matrices as they lie
+    library.primitive_desc_destroy(desc);
+    return nullptr;
+  }
+  std::vector<Operation::Argument> arguments;
+  arguments.push_back({DNNL_ARG_SRC, dnnl_query_src_md, std::move(src)});
+  arguments.push_back({DNNL_ARG_WEIGHTS, dnnl_query_weights_md, std::move(weights)});
+  arguments.push_back({DNNL_ARG_DST, dnnl_query_dst_md, std::move(dst), true});
+  return Operation::Make(Primitive(desc), std::move(arguments));
+}
+
 }  // namespace
+
+bool MultiplyStridedMatrices(const KernelContext& ctx, const StridedProduct& p, const float* a, const float* b,
+                             float* out) {
+  constexpr int64_t kKind = 100;  // in the keys
+  const double operations = Operations({p.outer * p.inner, p.m, p.n, p.k});
+  if (ctx.step().deterministic || operations < kMinOperations || GetLibrary() == nullptr) return false;
+  const ThreadGrant grant(ctx, operations, ThreadGrant::Share::kHalf);
+  OperationKey key = {kKind, grant.threads(), p.outer, p.inner, p.m, p.n, p.k};
+  for (const MatrixStrides& s : {p.a, p.b, p.out}) key.insert(key.end(), {s.outer, s.inner, s.row, s.column});
+  auto operation = FindOrMake(key, [&] { return Make(p); });
+  void* const data[] = {const_cast<float*>(a), const_cast<float*>(b), out};
+  return operation != nullptr && operation->Run(data);
+}
 
 bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b,
                       const Epilogue& epilogue, float* out, const Weights* constant_b) {

@@ -15,6 +15,9 @@ bool MultiplyMatrices(const KernelContext&, const ProductShape&, const MatrixOpe
                       const Epilogue&, float*, const Weights*) {
   return false;
 }
+bool MultiplyStridedMatrices(const KernelContext&, const StridedProduct&, const float*, const float*, float*) {
+  return false;
+}
 bool Convolve(const KernelContext&, const ConvolutionShape&, const float*, const Weights&, const Epilogue&, float*) {
   return false;
 }
