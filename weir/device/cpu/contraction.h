@@ -2,7 +2,7 @@
 //
 // A function returns false, having written nothing, where the library is not there or has no fast code for the case;
 // every caller has plain loops for that, which also define what the result is. oneDNN is loaded when it is first
-// wanted (onednn/library.cc says from where) and runs on threads of its own, which sleep between calls.
+// wanted (onednn/library.cc says from where) and runs on the threads of teams.h.
 #ifndef WEIR_DEVICE_CPU_CONTRACTION_H_
 #define WEIR_DEVICE_CPU_CONTRACTION_H_
 

@@ -1,11 +1,13 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "weir/base/strings.h"
 #include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/onednn/library_internal.h"
+#include "weir/device/cpu/teams.h"
 
 namespace weir::onednn {
 namespace {
@@ -56,6 +58,9 @@ std::string Bind(void* handle, Library& library) {
 #undef WEIR_ONEDNN_BIND
   library.set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(handle, "omp_set_num_threads"));
   if (library.set_num_threads == nullptr) return "it does not run on OpenMP";
+  const char* threads = std::getenv("WEIR_ONEDNN_THREADS");
+  const bool wants_openmp = threads != nullptr && std::string_view(threads) == "openmp";
+  if (!wants_openmp && UseTeams(handle)) library.set_num_threads = &SetTeamSize;
   if (library.version()->major != DNNL_VERSION_MAJOR) return Cat("it is version ", library.version()->major);
   if (library.engine_create(&library.engine, dnnl_cpu, 0) != dnnl_success) return "it makes no engine";
   return "";
