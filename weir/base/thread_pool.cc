@@ -13,6 +13,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "weir/base/denormals.h"
+#include "weir/base/workers.h"
 
 namespace weir {
 namespace {
@@ -43,6 +44,18 @@ class ThreadPool::Impl {
     }
     if (!is_awaited) wake_.notify_one();
   }
+
+  // How many more threads may help with loops, at most `wanted`: no more than the pool has.
+  int BeginHelp(int wanted) {
+    int busy = helpers_.load(std::memory_order_relaxed), more;
+    do {
+      more = std::min(wanted, most_helpers_ - busy);
+      if (more <= 0) return 0;
+    } while (!helpers_.compare_exchange_weak(busy, busy + more, std::memory_order_relaxed));
+    return more;
+  }
+  void EndHelp() { helpers_.fetch_sub(1, std::memory_order_relaxed); }
+  void set_most_helpers(int count) { most_helpers_ = count; }
 
   void Stop() {
     {
@@ -97,6 +110,8 @@ class ThreadPool::Impl {
   }
 
   const std::string name_;
+  int most_helpers_ = 0;
+  std::atomic<int> helpers_{0};
   std::mutex mu_;
   std::condition_variable wake_;
   bool stopping_ = false;
@@ -109,6 +124,7 @@ class ThreadPool::Impl {
 
 ThreadPool::ThreadPool(std::string name, int num_threads) : impl_(std::make_shared<Impl>(std::move(name))) {
   if (num_threads <= 0) num_threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  impl_->set_most_helpers(num_threads);
   threads_.reserve(num_threads);
   for (int i = 0; i < num_threads; ++i) {
     threads_.emplace_back([impl = impl_, i] { impl->Loop(i); });
@@ -193,8 +209,23 @@ void ThreadPool::ParallelFor(int64_t total, double unit_cost_ns,
   }
   int64_t part = (total + parts - 1) / parts;
   auto loop = std::make_shared<SharedLoop>(total, part, body);
-  int helpers = static_cast<int>(std::min<int64_t>(num_threads(), parts)) - 1;
-  for (int i = 0; i < helpers; ++i) Schedule([loop] { loop->Work(); });
+  const int helpers = impl_->BeginHelp(static_cast<int>(std::min<int64_t>(num_threads(), parts)) - 1);
+  if (helpers > 0) {
+    struct Help {
+      std::shared_ptr<SharedLoop> loop;
+      std::shared_ptr<Impl> impl;
+    };
+    std::vector<Worker*> workers;
+    TakeWorkers(helpers, workers);
+    for (Worker* worker : workers) {
+      BeginTask(worker, {[](void* data) {
+                           std::unique_ptr<Help> help(static_cast<Help*>(data));
+                           help->loop->Work();
+                           help->impl->EndHelp();
+                         },
+                         new Help{loop, impl_}});
+    }
+  }
   loop->Work();
   loop->Await();
   if (loop->error != nullptr) std::rethrow_exception(loop->error);

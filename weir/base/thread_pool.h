@@ -27,9 +27,9 @@ class ThreadPool {
   // The index of the calling thread in this pool, or -1.
   int CurrentThread() const;
 
-  // Calls body(begin, end) over disjoint parts of [0, total), some in this thread, the rest in the pool's threads;
-  // returns when all are done. `unit_cost` is a guess of nanoseconds one unit takes: little work stays in this
-  // thread. Safe to call from a thread of the pool.
+  // Calls body(begin, end) over disjoint parts of [0, total), some in this thread, the rest in workers (workers.h), at
+  // any time no more of them than the pool has threads; returns when all are done. `unit_cost` is a guess of
+  // nanoseconds one unit takes: little work stays in this thread. Safe to call from a thread of the pool.
   void ParallelFor(int64_t total, double unit_cost_ns, absl::FunctionRef<void(int64_t begin, int64_t end)> body);
 
  private:

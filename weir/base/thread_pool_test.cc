@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
@@ -49,6 +51,32 @@ TEST(ThreadPool, ParallelForHandsAnExceptionToItsCaller) {
   };
   EXPECT_THROW(pool.ParallelFor(1000, 1e6, body), std::bad_alloc);
   EXPECT_EQ(seen, 1000);  // nobody uses the body any more
+}
+
+TEST(ThreadPool, LoopsOfManyCallersAreDoneByNoMoreThreadsThanThePoolHas) {
+  constexpr int kCallers = 5, kThreads = 3;
+  auto pool = std::make_unique<ThreadPool>("test", kThreads);
+  std::atomic<int> at_once = 0, most = 0;
+  std::atomic<int64_t> sum = 0;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < kCallers; ++c) {
+    callers.emplace_back([&] {
+      for (int turn = 0; turn < 200; ++turn) {
+        // Also one within another.
+        pool->ParallelFor(4, 1e6, [&](int64_t begin, int64_t end) {
+          const int now = ++at_once;
+          for (int before = most; before < now && !most.compare_exchange_weak(before, now);) {
+          }
+          pool->ParallelFor(8, 1e6, [&](int64_t first, int64_t last) { sum += (last - first) * (end - begin); });
+          --at_once;
+        });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  pool.reset();  // a worker that comes too late finds nothing to do, and no pool
+  EXPECT_EQ(sum, int64_t{kCallers} * 200 * 4 * 8);
+  EXPECT_LE(most, kCallers + kThreads);
 }
 
 TEST(ThreadPool, KnowsItsThreads) {

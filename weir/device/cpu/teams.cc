@@ -2,54 +2,20 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string_view>
-#include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "weir/base/workers.h"
 
 namespace weir {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// How long a thread looks for what it waits for before it sleeps.
-constexpr auto kLinger = std::chrono::microseconds(60);
-constexpr int kLooks = 200;  // before it gives way for the first time: what is near comes within these
-
-inline void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-// Waits until `is_over()`, for kLinger at most. Returns whether it is.
-template <typename Condition>
-bool Linger(Condition is_over) {
-  for (int i = 0; i < kLooks; ++i) {
-    if (is_over()) return true;
-    Pause();
-  }
-  const Clock::time_point end = Clock::now() + kLinger;
-  do {
-    for (int i = 0; i < 8; ++i) {
-      if (is_over()) return true;
-      sched_yield();
-    }
-  } while (Clock::now() < end);
-  return is_over();
-}
 
 struct Team {
   void (*function)(void*);
@@ -73,75 +39,20 @@ thread_local StaticLoop static_loop;
 thread_local int team_size = 0;  // 0: as OpenMP would have it
 int default_size = 1;
 
-class Worker {
- public:
-  Worker() : thread_([this] { Loop(); }) { thread_.detach(); }
-
-  void Begin(Team* team, int member) {
-    place_ = {team, member};
-    if (state_.exchange(kBusy, std::memory_order_acq_rel) == kAsleep) state_.notify_one();
-  }
-
- private:
-  enum State : uint32_t { kIdle, kBusy, kAsleep };
-
-  void Loop() {
-    for (;;) {
-      if (!Linger([this] { return state_.load(std::memory_order_acquire) == kBusy; })) {
-        uint32_t idle = kIdle;
-        if (state_.compare_exchange_strong(idle, kAsleep, std::memory_order_acq_rel)) {
-          state_.wait(kAsleep, std::memory_order_acquire);
-        }
-        continue;
-      }
-      place = place_;
-      Team* team = place_.team;
-      team->function(team->data);
-      place = Place();
-      state_.store(kIdle, std::memory_order_release);
-      // From here on the team may be gone.
-      if (team->running.fetch_sub(1, std::memory_order_acq_rel) == 1) team->running.notify_one();
-    }
-  }
-
-  Place place_;
-  std::atomic<uint32_t> state_{kIdle};
-  std::thread thread_;
-};
-
-// The workers that are in no team, the one that was busy last at the end. Never destroyed, as its threads do not end.
-class Bench {
- public:
-  void Take(int count, std::vector<Worker*>& workers) {
-    absl::MutexLock lock(&mu_);
-    for (int i = 0; i < count; ++i) {
-      if (idle_.empty()) idle_.push_back(new Worker);
-      workers.push_back(idle_.back());
-      idle_.pop_back();
-    }
-  }
-  void GiveBack(const std::vector<Worker*>& workers) {
-    absl::MutexLock lock(&mu_);
-    idle_.insert(idle_.end(), workers.rbegin(), workers.rend());
-  }
-
- private:
-  absl::Mutex mu_;
-  std::vector<Worker*> idle_ ABSL_GUARDED_BY(mu_);
-};
-
-Bench& TheBench() {
-  static Bench* bench = new Bench;
-  return *bench;
-}
-
 // A team that the calling thread has begun, and what it was in before.
 struct Begun {
   Team team;
   Place before;
   std::vector<Worker*> workers;
+  std::vector<Place> places;  // theirs
 };
 thread_local std::vector<std::unique_ptr<Begun>> begun, spare;
+
+void RunMember(void* data) {
+  place = *static_cast<const Place*>(data);
+  place.team->function(place.team->data);
+  place = Place();
+}
 
 void Begin(void (*function)(void*), void* data, int threads) {
   if (spare.empty()) spare.push_back(std::make_unique<Begun>());
@@ -159,8 +70,12 @@ void Begin(void (*function)(void*), void* data, int threads) {
   next->workers.clear();
   place = {&team, 0};
   if (threads > 1) {
-    TheBench().Take(threads - 1, next->workers);
-    for (int i = 1; i < threads; ++i) next->workers[static_cast<size_t>(i - 1)]->Begin(&team, i);
+    TakeWorkers(threads - 1, next->workers);
+    next->places.clear();
+    for (int i = 1; i < threads; ++i) next->places.push_back({&team, i});
+    for (size_t i = 0; i < next->workers.size(); ++i) {
+      BeginTask(next->workers[i], {&RunMember, &next->places[i], &team.running});
+    }
   }
   begun.push_back(std::move(next));
 }
@@ -169,11 +84,11 @@ void End() {
   std::unique_ptr<Begun> last = std::move(begun.back());
   begun.pop_back();
   Team& team = last->team;
-  while (!Linger([&] { return team.running.load(std::memory_order_acquire) == 0; })) {
+  while (!LookFor([&] { return team.running.load(std::memory_order_acquire) == 0; })) {
     const int running = team.running.load(std::memory_order_acquire);
     if (running != 0) team.running.wait(running, std::memory_order_acquire);
   }
-  if (!last->workers.empty()) TheBench().GiveBack(last->workers);
+  if (!last->workers.empty()) GiveBack(last->workers);
   place = last->before;
   spare.push_back(std::move(last));
 }
@@ -288,7 +203,7 @@ void TeamBarrier() {
     return;
   }
   auto is_passed = [&] { return team->barriers.load(std::memory_order_acquire) != barrier; };
-  while (!Linger(is_passed)) team->barriers.wait(barrier, std::memory_order_acquire);
+  while (!LookFor(is_passed)) team->barriers.wait(barrier, std::memory_order_acquire);
 }
 
 // NOLINTBEGIN(google-runtime-int)

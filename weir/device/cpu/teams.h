@@ -1,10 +1,6 @@
-// Threads for oneDNN's loops.
-//
-// oneDNN is compiled for OpenMP, whose threads (libgomp's) either sleep between two calls, and then wake 60
-// microseconds late in every one, or spin, and then keep a core from the step's own threads. Those of Teams look for
-// more work for a while, giving way to whoever else wants the core, and then sleep; and all threads that call share
-// them, so that a call finds one that was busy a moment ago. UseTeams puts them behind the few functions of OpenMP that
-// oneDNN calls.
+// Threads for oneDNN's loops: it is compiled for OpenMP, whose threads (libgomp's) either sleep between two calls, and
+// then wake 60 microseconds late in every one, or spin, and then keep a core from the step's own threads. UseTeams puts
+// workers (base/workers.h) behind the few functions of OpenMP that oneDNN calls.
 #ifndef WEIR_DEVICE_CPU_TEAMS_H_
 #define WEIR_DEVICE_CPU_TEAMS_H_
 
