@@ -30,6 +30,7 @@ void RegisterMathKernels(KernelRegistry& registry) {
   RegisterHistogramKernels(registry);
   RegisterCrossKernels(registry);
   RegisterTopKKernels(registry);
+  RegisterSobolKernels(registry);
 }
 
 }  // namespace weir

@@ -36,6 +36,7 @@ void RegisterSegmentKernels(KernelRegistry& registry);
 void RegisterHistogramKernels(KernelRegistry& registry);
 void RegisterCrossKernels(KernelRegistry& registry);
 void RegisterTopKKernels(KernelRegistry& registry);
+void RegisterSobolKernels(KernelRegistry& registry);
 
 }  // namespace weir
 
