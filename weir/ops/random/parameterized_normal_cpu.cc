@@ -204,8 +204,8 @@ class ParameterizedNormalKernel : public Kernel {
     if (common.rank() > shape.rank() || !(shape.Slice(shape.rank() - common.rank(), shape.rank()) == common)) {
       return InvalidArgument("Shape passed in must end with broadcasted shape.");
     }
-    Batches out{.count = common.num_elements(), .are_alike = common.rank() == 0, .are_interleaved = true};
-    for (int i = 0; i < 4 && !out.are_alike; ++i) {
+    Batches out{.count = common.num_elements(), .are_interleaved = true};
+    for (int i = 0; i < 4; ++i) {
       const Dims strides = BroadcastStrides(ctx.input(first_ + i).shape(), common);
       for (int64_t batch = 0; batch < out.count; ++batch) {
         int64_t rest = batch, at = 0;
