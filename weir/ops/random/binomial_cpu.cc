@@ -126,7 +126,9 @@ class BinomialKernel : public Kernel {
     if (shape.num_elements() == 0) return OkStatus();
     const int64_t batches = batch->num_elements(), samples = shape.num_elements() / batches;
     const uint64_t reserved = static_cast<uint64_t>(batches) * 200 * static_cast<uint64_t>(samples + 3) / 4;
-    WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, reserved * random::kBlocksPerOutput));
+    // TensorFlow writes the new state into the memory that the variable had before it got its own.
+    WEIR_ASSIGN_OR_RETURN(Philox philox,
+                          source_.Reserve(ctx, reserved * random::kBlocksPerOutput, /*spare_shared=*/true));
     const std::vector<double> n = Broadcast(counts, *batch), p = Broadcast(probabilities, *batch);
     DispatchDType(out->dtype(), OutputTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;

@@ -5,19 +5,35 @@
 namespace weir::random {
 namespace {
 
-constexpr int kPhilox = 1;
-constexpr int kAutomatic = 3;
+constexpr int64_t kPhilox = 1;
+constexpr int64_t kThreeFry = 2;
+constexpr int64_t kAutomatic = 3;
 
 uint64_t Word(uint32_t low, uint32_t high) { return static_cast<uint64_t>(high) << 32 | low; }
 
-StatusOr<Philox> KeyAndCounterInput(const Tensor& key, const Tensor& counter) {
+StatusOr<int64_t> Algorithm(const Tensor& tensor) {
+  if (!tensor.shape().IsScalar()) {
+    return InvalidArgument("algorithm must be of shape [], not ", tensor.shape().ToString());
+  }
+  return tensor.dtype() == DType::kInt32 ? tensor.scalar<int32_t>() : tensor.scalar<int64_t>();
+}
+
+Status Unsupported(int64_t algorithm) { return InvalidArgument("Unsupported algorithm id: ", algorithm); }
+
+// Of unknown algorithms TensorFlow complains about the counter first, whose length it takes their number for.
+StatusOr<Philox> KeyAndCounterInput(const Tensor& key, const Tensor& counter, int64_t algorithm) {
   if (key.shape() != Shape{1}) {
     return InvalidArgument("key must have shape [1], not ", key.shape().ToString(),
                            ". (Note that batched keys are not supported yet.)");
   }
-  if (!counter.shape().IsVector() || counter.dim(0) < 2) {
-    return InvalidArgument("counter must be a vector with length at least 2; got shape: ", counter.shape().ToString());
+  const bool is_philox = algorithm == kPhilox || algorithm == kAutomatic;
+  const int64_t length = is_philox ? 2 : algorithm;
+  if (!counter.shape().IsVector() || counter.dim(0) < length) {
+    return InvalidArgument("counter must be a vector with length at least ", length,
+                           "; got shape: ", counter.shape().ToString(),
+                           ". (Note that batched counters are not supported yet.)");
   }
+  if (!is_philox) return Unsupported(algorithm);
   const uint64_t* words = counter.data<uint64_t>();
   return Philox(key.scalar<uint64_t>(), words[0], words[1]);
 }
@@ -41,16 +57,14 @@ StatusOr<Philox> StatelessSeedInput(const KernelContext& ctx, int i) {
   return FromStatelessSeed(words[0], words[1]);
 }
 
-Status CheckAlgorithm(const Tensor& tensor) {
-  if (!tensor.shape().IsScalar()) {
-    return InvalidArgument("algorithm must be of shape [], not ", tensor.shape().ToString());
-  }
-  int64_t id = tensor.dtype() == DType::kInt32 ? tensor.scalar<int32_t>() : tensor.scalar<int64_t>();
+Status CheckGeneratorAlgorithm(const Tensor& tensor) {
+  WEIR_ASSIGN_OR_RETURN(int64_t id, Algorithm(tensor));
   if (id == kPhilox || id == kAutomatic) return OkStatus();
-  return InvalidArgument("Unsupported algorithm id: ", id);
+  if (id == kThreeFry) return Unimplemented("Non-XLA devices don't support the ThreeFry algorithm.");
+  return Unsupported(id);
 }
 
-StatusOr<std::array<int64_t, 3>> AdvanceGenerator(KernelContext& ctx, int input, uint64_t blocks) {
+StatusOr<std::array<int64_t, 3>> AdvanceGenerator(KernelContext& ctx, int input, uint64_t blocks, bool spare_shared) {
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariableResource> variable, LookUpResource<VariableResource>(ctx, input));
   absl::MutexLock lock(&variable->mu);
   Tensor& tensor = variable->tensor;
@@ -67,9 +81,11 @@ StatusOr<std::array<int64_t, 3>> AdvanceGenerator(KernelContext& ctx, int input,
   if (tensor.dim(0) < 3) {
     return InvalidArgument("For the Philox algorithm, the size of state must be at least 3; got ", tensor.dim(0));
   }
+  const bool is_spared = spare_shared && !tensor.unique();
   WEIR_RETURN_IF_ERROR(variable->MakeWritable(ctx.device().allocator()));
   int64_t* words = tensor.data<int64_t>();
   std::array<int64_t, 3> before = {words[0], words[1], words[2]};
+  if (is_spared) return before;
   const uint64_t low = static_cast<uint64_t>(words[0]) + blocks;
   // TensorFlow adds 32 bits at a time: a carry into upper bits that are all ones is lost.
   const bool is_lost = blocks >> 32 == 0xffffffffu && static_cast<uint32_t>(low) < static_cast<uint32_t>(blocks);
@@ -101,15 +117,20 @@ Status PhiloxSource::Init(const KernelInit& init) {
   return OkStatus();
 }
 
-StatusOr<Philox> PhiloxSource::Reserve(KernelContext& ctx, uint64_t blocks) {
-  if (algorithm_ >= 0) WEIR_RETURN_IF_ERROR(CheckAlgorithm(ctx.input(algorithm_)));
+StatusOr<Philox> PhiloxSource::Reserve(KernelContext& ctx, uint64_t blocks, bool spare_shared) {
   switch (kind_) {
     case Kind::kStatelessSeed:
       return StatelessSeedInput(ctx, input_);
-    case Kind::kKeyAndCounter:
-      return KeyAndCounterInput(ctx.input(input_), ctx.input(counter_));
+    case Kind::kKeyAndCounter: {
+      int64_t algorithm = kPhilox;
+      if (algorithm_ >= 0) {
+        WEIR_ASSIGN_OR_RETURN(algorithm, Algorithm(ctx.input(algorithm_)));
+      }
+      return KeyAndCounterInput(ctx.input(input_), ctx.input(counter_), algorithm);
+    }
     case Kind::kVariable: {
-      WEIR_ASSIGN_OR_RETURN(auto words, AdvanceGenerator(ctx, input_, blocks));
+      if (algorithm_ >= 0) WEIR_RETURN_IF_ERROR(CheckGeneratorAlgorithm(ctx.input(algorithm_)));
+      WEIR_ASSIGN_OR_RETURN(auto words, AdvanceGenerator(ctx, input_, blocks, spare_shared));
       return Philox(static_cast<uint64_t>(words[2]), static_cast<uint64_t>(words[0]), static_cast<uint64_t>(words[1]));
     }
     case Kind::kSeeds:

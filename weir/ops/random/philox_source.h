@@ -17,16 +17,20 @@ Philox FromStatelessSeed(uint64_t seed, uint64_t seed2);
 // Input `i`, two integers, as such. INVALID_ARGUMENT if it is not.
 StatusOr<Philox> StatelessSeedInput(const KernelContext& ctx, int i);
 // The state of a generator variable moved on by `blocks`; gives the state before, as int64 [counter, counter, key].
-StatusOr<std::array<int64_t, 3>> AdvanceGenerator(KernelContext& ctx, int input, uint64_t blocks);
-// OK for Philox and "automatic". `tensor` is a scalar of int32 or int64.
-Status CheckAlgorithm(const Tensor& tensor);
+// With `spare_shared` a variable whose memory another value shares, such as the constant that it began with, stays as
+// it is.
+StatusOr<std::array<int64_t, 3>> AdvanceGenerator(KernelContext& ctx, int input, uint64_t blocks,
+                                                  bool spare_shared = false);
+// OK for Philox and "automatic", UNIMPLEMENTED for ThreeFry. `tensor` is a scalar of int32 or int64.
+Status CheckGeneratorAlgorithm(const Tensor& tensor);
 
 // Thread-safe.
 class PhiloxSource {
  public:
   Status Init(const KernelInit& init);
   // A stream of which the caller may use `blocks` blocks; the next caller's begins behind them.
-  StatusOr<Philox> Reserve(KernelContext& ctx, uint64_t blocks);
+  // `spare_shared`: as for AdvanceGenerator.
+  StatusOr<Philox> Reserve(KernelContext& ctx, uint64_t blocks, bool spare_shared = false);
 
  private:
   enum class Kind { kSeeds, kStatelessSeed, kKeyAndCounter, kVariable };

@@ -33,7 +33,7 @@ class AlgorithmKernel : public Kernel {
 class SkipKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_RETURN_IF_ERROR(random::CheckAlgorithm(ctx.input(1)));
+    WEIR_RETURN_IF_ERROR(random::CheckGeneratorAlgorithm(ctx.input(1)));
     const Tensor& delta = ctx.input(2);
     if (!delta.shape().IsScalar()) {
       return InvalidArgument("delta must be of shape [], not ", delta.shape().ToString());

@@ -119,6 +119,26 @@ TEST_F(RandomTest, GeneratorVariableMovesOn) {
   KernelCall back = run("RngReadAndSkip").Inputs({handle, Tensor::Scalar(1), Tensor::Scalar(~uint64_t{0})});
   ExpectTensorEqual(RunOne(back), Tensor::Vector<int64_t>({511 + 3 * 256, 4, 77}));
   ExpectTensorEqual(variable->Read(), Tensor::Vector<int64_t>({511 + 2 * 256, 4, 77}));
+
+  auto with_algorithm = [&](int algorithm) {
+    return run("RngReadAndSkip")
+        .Inputs({handle, Tensor::Scalar(algorithm), Tensor::Scalar<uint64_t>(1)})
+        .Run()
+        .status();
+  };
+  ExpectError(with_algorithm(9), absl::StatusCode::kInvalidArgument, "Unsupported algorithm id: 9");
+  ExpectError(with_algorithm(2), absl::StatusCode::kUnimplemented, "ThreeFry");
+
+  // Like TensorFlow, a binomial draw does not move a state on that is still the memory of another value.
+  KernelCall binomial = run("StatefulRandomBinomial")
+                            .Attr("dtype", DType::kInt64)
+                            .Inputs({handle, Tensor::Scalar<int64_t>(1), Tensor::Vector<int32_t>({3}),
+                                     Tensor::Scalar<float>(9), Tensor::Scalar<float>(0.5f)});
+  const Tensor shared = variable->Read(), before = Tensor::Vector<int64_t>({511 + 2 * 256, 4, 77});
+  const Tensor first = RunOne(binomial);
+  ExpectTensorEqual(variable->Read(), before);
+  ExpectTensorEqual(RunOne(binomial), first);
+  EXPECT_NE(variable->Read().data<int64_t>()[0], before.data<int64_t>()[0]);
 }
 
 TEST_F(RandomTest, ResultsDoNotDependOnThreads) {

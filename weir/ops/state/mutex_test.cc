@@ -102,31 +102,5 @@ TEST_F(VariableTest, SessionTensorsStayUntilDeleted) {
                     value);
 }
 
-TEST_F(VariableTest, RandomStateSkips) {
-  auto state = [](std::initializer_list<int64_t> values) { return Tensor::Vector<int64_t>(values); };
-  Tensor handle = Variable("v", state({0, 0, 0}));
-  auto before =
-      run("RngReadAndSkip").Input(handle).Input(Tensor::Scalar<int32_t>(1)).Input(Tensor::Scalar<uint64_t>(5)).Run();
-  ASSERT_TRUE(before.ok()) << before.status();
-  ExpectTensorEqual((*before)[0], state({0, 0, 0}));
-  ExpectTensorEqual(*Read(handle, DType::kInt64), state({1280, 0, 0}));
-  ASSERT_EQ(AssignTo(handle, state({-1, 5, 7})), OkStatus());
-  auto skip = [&](int64_t algorithm) {
-    return run("RngSkip")
-        .Input(handle)
-        .Input(Tensor::Scalar<int64_t>(algorithm))
-        .Input(Tensor::Scalar<int64_t>(5))
-        .Run()
-        .status();
-  };
-  EXPECT_EQ(skip(1), OkStatus());
-  ExpectTensorEqual(*Read(handle, DType::kInt64), state({1279, 6, 7}));
-  ExpectError(skip(9), absl::StatusCode::kInvalidArgument, "Unsupported algorithm id: 9");
-  ExpectError(skip(2), absl::StatusCode::kUnimplemented, "Non-XLA devices don't support the ThreeFry algorithm.");
-  ASSERT_EQ(AssignTo(handle, state({1, 2})), OkStatus());
-  ExpectError(skip(1), absl::StatusCode::kInvalidArgument,
-              "For the Philox algorithm, the size of state must be at least 3; got 2");
-}
-
 }  // namespace
 }  // namespace weir
