@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "absl/strings/str_join.h"
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
@@ -19,8 +20,8 @@ struct Operands {
   SparseInput a, b;
 
   static StatusOr<Operands> Read(KernelContext& ctx) {
-    WEIR_ASSIGN_OR_RETURN(SparseInput a, ReadSparse(ctx, 0));
-    WEIR_ASSIGN_OR_RETURN(SparseInput b, ReadSparse(ctx, 3));
+    WEIR_ASSIGN_OR_RETURN(SparseInput a, MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)));
+    WEIR_ASSIGN_OR_RETURN(SparseInput b, MakeUnboundedSparse(ctx.input(3), ctx.input(4), ctx.input(5)));
     if (a.rank() != b.rank())
       return InvalidArgument("Ranks of input tensors must match: ", a.rank(), " vs. ", b.rank());
     for (int d = 0; d < a.rank(); ++d) {
@@ -51,6 +52,14 @@ struct Operands {
   }
   const int64_t* index(int64_t i, int64_t j) const { return i != kNone ? a.index(i) : b.index(j); }
 };
+
+Status CheckInside(const SparseInput& sparse) {
+  const std::optional<int64_t> row = sparse.FirstOutside();
+  if (!row) return OkStatus();
+  const int64_t* index = sparse.index(*row);
+  return InvalidArgument("Sparse index tuple indices[", *row, ", :] = [",
+                         absl::StrJoin(index, index + sparse.rank(), ", "), "] is out of bounds");
+}
 
 class SparseAddKernel : public Kernel {
  public:
@@ -139,6 +148,8 @@ class SparseSparseExtremeKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(Operands in, Operands::Read(ctx));
+    WEIR_RETURN_IF_ERROR(CheckInside(in.a));
+    WEIR_RETURN_IF_ERROR(CheckInside(in.b));
     std::vector<int64_t> indices;
     Tensor values;
     DispatchDType(in.a.values.dtype(), RealTypes{}, [&](auto tag) {
@@ -170,7 +181,7 @@ class SparseReduceKernel : public Kernel {
   using Types = std::conditional_t<kMax, RealTypes, NumberTypes>;
 
   Status Compute(KernelContext& ctx) override {
-    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)));
     if (ctx.input(3).rank() > 1) {
       return InvalidArgument("Expected reduction_axes to be a scalar or a vector; got shape: ",
                              ctx.input(3).shape().ToString());
@@ -179,7 +190,8 @@ class SparseReduceKernel : public Kernel {
     std::vector<bool> reduced(sparse.rank(), false);
     for (int64_t axis : axes) {
       if (axis < -sparse.rank() || axis >= sparse.rank()) {
-        return InvalidArgument("Invalid reduction dimension ", axis, " for input with ", sparse.rank(), " dimensions");
+        return InvalidArgument("Invalid reduction dimension ", axis, ", for input with ", sparse.rank(),
+                               " dimensions.");
       }
       reduced[axis < 0 ? axis + sparse.rank() : axis] = true;
     }
@@ -188,25 +200,38 @@ class SparseReduceKernel : public Kernel {
       if (!reduced[d]) WEIR_RETURN_IF_ERROR(shape.AddDim(sparse.shape.dim(d)));
       if (reduced[d] && keep_dims_) WEIR_RETURN_IF_ERROR(shape.AddDim(1));
     }
-    std::map<int64_t, std::vector<int64_t>> groups;  // rows by place in the output
+    Groups groups;
     for (int64_t i = 0; i < sparse.count(); ++i) {
-      int64_t place = 0;
+      Dims index;
       for (int d = 0; d < sparse.rank(); ++d) {
-        if (!reduced[d]) place = place * sparse.shape.dim(d) + sparse.index(i)[d];
+        if (!reduced[d]) index.push_back(sparse.index(i)[d]);
+        if (reduced[d] && keep_dims_) index.push_back(0);
       }
-      groups[place].push_back(i);
+      groups[index].push_back(i);
     }
     if (kSparse) return WriteSparse(ctx, sparse, shape, groups);
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(sparse.values.dtype(), shape));
+    Status status;
     DispatchDType(out.dtype(), Types{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      for (const auto& [place, rows] : groups) out.data<T>()[place] = Reduce(sparse.values.data<T>(), rows);
+      for (const auto& [index, rows] : groups) {
+        int64_t place = 0;
+        for (int d = 0; d < shape.rank(); ++d) place = WrapAdd(WrapMul(place, shape.dim(d)), index[d]);
+        if (place < 0 || place >= out.num_elements()) {
+          status = Internal("Obtained a write index of ", place, " which is outside of bounds of [0, ",
+                            out.num_elements(), ")");
+          return;
+        }
+        out.data<T>()[place] = Reduce(sparse.values.data<T>(), rows);
+      }
     });
     ctx.set_output(0, std::move(out));
-    return OkStatus();
+    return status;
   }
 
  private:
+  using Groups = std::map<Dims, std::vector<int64_t>>;  // rows by index in the output
+
   template <typename T>
   static T Reduce(const T* values, const std::vector<int64_t>& rows) {
     ComputeType<T> result = Widen(values[rows[0]]);
@@ -221,20 +246,15 @@ class SparseReduceKernel : public Kernel {
     return static_cast<T>(result);
   }
 
-  static Status WriteSparse(KernelContext& ctx, const SparseInput& sparse, const Shape& shape,
-                            const std::map<int64_t, std::vector<int64_t>>& groups) {
+  static Status WriteSparse(KernelContext& ctx, const SparseInput& sparse, const Shape& shape, const Groups& groups) {
     const int64_t count = static_cast<int64_t>(groups.size());
     WEIR_ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, Shape({count, shape.rank()})));
     WEIR_ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, Shape({count})));
     DispatchDType(values->dtype(), Types{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       int64_t at = 0;
-      for (const auto& [place, rows] : groups) {
-        int64_t rest = place;
-        for (int d = shape.rank(); d-- > 0;) {
-          indices->data<int64_t>()[at * shape.rank() + d] = rest % shape.dim(d);
-          rest /= shape.dim(d);
-        }
+      for (const auto& [index, rows] : groups) {
+        std::copy(index.begin(), index.end(), indices->data<int64_t>() + at * shape.rank());
         values->data<T>()[at++] = Reduce(sparse.values.data<T>(), rows);
       }
     });
@@ -249,9 +269,12 @@ class SparseReduceKernel : public Kernel {
 class SparseSoftmaxKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)));
     const int rank = sparse.rank();
-    if (rank < 2) return InvalidArgument("Input should have rank >= 2 but received shape ", sparse.shape.ToString());
+    if (rank < 2) {
+      return InvalidArgument("Input should have rank >= 2, but received shape: ",
+                             absl::StrJoin(sparse.shape.dims(), " "));
+    }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, sparse.values.shape()));
     DispatchDType(out->dtype(), FloatTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;

@@ -2,6 +2,7 @@
 // ragged tensor. Counts of a single row without a batch are a vector.
 #include <map>
 
+#include "absl/strings/str_join.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/sparse/ragged_rows.h"
 #include "weir/ops/sparse/register.h"
@@ -40,7 +41,15 @@ StatusOr<Rows> DenseRows(KernelContext& ctx) {
 }
 
 StatusOr<Rows> SparseRows(KernelContext& ctx) {
-  WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+  WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)));
+  if (const std::optional<int64_t> row = sparse.FirstOutside()) {
+    int d = 0;
+    while (sparse.index(*row)[d] >= 0 && sparse.index(*row)[d] < sparse.shape.dim(d)) ++d;
+    return InvalidArgument("Invalid index value at ", *row, ": dimension ", d, " has value ", sparse.index(*row)[d],
+                           " which is not in [0, ", sparse.shape.dim(d),
+                           ") (as given by dense shape Tensor<type: int64 shape: [", sparse.rank(),
+                           "] values: ", absl::StrJoin(sparse.shape.dims(), " "), ">");
+  }
   Rows rows{sparse.values, ctx.input(3)};
   if (sparse.rank() < 1) return InvalidArgument("dense_shape must have at least one dimension");
   rows.matrix = sparse.rank() > 1;

@@ -28,17 +28,16 @@ StatusOr<Column> SparseColumn(const Tensor& indices, const Tensor& values, const
     return InvalidArgument("Input indices should be a matrix but received shape ", indices.shape().ToString());
   }
   if (shape.num_elements() != 2 || indices.dim(1) != 2) return InvalidArgument("Expected sparse inputs of rank 2");
-  WEIR_ASSIGN_OR_RETURN(SparseInput input, MakeSparse(indices, values, shape));
+  WEIR_ASSIGN_OR_RETURN(SparseInput input, MakeUnboundedSparse(indices, values, shape));
   const int64_t rows = input.shape.dim(0);
   if (rows > input.count() * 1024 + (int64_t{1} << 24)) return InvalidArgument("Too many rows to cross: ", rows);
   Column out{values, std::vector<int64_t>(static_cast<size_t>(rows) + 1, 0), true};
-  for (int64_t i = 0; i < input.count(); ++i) {
-    if (i > 0 && input.index(i)[0] < input.index(i - 1)[0]) {
-      return InvalidArgument("indices of a sparse input are out of order at ", i);
-    }
-    ++out.begins[input.index(i)[0] + 1];
+  // Entries that are out of order or outside end the walk: they, and those behind them, belong to no row.
+  int64_t at = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    while (at < input.count() && input.index(at)[0] == row) ++at;
+    out.begins[row + 1] = at;
   }
-  for (int64_t row = 0; row < rows; ++row) out.begins[row + 1] += out.begins[row];
   return out;
 }
 

@@ -41,7 +41,12 @@ class SparseToDenseKernel : public Kernel {
     }
     WEIR_ASSIGN_OR_RETURN(Tensor flat, values.Reshaped(Shape({values.num_elements()})));
     WEIR_ASSIGN_OR_RETURN(Tensor each, TakeRows(flat, rows));
-    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeSparse(indices, each, ShapeVector(shape), validate_));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, validate_
+                                                  ? MakeSparse(indices, each, ShapeVector(shape), /*ordered=*/true)
+                                                  : MakeUnboundedSparse(indices, each, ShapeVector(shape)));
+    if (sparse.FirstOutside()) {
+      return InvalidArgument("Indices are not valid (out of bounds).  Shape: ", shape.ToString());
+    }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     FillElements(out->dtype(), fallback.raw_data(), out->raw_data(), out->num_elements());
     const int64_t size = static_cast<int64_t>(SizeOf(out->dtype()));
@@ -66,10 +71,16 @@ class SparseTensorDenseAddKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Dims elements, IntElements(given, "a_indices"));
     WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(ctx.input(2), "a_shape"));
     WEIR_ASSIGN_OR_RETURN(Tensor indices, IndexMatrix(elements, given.dim(0), static_cast<int>(given.dim(1))));
-    WEIR_ASSIGN_OR_RETURN(SparseInput a, MakeSparse(indices, ctx.input(1), ShapeVector(shape)));
+    WEIR_ASSIGN_OR_RETURN(SparseInput a, MakeUnboundedSparse(indices, ctx.input(1), ShapeVector(shape)));
     if (!(shape == ctx.input(3).shape())) {
       return InvalidArgument("Dimensions of a and b must agree, got ", shape.ToString(), " and ",
                              ctx.input(3).shape().ToString());
+    }
+    if (const std::optional<int64_t> row = a.FirstOutside()) {
+      int d = 0;
+      while (a.index(*row)[d] >= 0 && a.index(*row)[d] < shape.dim(d)) ++d;
+      return InvalidArgument("Sparse tensor has an invalid index on dimension ", d, ": a_indices(", *row, ",", d,
+                             ") = ", a.index(*row)[d], ", dense tensor shape: ", absl::StrJoin(shape.dims(), " "));
     }
     WEIR_ASSIGN_OR_RETURN(Tensor out, ctx.input(3).Clone());
     DispatchDType(out.dtype(), NumberTypes{}, [&](auto tag) {
@@ -90,13 +101,16 @@ template <Cwise kOp>
 class SparseDenseCwiseKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)));
     const Tensor dense = ctx.input(3);
-    WEIR_ASSIGN_OR_RETURN(Shape common, BroadcastShape(sparse.shape, dense.shape()));
-    if (!(common == sparse.shape)) {
+    StatusOr<Shape> common = BroadcastShape(sparse.shape, dense.shape());
+    if (!common.ok() || !(*common == sparse.shape)) {
       return InvalidArgument("SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible shapes: [",
                              absl::StrJoin(sparse.shape.dims(), ","), "] vs. [",
                              absl::StrJoin(dense.shape().dims(), ","), "]");
+    }
+    if (sparse.FirstOutside()) {
+      return InvalidArgument("Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape");
     }
     const Dims strides = BroadcastStrides(dense.shape(), sparse.shape);
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, sparse.values.shape()));
@@ -139,12 +153,12 @@ class SparseTensorDenseMatMulKernel : public Kernel {
     if (!b.shape().IsMatrix()) return InvalidArgument("Tensor 'b' is not a matrix");
     if (ctx.input(2).num_elements() != 2) return InvalidArgument("Tensor 'a_shape' must have 2 elements");
     WEIR_ASSIGN_OR_RETURN(Dims elements, IntElements(given, "a_indices"));
-    if (!given.shape().IsMatrix() || given.dim(1) != 2) {
-      return InvalidArgument("Tensor 'a_indices' must be a matrix of two columns, got shape ",
-                             given.shape().ToString());
+    if (!given.shape().IsMatrix()) return InvalidArgument("Tensor 'a_indices' is not a matrix");
+    if (given.dim(1) != 2) {
+      return InvalidArgument("Number of columns of a_indices does not match number of entries in a_shape");
     }
     WEIR_ASSIGN_OR_RETURN(Tensor indices, IndexMatrix(elements, given.dim(0), 2));
-    WEIR_ASSIGN_OR_RETURN(SparseInput a, MakeSparse(indices, values, ctx.input(2)));
+    WEIR_ASSIGN_OR_RETURN(SparseInput a, MakeUnboundedSparse(indices, values, ctx.input(2)));
     const int row_of = adjoint_a_ ? 1 : 0;
     const int64_t rows = a.shape.dim(row_of), inner = a.shape.dim(1 - row_of);
     const int64_t columns = b.dim(adjoint_b_ ? 0 : 1), inner_b = b.dim(adjoint_b_ ? 1 : 0);
@@ -152,6 +166,14 @@ class SparseTensorDenseMatMulKernel : public Kernel {
       return InvalidArgument("Cannot multiply A and B because inner dimension does not match: ", inner, " vs. ",
                              inner_b, ".  Did you forget a transpose?  Dimensions of A: [", a.shape.dim(0), ", ",
                              a.shape.dim(1), ").  Dimensions of B: ", b.shape().ToString());
+    }
+    for (int64_t i = 0; i < a.count(); ++i) {
+      for (int side : {1 - row_of, row_of}) {  // k is looked at before m
+        const int64_t at = a.index(i)[side];
+        if (at >= 0 && at < a.shape.dim(side)) continue;
+        return InvalidArgument(side == row_of ? "m" : "k", " (", at, ") from index[", i, ",", side,
+                               "] out of bounds (>=", a.shape.dim(side), ")");
+      }
     }
     const int64_t dims[] = {rows, columns};
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));

@@ -18,9 +18,13 @@ class FillEmptyRowsKernel : public Kernel {
     if (!fallback.shape().IsScalar()) {
       return InvalidArgument("default_value must be a scalar, saw: ", fallback.shape().ToString());
     }
-    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)));
     if (sparse.rank() < 1) return InvalidArgument("Dense shape cannot be empty");
     const int64_t num_rows = sparse.shape.dim(0);
+    for (int64_t i = 0; i < sparse.count(); ++i) {
+      const int64_t row = sparse.index(i)[0];
+      if (row < 0 || row >= num_rows) return InvalidArgument("indices(", i, ", 0) is invalid: ", row, " >= ", num_rows);
+    }
     WEIR_RETURN_IF_ERROR(CheckScratch(num_rows, sizeof(std::vector<int64_t>)));
     std::vector<std::vector<int64_t>> by_row(num_rows);
     for (int64_t i = 0; i < sparse.count(); ++i) by_row[sparse.index(i)[0]].push_back(i);

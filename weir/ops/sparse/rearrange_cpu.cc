@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_join.h"
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
@@ -34,7 +35,7 @@ class SparseReshapeKernel : public Kernel {
       return InvalidArgument("Input indices should be a matrix but received shape ", indices.shape().ToString());
     }
     WEIR_ASSIGN_OR_RETURN(Tensor no_values, Tensor::Zeros(DType::kBool, Shape({indices.dim(0)})));
-    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeSparse(indices, no_values, ctx.input(1)));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(indices, no_values, ctx.input(1)));
     Dims dims(target.span<int64_t>().begin(), target.span<int64_t>().end());
     int unknown = -1;
     int64_t known = 1;
@@ -55,9 +56,10 @@ class SparseReshapeKernel : public Kernel {
             "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are "
             "non-zero");
       if (from.num_elements() % known != 0) {
+        dims[unknown] = 1;
         return InvalidArgument("Input to reshape is a SparseTensor with ", from.num_elements(),
                                " dense values, but the requested shape requires a multiple of ", known,
-                               ". input_shape=", from.ToString());
+                               ". input_shape=", from.ToString(), " output_shape=[", absl::StrJoin(dims, ","), "]");
       }
       dims[unknown] = from.num_elements() / known;
     }
@@ -69,10 +71,13 @@ class SparseReshapeKernel : public Kernel {
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({indices.dim(0), to.rank()})));
     for (int64_t i = 0; i < sparse.count(); ++i) {
-      int64_t place = sparse.place(i);
-      for (int d = to.rank(); d-- > 0;) {
-        out->data<int64_t>()[i * to.rank() + d] = place % to.dim(d);
-        place /= to.dim(d);
+      // An index that is outside goes where its place would be; what is left over is of the first dimension.
+      int64_t place = 0, stride = to.num_elements();
+      for (int d = 0; d < from.rank(); ++d) place = WrapAdd(WrapMul(place, from.dim(d)), sparse.index(i)[d]);
+      for (int d = 0; d < to.rank(); ++d) {
+        stride = to.dim(d) == 0 ? 0 : stride / to.dim(d);
+        out->data<int64_t>()[i * to.rank() + d] = stride == 0 ? 0 : place / stride;
+        place = stride == 0 ? 0 : place % stride;
       }
     }
     ctx.set_output(1, ShapeVector(to));
@@ -91,11 +96,16 @@ class SparseConcatKernel : public Kernel {
     const int n = ctx.num_inputs() / 3;
     std::vector<SparseInput> parts;
     for (int i = 0; i < n; ++i) {
-      WEIR_ASSIGN_OR_RETURN(SparseInput part, MakeSparse(ctx.input(i), ctx.input(n + i), ctx.input(2 * n + i)));
+      WEIR_ASSIGN_OR_RETURN(SparseInput part,
+                            MakeUnboundedSparse(ctx.input(i), ctx.input(n + i), ctx.input(2 * n + i)));
       parts.push_back(std::move(part));
     }
     Shape shape = parts[0].shape;
-    WEIR_ASSIGN_OR_RETURN(int axis, ResolveAxis(axis_, shape.rank(), "concat_dim"));
+    if (axis_ < -shape.rank() || axis_ >= shape.rank()) {
+      return InvalidArgument("Concat dimension must be in range [", -shape.rank(), ", ", shape.rank(), "), got ",
+                             axis_);
+    }
+    const int axis = static_cast<int>(axis_ < 0 ? axis_ + shape.rank() : axis_);
     int64_t total = 0, size = 0;
     for (int i = 0; i < n; ++i) {
       const Shape& given = parts[i].shape;
@@ -123,7 +133,7 @@ class SparseConcatKernel : public Kernel {
       for (int64_t i = 0; i < part.count(); ++i) {
         int64_t* to = indices.data<int64_t>() + (at + i) * shape.rank();
         std::copy_n(part.index(i), shape.rank(), to);
-        to[axis] += offset;
+        to[axis] = WrapAdd(to[axis], offset);
       }
       CopyElements(values.dtype(), part.values.raw_data(),
                    static_cast<char*>(values.raw_data()) + at * static_cast<int64_t>(SizeOf(values.dtype())),
@@ -149,7 +159,7 @@ SparseOutput Cut(const SparseInput& sparse, std::span<const int64_t> start, cons
   for (int64_t i = 0; i < sparse.count(); ++i) {
     bool inside = true;
     for (int d = 0; d < sparse.rank(); ++d) {
-      index[d] = sparse.index(i)[d] - start[d];
+      index[d] = WrapSub(sparse.index(i)[d], start[d]);
       inside = inside && index[d] >= 0 && index[d] < box.dim(d);
     }
     if (inside) out.Add(index, i);
@@ -160,7 +170,7 @@ SparseOutput Cut(const SparseInput& sparse, std::span<const int64_t> start, cons
 class SparseSliceKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 0));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)));
     const Tensor start = ctx.input(3), size = ctx.input(4);
     if (!start.shape().IsVector() || !size.shape().IsVector() || start.num_elements() != sparse.rank() ||
         size.num_elements() != sparse.rank()) {
@@ -170,7 +180,7 @@ class SparseSliceKernel : public Kernel {
     Shape box;
     for (int d = 0; d < sparse.rank(); ++d) {
       const int64_t begin = start.data<int64_t>()[d], wanted = size.data<int64_t>()[d];
-      if (wanted < 0) return InvalidArgument("size must not be negative, got ", wanted);
+      if (wanted < 0) return InvalidArgument("Expected a non-negative size, got ", wanted);
       // A box may begin before the first element, but not so far that distances from it cannot be told.
       if (begin < 0 && sparse.shape.dim(d) > std::numeric_limits<int64_t>::max() + begin) {
         return InvalidArgument("start must not be so far below zero, got ", begin);
@@ -189,7 +199,7 @@ class SparseSplitKernel : public Kernel {
       return InvalidArgument("Input axis should be a scalar but received shape ", ctx.input(0).shape().ToString());
     }
     WEIR_ASSIGN_OR_RETURN(int64_t given, IntScalar(ctx.input(0), "split_dim"));
-    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, ReadSparse(ctx, 1));
+    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(ctx.input(1), ctx.input(2), ctx.input(3)));
     const int n = ctx.num_outputs() / 3;
     if (given < -sparse.rank() || given >= sparse.rank()) {
       return InvalidArgument("Input split_dim should be between [", -sparse.rank(), ", rank (", sparse.rank(),
@@ -200,6 +210,11 @@ class SparseSplitKernel : public Kernel {
     if (n < 1 || n > size) {
       return InvalidArgument("Input num_split should be between 1 and the splitting dimension size (", size, "), got ",
                              n);
+    }
+    if (const std::optional<int64_t> row = sparse.FirstOutside()) {
+      const int64_t* index = sparse.index(*row);
+      return InvalidArgument("Sparse index tuple indices[", *row, ", :] = [",
+                             absl::StrJoin(index, index + sparse.rank(), ", "), "] is out of bounds");
     }
     // The first parts take what does not divide.
     Dims start(sparse.rank(), 0);

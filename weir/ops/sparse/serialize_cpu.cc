@@ -62,7 +62,7 @@ StatusOr<Tensor> Parse(const Tensor& in, int64_t i, DType dtype) {
 class SerializeSparseKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_RETURN_IF_ERROR(ReadSparse(ctx, 0).status());
+    WEIR_RETURN_IF_ERROR(MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)).status());
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({3})));
     for (int i = 0; i < 3; ++i) WEIR_RETURN_IF_ERROR(Serialize(ctx.input(i), *out, i));
     return OkStatus();

@@ -20,6 +20,15 @@ int64_t SparseInput::place(int64_t row) const {
   return place;
 }
 
+std::optional<int64_t> SparseInput::FirstOutside() const {
+  for (int64_t row = 0; row < count(); ++row) {
+    for (int d = 0; d < rank(); ++d) {
+      if (index(row)[d] < 0 || index(row)[d] >= shape.dim(d)) return row;
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<int64_t> SparseInput::SortedRows() const {
   std::vector<int64_t> rows(count());
   std::iota(rows.begin(), rows.end(), 0);

@@ -2,6 +2,7 @@
 #ifndef WEIR_OPS_SPARSE_SPARSE_INPUT_H_
 #define WEIR_OPS_SPARSE_SPARSE_INPUT_H_
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct SparseInput {
   const int64_t* index(int64_t row) const { return indices.data<int64_t>() + row * rank(); }
   // Element `row`'s place in the dense tensor. REQUIRES: as ReadSparse checked.
   int64_t place(int64_t row) const;
+  // The first row whose index is outside the shape.
+  std::optional<int64_t> FirstOutside() const;
   // Rows in the order of their places; equal ones stay as they are.
   std::vector<int64_t> SortedRows() const;
 };
