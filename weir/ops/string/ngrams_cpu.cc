@@ -28,10 +28,6 @@ class StringNGramsKernel : public Kernel {
     }
     if (pad_width_ > kMaxWidth) return InvalidArgument("pad_width must not exceed ", kMaxWidth, ", got ", pad_width_);
     const Tensor data = ctx.input(0), splits = ctx.input(1);
-    if (!data.shape().IsVector()) return InvalidArgument("data must be a vector, got shape: ", data.shape().ToString());
-    if (!splits.shape().IsVector()) {
-      return InvalidArgument("data_splits must be a vector, got shape: ", splits.shape().ToString());
-    }
     WEIR_ASSIGN_OR_RETURN(Dims ends, IntElements(splits, "data_splits"));
     if (ends.empty()) {
       ctx.set_output(1, splits);
