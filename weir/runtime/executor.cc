@@ -448,6 +448,7 @@ void PlanRun::Record(const PlanNode& node, int64_t scheduled_ns, int64_t start_n
     const Tensor& tensor = outputs[i].tensor;
     if (!tensor.has_value()) continue;
     auto bytes = static_cast<int64_t>(tensor.num_bytes());
+    if (tensor.unique()) stats.allocated_bytes += bytes;
     stats.outputs.push_back(
         {i, tensor.dtype(), tensor.shape(), bytes, bytes, reinterpret_cast<uint64_t>(tensor.raw_data())});
   }

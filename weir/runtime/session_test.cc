@@ -419,6 +419,7 @@ TEST_F(SessionTest, ATracedStepReportsItsNodes) {
   ASSERT_TRUE(session_->Run(options, feeds, fetches, {}, &out, &report).ok());
   ASSERT_EQ(report.devices.size(), 1u);
   EXPECT_THAT(report.devices[0].nodes, testing::Contains(testing::Field(&NodeStats::node, "y")));
+  EXPECT_THAT(report.devices[0].nodes, testing::Contains(testing::Field(&NodeStats::allocated_bytes, sizeof(float))));
   EXPECT_EQ(report.partition_graphs.size(), 1u);
   EXPECT_THAT(report.ToChromeTrace(), HasSubstr("\"AddV2\""));
 }

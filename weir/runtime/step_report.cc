@@ -25,6 +25,13 @@ void Describe(const NodeStats& stats, NodeExecStats* out) {
   out->set_all_end_rel_nanos(stats.all_end_rel_ns);
   out->set_all_end_rel_micros(stats.all_end_rel_ns / 1000);
   out->set_thread_id(stats.thread_id);
+  if (stats.allocated_bytes > 0) {
+    AllocatorMemoryUsed* memory = out->add_memory();
+    memory->set_allocator_name("cpu");
+    memory->set_total_bytes(stats.allocated_bytes);
+    memory->set_peak_bytes(stats.allocated_bytes);
+    memory->set_live_bytes(stats.allocated_bytes);
+  }
   for (const TensorStats& tensor : stats.outputs) {
     NodeOutput* output = out->add_output();
     output->set_slot(tensor.slot);
@@ -86,6 +93,7 @@ StepReport StepReport::FromProto(const RunMetadata& metadata) {
       stats.op_end_rel_ns = nanos(node.op_end_rel_nanos(), node.op_end_rel_micros());
       stats.all_end_rel_ns = nanos(node.all_end_rel_nanos(), node.all_end_rel_micros());
       stats.thread_id = node.thread_id();
+      for (const AllocatorMemoryUsed& memory : node.memory()) stats.allocated_bytes += memory.total_bytes();
       for (const NodeOutput& output : node.output()) {
         const TensorDescription& tensor = output.tensor_description();
         StatusOr<Shape> shape = ShapeFromProto(tensor.shape());

@@ -33,6 +33,7 @@ struct NodeStats {
   int64_t all_end_rel_ns = 0;
   uint32_t thread_id = 0;
   std::vector<TensorStats> outputs;
+  int64_t allocated_bytes = 0;  // of outputs whose memory is nobody else's
 };
 
 struct DeviceStats {
