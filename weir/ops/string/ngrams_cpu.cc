@@ -29,11 +29,11 @@ class StringNGramsKernel : public Kernel {
     if (pad_width_ > kMaxWidth) return InvalidArgument("pad_width must not exceed ", kMaxWidth, ", got ", pad_width_);
     const Tensor data = ctx.input(0), splits = ctx.input(1);
     WEIR_ASSIGN_OR_RETURN(Dims ends, IntElements(splits, "data_splits"));
-    if (ends.empty()) {
+    if (!ends.empty()) WEIR_RETURN_IF_ERROR(CheckSplits(ends, data.num_elements()));
+    if (ends.empty() || data.num_elements() == 0) {  // not even padding
       ctx.set_output(1, splits);
       return ctx.AllocateOutput(0, data.shape()).status();
     }
-    WEIR_RETURN_IF_ERROR(CheckSplits(ends, data.num_elements()));
     std::vector<std::string> ngrams;
     Dims out_splits{0};
     for (size_t row = 0; row + 1 < ends.size(); ++row) {

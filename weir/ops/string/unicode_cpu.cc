@@ -3,6 +3,7 @@
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/string/map_strings.h"
 #include "weir/ops/string/register.h"
+#include "weir/ops/string/text_decoder.h"
 #include "weir/ops/string/unicode.h"
 
 namespace weir {
@@ -31,11 +32,11 @@ struct Options {
   }
 };
 
-StatusOr<TextEncoding> InputEncoding(const KernelInit& init) {
+StatusOr<TextDecoder> InputDecoder(const KernelInit& init) {
   WEIR_ASSIGN_OR_RETURN(std::string name, init.Attr<std::string>("input_encoding"));
-  std::optional<TextEncoding> encoding = ParseTextEncoding(name);
-  if (!encoding) return InvalidArgument("Could not create converter for input encoding: ", name);
-  return *encoding;
+  std::optional<TextDecoder> decoder = TextDecoder::Make(name);
+  if (!decoder) return InvalidArgument("Could not create converter for input encoding: ", name);
+  return *std::move(decoder);
 }
 
 StatusOr<TextEncoding> OutputEncoding(const KernelInit& init) {
@@ -50,10 +51,10 @@ StatusOr<TextEncoding> OutputEncoding(const KernelInit& init) {
 // Calls put(code point, first byte) for what the options leave of `text`; false if they allow no error and there is
 // one.
 template <typename Put>
-bool Decode(const std::string& text, TextEncoding encoding, const Options& options, Put&& put) {
+bool Decode(const std::string& text, const TextDecoder& decoder, const Options& options, Put&& put) {
   bool fine = true;
   int64_t at = 0;
-  ForEachCodePoint(text, encoding, [&](char32_t c, size_t bytes, bool valid) {
+  decoder.ForEachCodePoint(text, [&](char32_t c, size_t bytes, bool valid) {
     const bool bad = !valid || (options.replace_control && c < 0x20);
     fine = fine && (valid || options.errors != OnError::kStrict);
     if (!bad) {
@@ -68,18 +69,18 @@ bool Decode(const std::string& text, TextEncoding encoding, const Options& optio
 
 class UnicodeDecodeKernel : public Kernel {
  public:
-  UnicodeDecodeKernel(TextEncoding encoding, Options options) : encoding_(encoding), options_(options) {}
+  UnicodeDecodeKernel(TextDecoder decoder, Options options) : decoder_(std::move(decoder)), options_(options) {}
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
-    WEIR_ASSIGN_OR_RETURN(TextEncoding encoding, InputEncoding(init));
+    WEIR_ASSIGN_OR_RETURN(TextDecoder decoder, InputDecoder(init));
     WEIR_ASSIGN_OR_RETURN(Options options, Options::Make(init));
-    return std::unique_ptr<Kernel>(std::make_unique<UnicodeDecodeKernel>(encoding, options));
+    return std::unique_ptr<Kernel>(std::make_unique<UnicodeDecodeKernel>(std::move(decoder), options));
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor input = ctx.input(0);
     std::vector<int32_t> code_points;
     std::vector<int64_t> starts, splits{0};
     for (const std::string& text : input.span<std::string>()) {
-      const bool fine = Decode(text, encoding_, options_, [&](char32_t c, int64_t at) {
+      const bool fine = Decode(text, decoder_, options_, [&](char32_t c, int64_t at) {
         code_points.push_back(static_cast<int32_t>(c));
         starts.push_back(at);
       });
@@ -97,19 +98,19 @@ class UnicodeDecodeKernel : public Kernel {
   }
 
  private:
-  const TextEncoding encoding_;
+  const TextDecoder decoder_;
   const Options options_;
 };
 
 class UnicodeTranscodeKernel : public Kernel {
  public:
-  UnicodeTranscodeKernel(TextEncoding from, TextEncoding to, Options options)
-      : from_(from), to_(to), options_(options) {}
+  UnicodeTranscodeKernel(TextDecoder from, TextEncoding to, Options options)
+      : from_(std::move(from)), to_(to), options_(options) {}
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
-    WEIR_ASSIGN_OR_RETURN(TextEncoding from, InputEncoding(init));
+    WEIR_ASSIGN_OR_RETURN(TextDecoder from, InputDecoder(init));
     WEIR_ASSIGN_OR_RETURN(TextEncoding to, OutputEncoding(init));
     WEIR_ASSIGN_OR_RETURN(Options options, Options::Make(init));
-    return std::unique_ptr<Kernel>(std::make_unique<UnicodeTranscodeKernel>(from, to, options));
+    return std::unique_ptr<Kernel>(std::make_unique<UnicodeTranscodeKernel>(std::move(from), to, options));
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor input = ctx.input(0);
@@ -124,7 +125,8 @@ class UnicodeTranscodeKernel : public Kernel {
   }
 
  private:
-  const TextEncoding from_, to_;
+  const TextDecoder from_;
+  const TextEncoding to_;
   const Options options_;
 };
 
