@@ -29,17 +29,26 @@ StatusOr<std::vector<int64_t>> IndexValues(const Tensor& indices) {
   return values;
 }
 
-StatusOr<std::vector<int64_t>> RowIndices(const Tensor& indices, int64_t limit) {
-  WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> values, IndexValues(indices));
+StatusOr<RowsToFirstBad> RowIndicesToFirstBad(const Tensor& indices, int64_t limit) {
+  RowsToFirstBad out;
+  WEIR_ASSIGN_OR_RETURN(out.rows, IndexValues(indices));
+  std::vector<int64_t>& values = out.rows;
   bool is_bad = false;  // first without a way out of the loop, so that several are looked at together
   for (int64_t value : values) is_bad |= static_cast<uint64_t>(value) >= static_cast<uint64_t>(limit);
   for (size_t i = 0; is_bad && i < values.size(); ++i) {
     if (values[i] < 0 || values[i] >= limit) {
-      return InvalidArgument("indices", PositionText(indices.shape(), static_cast<int64_t>(i)), " = ", values[i],
-                             " is not in [0, ", limit, ")");
+      out.bad = InvalidArgument("indices", PositionText(indices.shape(), static_cast<int64_t>(i)), " = ", values[i],
+                                " is not in [0, ", limit, ")");
+      values.resize(i);
     }
   }
-  return values;
+  return out;
+}
+
+StatusOr<std::vector<int64_t>> RowIndices(const Tensor& indices, int64_t limit) {
+  WEIR_ASSIGN_OR_RETURN(RowsToFirstBad found, RowIndicesToFirstBad(indices, limit));
+  WEIR_RETURN_IF_ERROR(found.bad);
+  return std::move(found.rows);
 }
 
 StatusOr<SliceIndices> ResolveSlices(const Tensor& indices, const Shape& shape, bool vector_is_column) {

@@ -19,6 +19,13 @@ StatusOr<std::vector<int64_t>> IndexValues(const Tensor& indices);
 // As above; INVALID_ARGUMENT "indices[0,1] = 7 is not in [0, 5)" unless all are in [0, limit).
 StatusOr<std::vector<int64_t>> RowIndices(const Tensor& indices, int64_t limit);
 
+// The values in front of the first that is not in [0, limit), and the error above for that one.
+struct RowsToFirstBad {
+  std::vector<int64_t> rows;
+  Status bad;
+};
+StatusOr<RowsToFirstBad> RowIndicesToFirstBad(const Tensor& indices, int64_t limit);
+
 // Each row of `indices` (all but its last dimension count rows) addresses a slice of a tensor of `shape`.
 struct SliceIndices {
   int depth = 0;              // how many dimensions of `shape` a row addresses

@@ -40,9 +40,11 @@ class ScatterKernel : public Kernel {
     return state::UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
       WEIR_RETURN_IF_ERROR(CheckShapes(is_ref, kOp, params.shape(), indices.shape(), updates.shape()));
       if (indices.num_elements() == 0) return OkStatus();
-      WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, state::RowIndices(indices, params.dim(0)));
+      // What is in front of a bad index is still written.
+      WEIR_ASSIGN_OR_RETURN(auto found, state::RowIndicesToFirstBad(indices, params.dim(0)));
       int64_t row_size = params.shape().Slice(1, params.rank()).num_elements();
-      return state::ScatterRows(ctx, kOp, rows, row_size, updates, updates.rank() == 0, params);
+      WEIR_RETURN_IF_ERROR(state::ScatterRows(ctx, kOp, found.rows, row_size, updates, updates.rank() == 0, params));
+      return found.bad;
     });
   }
 };
@@ -58,14 +60,16 @@ class ScaledScatterSubKernel : public Kernel {
       WEIR_RETURN_IF_ERROR(
           CheckShapes(/*is_ref=*/false, state::ScatterOp::kSub, params.shape(), indices.shape(), updates.shape()));
       if (indices.num_elements() == 0) return OkStatus();
-      WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, state::RowIndices(indices, params.dim(0)));
+      WEIR_ASSIGN_OR_RETURN(auto found, state::RowIndicesToFirstBad(indices, params.dim(0)));
       int64_t row_size = params.shape().Slice(1, params.rank()).num_elements();
       if (updates.rank() == 0) {  // one number for all
         Tensor product = Tensor::Scalar(updates.scalar<float>() * scale.scalar<float>());
-        return state::ScatterRows(ctx, state::ScatterOp::kSub, rows, row_size, product, /*is_scalar=*/true, params);
+        WEIR_RETURN_IF_ERROR(state::ScatterRows(ctx, state::ScatterOp::kSub, found.rows, row_size, product,
+                                                /*is_scalar=*/true, params));
+      } else {
+        state::SubtractScaledRows(ctx, found.rows, row_size, updates, scale.scalar<float>(), params);
       }
-      state::SubtractScaledRows(ctx, rows, row_size, updates, scale.scalar<float>(), params);
-      return OkStatus();
+      return found.bad;
     });
   }
 };

@@ -18,7 +18,7 @@ std::vector<DType> ScatterTypes(ScatterOp op);
 // For each i in order: row rows[i] of `params` (rows of `row_size` elements) gets op(row, row i of `updates`); where
 // `updates` is one element, that element for all. Negative rows are skipped. INVALID_ARGUMENT if an integer would be
 // divided by 0; nothing is written then.
-// REQUIRES: rows fit `params`, and `updates` has its type and rows.size() * row_size elements (or one, if
+// REQUIRES: rows fit `params`, and `updates` has its type and at least rows.size() * row_size elements (or one, if
 // `is_scalar`).
 Status ScatterRows(const KernelContext& ctx, ScatterOp op, std::span<const int64_t> rows, int64_t row_size,
                    const Tensor& updates, bool is_scalar, Tensor& params);

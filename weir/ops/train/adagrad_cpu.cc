@@ -67,7 +67,7 @@ struct Adadelta {
 }  // namespace
 
 void RegisterAdagradKernels(KernelRegistry& registry) {
-  const OptimizerOptions slots{.flag = "update_slots"};
+  const OptimizerOptions slots{.flag = "update_slots", .all_rows_or_none = true};
   RegisterOptimizer<Adagrad>(
       registry, {"ApplyAdagrad", "ResourceApplyAdagrad", "SparseApplyAdagrad", "ResourceSparseApplyAdagrad"},
       FloatsAndComplexes{}, slots);
@@ -79,7 +79,7 @@ void RegisterAdagradKernels(KernelRegistry& registry) {
       TypeList<float, double>{});
   RegisterOptimizer<Adadelta>(
       registry, {"ApplyAdadelta", "ResourceApplyAdadelta", "SparseApplyAdadelta", "ResourceSparseApplyAdadelta"},
-      FloatsAndComplexes{});
+      FloatsAndComplexes{}, {.all_rows_or_none = true});
 }
 
 }  // namespace weir

@@ -107,6 +107,7 @@ class OptimizerKernel : public Kernel {
     auto kernel = std::make_unique<OptimizerKernel>();
     kernel->num_states_ = num_states;
     kernel->check_ = options.check;
+    kernel->all_rows_or_none_ = options.all_rows_or_none;
     WEIR_ASSIGN_OR_RETURN(kernel->dtype_, init.Attr<DType>("T"));
     bool flag = false;
     if (!options.flag.empty()) {
@@ -144,8 +145,11 @@ class OptimizerKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(CheckScalars(ctx));
     if (indices_ < 0 && grad.shape() != tensors[0]->shape()) return ShapesDiffer(ctx, grad_, *tensors[0], grad);
     std::vector<int64_t> rows;
+    Status bad_row;
     if (indices_ >= 0) {
-      WEIR_RETURN_IF_ERROR(CheckRows(tensors[0]->shape(), grad.shape(), ctx.input(indices_), rows));
+      WEIR_RETURN_IF_ERROR(CheckRows(tensors[0]->shape(), grad.shape(), ctx.input(indices_)));
+      bad_row = ReadRows(tensors[0]->dim(0), ctx.input(indices_), rows);
+      if (!bad_row.ok() && (all_rows_or_none_ || rows.empty())) return bad_row;
     }
     alignas(16) char scalars[kMaxScalars * 16] = {};
     PackScalars(ctx, scalars);
@@ -157,7 +161,7 @@ class OptimizerKernel : public Kernel {
       UpdateRows(tensors, grad, rows, scalars);
     }
     if (ctx.num_outputs() > 0) ctx.ForwardRefInput(0, 0);
-    return OkStatus();
+    return bad_row;
   }
 
  private:
@@ -179,7 +183,7 @@ class OptimizerKernel : public Kernel {
     return OkStatus();
   }
 
-  static Status CheckRows(const Shape& var, const Shape& grad, const Tensor& indices, std::vector<int64_t>& rows) {
+  static Status CheckRows(const Shape& var, const Shape& grad, const Tensor& indices) {
     if (!indices.shape().IsVector()) return InvalidArgument("indices must be one-dimensional");
     if (grad.rank() != var.rank()) {
       return InvalidArgument("var and grad must match in rank, got ", var.ToString(), " and ", grad.ToString());
@@ -190,14 +194,20 @@ class OptimizerKernel : public Kernel {
     if (grad.dim(0) != indices.dim(0)) {
       return InvalidArgument("grad must be the same size as indices in the first dimension.");
     }
+    return OkStatus();
+  }
+
+  // The rows in front of the first that is not there, and an error for that.
+  static Status ReadRows(int64_t limit, const Tensor& indices, std::vector<int64_t>& rows) {
     DispatchDType(indices.dtype(), IndexTypes{}, [&](auto tag) {
       auto values = indices.span<typename decltype(tag)::type>();
       rows.assign(values.begin(), values.end());
     });
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i] < 0 || rows[i] >= var.dim(0)) {
-        return InvalidArgument("Index ", rows[i], " at offset ", i, " in indices is out of range");
-      }
+      if (rows[i] >= 0 && rows[i] < limit) continue;
+      Status bad = InvalidArgument("Index ", rows[i], " at offset ", i, " in indices is out of range");
+      rows.resize(i);
+      return bad;
     }
     return OkStatus();
   }
@@ -234,7 +244,7 @@ class OptimizerKernel : public Kernel {
   void UpdateRows(const std::vector<Tensor*>& tensors, const Tensor& grad, const std::vector<int64_t>& rows,
                   const char* scalars) const {
     if (grad.num_elements() == 0) return;
-    int64_t row_size = grad.num_elements() / static_cast<int64_t>(rows.size());
+    int64_t row_size = grad.num_elements() / grad.dim(0);
     size_t row_bytes = static_cast<size_t>(row_size) * SizeOf(dtype_);
     const char* from = static_cast<const char*>(grad.raw_data());
     for (int64_t row : rows) {
@@ -249,6 +259,7 @@ class OptimizerKernel : public Kernel {
   DType dtype_ = DType::kInvalid;
   Check check_ = Check::kNone;
   bool lr_may_be_zero_ = false;
+  bool all_rows_or_none_ = false;
   UpdateLoop loop_ = nullptr;
   int grad_ = -1;
   int indices_ = -1;

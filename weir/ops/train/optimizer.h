@@ -39,6 +39,8 @@ struct OptimizerOptions {
   // Called with the scalar inputs' values; its error is the kernel's.
   enum class Check { kNone, kFtrl, kProximal };
   Check check = Check::kNone;
+  // Whether a bad index keeps all rows from being updated, not only its own and those behind it.
+  bool all_rows_or_none = false;
 };
 
 void RegisterOptimizerTable(KernelRegistry& registry, std::string_view op, int num_states,

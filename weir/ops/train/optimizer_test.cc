@@ -207,6 +207,17 @@ TEST_F(OptimizerTest, EmptyTensors) {
   EXPECT_EQ(Momentum(var, accum, Tensor::Scalar(1.f), Tensor::Zeros(DType::kFloat, {0, 3}).value()), OkStatus());
 }
 
+TEST_F(OptimizerTest, RowsInFrontOfABadIndexAreUpdatedByAllButTheAdagradsAndRmsProps) {
+  Tensor var = MakeVariable("var", TensorOf<float>({2}, {1, 2}));
+  ExpectError(run("ResourceSparseApplyProximalGradientDescent")
+                  .Inputs({var, Tensor::Scalar(0.5f), Tensor::Scalar(0.f), Tensor::Scalar(0.f),
+                           TensorOf<float>({3}, {1, 1, 1}), Tensor::Vector<int32_t>({1, 7, 0})})
+                  .Run()
+                  .status(),
+              absl::StatusCode::kInvalidArgument, "Index 7 at offset 1 in indices is out of range");
+  ExpectTensorEqual(Read("var"), TensorOf<float>({2}, {1, 1.5}));
+}
+
 TEST_F(OptimizerTest, BadInputsAreNamed) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   Tensor var = MakeVariable("var", TensorOf<float>({2}, {1, 2}));

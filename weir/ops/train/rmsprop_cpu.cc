@@ -64,11 +64,12 @@ struct CenteredRmsPropRows : CenteredRmsProp<N> {
 
 void RegisterRmsPropKernels(KernelRegistry& registry) {
   RegisterOptimizer<RmsProp>(registry, {"ApplyRMSProp", "ResourceApplyRMSProp"}, FloatsAndComplexes{});
-  RegisterOptimizer<RmsPropRows>(registry, {"SparseApplyRMSProp", "ResourceSparseApplyRMSProp"}, FloatsAndComplexes{});
+  RegisterOptimizer<RmsPropRows>(registry, {"SparseApplyRMSProp", "ResourceSparseApplyRMSProp"}, FloatsAndComplexes{},
+                                 {.all_rows_or_none = true});
   RegisterOptimizer<CenteredRmsProp>(registry, {"ApplyCenteredRMSProp", "ResourceApplyCenteredRMSProp"},
                                      FloatsAndComplexes{});
   RegisterOptimizer<CenteredRmsPropRows>(registry, {"SparseApplyCenteredRMSProp", "ResourceSparseApplyCenteredRMSProp"},
-                                         FloatsAndComplexes{});
+                                         FloatsAndComplexes{}, {.all_rows_or_none = true});
 }
 
 }  // namespace weir
