@@ -58,13 +58,13 @@ struct SoftsignOp {
 struct ReluGradOp {
   template <typename T>
   static T Do(T gradient, T x) {
-    return x > T(0) ? gradient : T(0);
+    return gradient * T(x > T(0));  // NaN where the gradient is not finite, as TensorFlow's
   }
 };
 struct Relu6GradOp {
   template <typename T>
   static T Do(T gradient, T x) {
-    return x > T(0) && x < T(6) ? gradient : T(0);
+    return gradient * T(x > T(0) && x < T(6));
   }
 };
 // Of Elu and Selu the second input is the output.
