@@ -58,7 +58,8 @@ class Forward : public VolumePool {
           ++count;
           for (int64_t c = 0; c < g.channels; ++c) {
             const float value = Widen(x[c]);
-            values[c] = kMax ? (value > values[c] ? value : values[c]) : values[c] + value;
+            // NaN takes the place of what came before it, and gives its own to what follows.
+            values[c] = kMax ? (value < values[c] ? values[c] : value) : values[c] + value;
           }
         });
         T* to = out->data<T>() + i * g.channels;

@@ -18,6 +18,7 @@ struct Geometry {
   int64_t batch, channels;
   WindowAxis h, w;
   Shape output;
+  bool over_depth = false;  // the columns are channels
 
   int64_t image() const { return h.input * w.input * channels; }
   int64_t pooled() const { return h.output * w.output * channels; }
@@ -30,6 +31,7 @@ StatusOr<Geometry> MakeDepthGeometry(const nn::Window2D& window, const Shape& in
   Geometry g{};
   g.batch = input.dim(0);
   g.channels = 1;
+  g.over_depth = true;
   WEIR_ASSIGN_OR_RETURN(g.h, nn::MakeWindowAxis(input.dim(1) * input.dim(2), 1, 1, 1, "VALID", 0, 0));
   WEIR_ASSIGN_OR_RETURN(g.w, nn::MakeWindowAxis(depth, size, size, 1, "VALID", 0, 0));
   const int64_t dims[] = {g.batch, input.dim(1), input.dim(2), depth / size};
@@ -84,6 +86,16 @@ class PoolKernel : public Kernel {
   }
 };
 
+// Where the largest of a window begins: NaN never is it, and what is infinitely low is less than this.
+template <typename T>
+ComputeType<T> Lowest() {
+  if constexpr (kIsSmallFloat<T>) {
+    return Widen(T::FromBits(std::is_same_v<T, Half> ? 0xfbff : 0xff7f));
+  } else {
+    return std::numeric_limits<T>::lowest();
+  }
+}
+
 // One row of windows. `sums` holds one number a channel.
 template <typename T, bool kMax>
 [[gnu::always_inline]] inline void PoolRowBody(const Geometry& g, const T* image, int64_t oh, ComputeType<T>* sums,
@@ -93,9 +105,10 @@ template <typename T, bool kMax>
   for (int64_t ow = 0; ow < g.w.output; ++ow, to += channels) {
     const int64_t left = g.w.Begin(ow), right = g.w.End(ow);
     const int64_t count = std::max<int64_t>(0, bottom - top) * std::max<int64_t>(0, right - left);
-    // Starting from the first element is right for the largest, and harmless for a sum that starts there too.
     for (int64_t c = 0; c < channels; ++c) {
-      sums[c] = kMax && count > 0 ? C(Widen(image[(top * g.w.input + left) * channels + c])) : C(0);
+      sums[c] = !kMax || count == 0 ? C(0)
+                : g.over_depth      ? C(Widen(image[(top * g.w.input + left) * channels + c]))
+                                    : Lowest<T>();
     }
     for (int64_t ih = top; ih < bottom; ++ih) {
       for (int64_t iw = left; iw < right; ++iw) {
@@ -104,7 +117,7 @@ template <typename T, bool kMax>
         for (int64_t c = 0; c < channels; ++c) {
           const C value = Widen(x[c]);
           if constexpr (kMax) {
-            sums[c] = value > sums[c] || value != value ? value : sums[c];
+            sums[c] = value > sums[c] ? value : sums[c];
           } else {
             sums[c] = static_cast<C>(sums[c] + value);
           }
@@ -145,13 +158,13 @@ WEIR_VECTOR void AverageFloatRow(const Geometry& g, const float* image, int64_t 
   }
 }
 
-inline float LargerOf(float best, float x) { return x > best || x != x ? x : best; }
+inline float LargerOf(float best, float x) { return x > best ? x : best; }
 
 // The largest of a window in the channels from `begin` to `end`.
 [[gnu::always_inline]] inline void LargestOfWindow(const Geometry& g, const float* image, int64_t top, int64_t bottom,
                                                    int64_t left, int64_t right, int64_t begin, int64_t end, float* to) {
   const float* first = image + (top * g.w.input + left) * g.channels;
-  for (int64_t c = begin; c < end; ++c) to[c] = first[c];
+  for (int64_t c = begin; c < end; ++c) to[c] = g.over_depth ? first[c] : Lowest<float>();
   for (int64_t ih = top; ih < bottom; ++ih) {
     for (int64_t iw = left; iw < right; ++iw) {
       const float* x = image + (ih * g.w.input + iw) * g.channels;
@@ -161,7 +174,7 @@ inline float LargerOf(float best, float x) { return x > best || x != x ? x : bes
   }
 }
 
-// Most channels go through registers, where a NaN is missed; the sum of what was seen tells.
+// Most channels go through registers.
 WEIR_VECTOR void LargestFloatRow(const Geometry& g, const float* image, int64_t oh, float* /*sums*/, float* to) {
   constexpr int kCount = 4, kBlock = kCount * 8;
   const int64_t channels = g.channels, top = g.h.Begin(oh), bottom = g.h.End(oh);
@@ -173,12 +186,9 @@ WEIR_VECTOR void LargestFloatRow(const Geometry& g, const float* image, int64_t 
     }
     int64_t c = 0;
     for (; c + kBlock <= channels; c += kBlock) {
-      Lanes best[kCount], sum[kCount];
+      Lanes best[kCount];
       WEIR_UNROLL
-      for (int k = 0; k < kCount; ++k) {
-        LoadLanes(image + (top * g.w.input + left) * channels + c + k * 8, best[k]);
-        sum[k] = Lanes{};
-      }
+      for (int k = 0; k < kCount; ++k) best[k] = Lanes{} + Lowest<float>();
       for (int64_t ih = top; ih < bottom; ++ih) {
         const float* x = image + (ih * g.w.input + left) * channels + c;
         for (int64_t iw = left; iw < right; ++iw, x += channels) {
@@ -187,16 +197,11 @@ WEIR_VECTOR void LargestFloatRow(const Geometry& g, const float* image, int64_t 
             Lanes value;
             LoadLanes(x + k * 8, value);
             best[k] = value > best[k] ? value : best[k];
-            sum[k] = sum[k] + value;
           }
         }
       }
       WEIR_UNROLL
       for (int k = 0; k < kCount; ++k) StoreLanes(best[k], to + c + k * 8);
-      const Lanes all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-      float total = 0;
-      for (int k = 0; k < 8; ++k) total += all[k];
-      if (total != total) LargestOfWindow(g, image, top, bottom, left, right, c, c + kBlock, to);
     }
     if (c < channels) LargestOfWindow(g, image, top, bottom, left, right, c, channels, to);
   }
