@@ -80,6 +80,34 @@ void SelectFew(const T* x, int64_t n, int64_t k, Before before, std::vector<int6
   }
 }
 
+// Whether one of n is NaN; without a way out of the loop, so that many are looked at at once.
+WEIR_VECTOR bool HasNaN(const float* x, int64_t n) {
+  int found = 0;
+  for (int64_t i = 0; i < n; ++i) found |= x[i] != x[i];
+  return found != 0;
+}
+template <typename T>
+bool HasNaN(const T* x, int64_t n) {
+  return !std::is_integral_v<T> && std::any_of(x, x + n, [](T v) { return Widen(v) != Widen(v); });
+}
+
+// The best k of n as TensorFlow takes them, with a heap: without sorting they stay in the heap's order, and the
+// comparison, which knows no order for NaN, decides where those go. REQUIRES: 0 < k < n, `order` has k + 1 places.
+template <typename Before>
+void TakeByHeap(int64_t n, int64_t k, bool sorted, Before before, std::vector<int64_t>& order) {
+  const auto begin = order.begin(), end = begin + k + 1;
+  std::iota(begin, end, int64_t{0});
+  std::make_heap(begin, end, before);
+  std::pop_heap(begin, end, before);
+  for (int64_t i = k + 1; i < n; ++i) {
+    if (!before(i, order[0])) continue;
+    std::pop_heap(begin, begin + k, before);
+    order[k - 1] = i;
+    std::push_heap(begin, begin + k, before);
+  }
+  if (sorted) std::sort_heap(begin, begin + k, before);
+}
+
 class TopKKernel : public Kernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
@@ -129,12 +157,20 @@ class TopKKernel : public Kernel {
             if (b > a) return false;
             return i < j;
           };
-          if constexpr (std::is_same_v<T, float>) {
-            if (by_radix) radix.Sort(from, order);
-          }
-          if (few) {
+          auto plainly_before = [&](int64_t i, int64_t j) {
+            auto a = Widen(from[i]), b = Widen(from[j]);
+            return a > b || (!(a < b) && i < j);
+          };
+          const bool has_nan = HasNaN(from, columns);
+          if ((has_nan || !sorted_) && k > 1 && k < columns) {
+            TakeByHeap(columns, k, sorted_, plainly_before, order);
+          } else if (has_nan && k > 1 && columns <= kMaxByInsertion) {
+            SortByInsertion(from, order);
+          } else if (by_radix) {
+            if constexpr (std::is_same_v<T, float>) radix.Sort(from, order);
+          } else if (few) {
             SelectFew(from, columns, k, before, order);
-          } else if (!by_radix) {
+          } else {
             std::iota(order.begin(), order.end(), int64_t{0});
             std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
           }
@@ -149,6 +185,29 @@ class TopKKernel : public Kernel {
   }
 
  private:
+  // Rows with NaN that are short enough are sorted as TensorFlow's standard library does it, where NaN stops an
+  // element on its way forward. In longer ones NaN is behind everything.
+  static constexpr int64_t kMaxByInsertion = 16;
+  template <typename T>
+  static void SortByInsertion(const T* from, std::vector<int64_t>& order) {
+    std::iota(order.begin(), order.end(), int64_t{0});
+    for (size_t i = 1; i < order.size(); ++i) {
+      const int64_t moved = order[i];
+      const auto value = Widen(from[moved]);
+      size_t to = value > Widen(from[order[0]]) ? 0 : i;
+      if (to != 0) {
+        while (value > Widen(from[order[to - 1]])) --to;
+      }
+      std::copy_backward(order.begin() + to, order.begin() + i, order.begin() + i + 1);
+      order[to] = moved;
+    }
+    for (size_t begin = 0, end; begin < order.size(); begin = end) {
+      end = begin + 1;
+      while (end < order.size() && from[order[begin]] == from[order[end]]) ++end;
+      std::sort(order.begin() + begin, order.begin() + end);
+    }
+  }
+
   static void WriteIndex(Tensor& indices, int64_t at, int64_t value) {
     DispatchDType(indices.dtype(), TypeList<int32_t, int64_t, int16_t>{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
