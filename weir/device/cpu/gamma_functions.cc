@@ -134,18 +134,12 @@ double IgammaGradA(double a, double x) {
   return x < a + 1 ? LowerSeries(Dual(a, 1), x).slope : -UpperFraction(Dual(a, 1), x).slope;
 }
 
-// Euler and Maclaurin's sum: some terms one by one, the rest as an integral with corrections.
-double HurwitzZeta(double s, double q) {
-  if (std::isnan(s) || std::isnan(q)) return kNaN;
-  if (s == 1) return kInf;
-  if (s < 1) return kNaN;
-  if (q == kInf) return 0;
-  if (q <= 0) {
-    if (q == std::floor(q)) return s == std::floor(s) && std::fmod(s, 2) == 0 ? kInf : kNaN;
-    if (s != std::floor(s)) return kNaN;
-  }
+namespace {
+
+// Euler and Maclaurin's sum: terms up to that of `last` one by one, the rest as an integral with corrections.
+double ZetaSum(double s, double q, double last) {
   double sum = 0, at = q;
-  for (; at < 12; at += 1) {
+  for (; at < last; at += 1) {
     double term = std::pow(at, -s);
     sum += term;
     if (at > 0 && std::abs(term) < kEpsilon * std::abs(sum)) return sum;
@@ -164,14 +158,34 @@ double HurwitzZeta(double s, double q) {
   return sum;
 }
 
-double Polygamma(double n, double x) {
+double Zeta(double s, double q, bool is_short) {
+  if (std::isnan(s) || std::isnan(q)) return kNaN;
+  if (s == 1) return kInf;
+  if (s < 1) return kNaN;
+  if (q == kInf) return 0;
+  if (q <= 0) {
+    if (q == std::floor(q)) return s == std::floor(s) && std::fmod(s, 2) == 0 ? kInf : kNaN;
+    if (s != std::floor(s)) return kNaN;
+  }
+  constexpr double kShortTerms = 9;
+  return ZetaSum(s, q, is_short && q < -kShortTerms ? q + kShortTerms : 12);
+}
+
+double PolygammaOf(double n, double x, bool is_short) {
   if (n < 0 || n != std::floor(n)) return kNaN;
   if (n == 0) return Digamma(x);
   double factorial = std::exp(LogGamma(n + 1));
   if (n < 20) factorial = std::round(factorial);
-  double value = factorial * HurwitzZeta(n + 1, x);
+  double value = factorial * Zeta(n + 1, x, is_short);
   return std::fmod(n, 2) == 0 ? -value : value;
 }
+
+}  // namespace
+
+double HurwitzZeta(double s, double q) { return Zeta(s, q, false); }
+double Polygamma(double n, double x) { return PolygammaOf(n, x, false); }
+double ShortHurwitzZeta(double s, double q) { return Zeta(s, q, true); }
+double ShortPolygamma(double n, double x) { return PolygammaOf(n, x, true); }
 
 double Betainc(double a, double b, double x) {
   if (!(a > 0) || !(b > 0) || !(x >= 0 && x <= 1)) return kNaN;

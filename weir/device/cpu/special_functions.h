@@ -11,6 +11,9 @@ double Igammac(double a, double x);      // and the upper one
 double IgammaGradA(double a, double x);  // d Igamma / da
 double HurwitzZeta(double s, double q);
 double Polygamma(double n, double x);
+// The same as TensorFlow has them of 32-bit floats: left of -9, where its sum is cut short, they are something else.
+double ShortHurwitzZeta(double s, double q);
+double ShortPolygamma(double n, double x);
 double Betainc(double a, double b, double x);  // regularised incomplete beta function
 double Erfinv(double x);
 double Ndtri(double p);  // the quantile of the normal distribution

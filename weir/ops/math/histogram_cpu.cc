@@ -133,7 +133,10 @@ class HistogramFixedWidthKernel : public Kernel {
       const double step = (high - low) / static_cast<double>(bins);
       for (int64_t i = 0; i < values.num_elements(); ++i) {
         const double x = static_cast<double>(Widen(values.data<T>()[i]));
-        if (x != x) continue;
+        if (x != x) {
+          status = InvalidArgument("Histogram values must not contain NaN");
+          return;
+        }
         const double at = std::clamp((x - low) / step, 0.0, static_cast<double>(bins - 1));
         ++counts[static_cast<int64_t>(at)];
       }

@@ -23,8 +23,12 @@ ComputeType<T> Highest() {
 }
 
 template <typename T, typename A>
-A StartValue(SegmentOp op) {
+A StartValue(SegmentOp op, bool gaps_are_zero) {
   if constexpr (!kIsComplex<A>) {
+    if constexpr (!std::is_integral_v<T>) {
+      if (gaps_are_zero && op == SegmentOp::kMax) return -std::numeric_limits<A>::infinity();
+      if (gaps_are_zero && op == SegmentOp::kMin) return std::numeric_limits<A>::infinity();
+    }
     // An empty segment of UnsortedSegmentMax is the lowest finite value.
     if (op == SegmentOp::kMax) return std::is_integral_v<T> ? std::numeric_limits<A>::lowest() : A(-Highest<T>());
     if (op == SegmentOp::kMin) return Highest<T>();
@@ -72,7 +76,7 @@ void CombineSome(SegmentOp op, const T* data, std::span<const int64_t> ids, int6
   std::vector<A> own(static_cast<size_t>(kInPlace ? 0 : segments * inner));
   A* sums = own.data();
   if constexpr (kInPlace) sums = out + first * inner;
-  std::fill_n(sums, segments * inner, StartValue<T, A>(op));
+  std::fill_n(sums, segments * inner, StartValue<T, A>(op, gaps_are_zero));
   const bool counts_matter = gaps_are_zero || op == SegmentOp::kMean;
   std::vector<int64_t> counts(static_cast<size_t>(counts_matter ? segments : 0), 0);
   // The rows of these segments, found without a branch that nobody can foretell.

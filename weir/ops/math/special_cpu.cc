@@ -26,6 +26,14 @@ struct Binary {
   }
 };
 
+template <double (*kOfFloats)(double, double), double (*kOfDoubles)(double, double)>
+struct ByPrecision {
+  template <typename T>
+  static T Do(T a, T b) {
+    return static_cast<T>((std::is_same_v<T, float> ? kOfFloats : kOfDoubles)(a, b));
+  }
+};
+
 // TensorFlow's rational function in double is NaN at the infinities.
 struct ErfOp {
   template <typename T>
@@ -108,8 +116,8 @@ void RegisterSpecialFunctionKernels(KernelRegistry& registry) {
   RegisterBinary<Binary<Igamma>>(registry, "Igamma", FloatTypes{}, kCost);
   RegisterBinary<Binary<Igammac>>(registry, "Igammac", FloatTypes{}, kCost);
   RegisterBinary<Binary<IgammaGradA>>(registry, "IgammaGradA", Floats{}, kCost);
-  RegisterBinary<Binary<HurwitzZeta>>(registry, "Zeta", Floats{}, kCost);
-  RegisterBinary<Binary<Polygamma>>(registry, "Polygamma", Floats{}, kCost);
+  RegisterBinary<ByPrecision<ShortHurwitzZeta, HurwitzZeta>>(registry, "Zeta", Floats{}, kCost);
+  RegisterBinary<ByPrecision<ShortPolygamma, Polygamma>>(registry, "Polygamma", Floats{}, kCost);
   registry.Add(KernelBuilder("Betainc").Types("T", Floats{}), MakeKernel<BetaincKernel>);
 }
 
