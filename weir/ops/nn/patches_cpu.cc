@@ -24,7 +24,7 @@ StatusOr<Axis> MakeAxis(int64_t input, int64_t size, int64_t stride, int64_t rat
     return InvalidArgument("Computed output size would be negative: ", axis.output, " [input_size: ", input,
                            ", effective_filter_size: ", reach, ", stride: ", stride, "]");
   }
-  if (same) axis.before = std::max<int64_t>(0, (axis.output - 1) * stride + reach - input) / 2;
+  if (same) axis.before = ((axis.output - 1) * stride + reach - input) / 2;
   return axis;
 }
 
@@ -55,6 +55,8 @@ class PatchesKernel : public Kernel {
     for (int i = 1; i < rank_ - 1; ++i) {
       WEIR_ASSIGN_OR_RETURN(Axis a, MakeAxis(input.dim(i), sizes_[i], strides_[i], rates_[i], same_));
       WEIR_RETURN_IF_ERROR(shape.AddDim(a.output));
+      // Where strides leave something over, the patches of a volume are in its middle, those of an image are not.
+      if (rank_ == 4) a.before = std::max<int64_t>(a.before, 0);
       window *= a.size;
       axis[i + 4 - rank_] = a;
     }

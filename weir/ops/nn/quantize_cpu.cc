@@ -80,16 +80,16 @@ class QuantizeKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(kernel->axis_, init.Attr<int64_t>("axis"));
     WEIR_ASSIGN_OR_RETURN(kernel->least_range_, init.Attr<float>("ensure_minimum_range"));
     if (kernel->axis_ < -1) return InvalidArgument("Axis must be at least -1. Found ", kernel->axis_);
-    if (kernel->axis_ >= 0 && kernel->mode_ == Mode::kMinFirst) {
-      return Unimplemented("MIN_FIRST mode is not implemented for Quantize with axis != -1.");
-    }
     return kernel;
   }
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     WEIR_ASSIGN_OR_RETURN(nn::Slices slices, nn::SlicesAlong(ctx, 0, axis_, 1));
-    const Shape ranges = axis_ < 0 ? Shape() : Shape({slices.count});
+    if (slices.count > 1 && mode_ == Mode::kMinFirst) {
+      return Unimplemented("MIN_FIRST mode is not implemented for Quantize with axis != -1.");
+    }
+    const Shape ranges = slices.count == 1 ? Shape() : Shape({slices.count});
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, input.shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor * out_min, ctx.AllocateOutput(1, ranges));
     WEIR_ASSIGN_OR_RETURN(Tensor * out_max, ctx.AllocateOutput(2, ranges));
