@@ -392,7 +392,11 @@ class DenseToSparseBatchDataset : public Dataset {
       }
       std::vector<Element> elements;
       bool ended = false;
-      WEIR_RETURN_IF_ERROR(PullMany(ctx, *input_, dataset().batch_size_, /*whole=*/false, &elements, &ended));
+      // One by one: behind an element that does not fit, the next batch begins.
+      for (int64_t i = 0; i < dataset().batch_size_ && !ended; ++i) {
+        WEIR_RETURN_IF_ERROR(PullMany(ctx, *input_, 1, /*whole=*/false, &elements, &ended));
+        if (!ended) WEIR_RETURN_IF_ERROR(CheckRow(elements.back()[0]));
+      }
       if (ended) input_ = nullptr;
       if (elements.empty()) {
         *end = true;
@@ -402,25 +406,29 @@ class DenseToSparseBatchDataset : public Dataset {
     }
 
    private:
+    Status CheckRow(const Tensor& row) {
+      const int rank = static_cast<int>(dataset().row_shape_.size());
+      if (row.rank() != rank) {
+        return InvalidArgument("Input element had shape (", row.shape().ToString(),
+                               ") that is incompatible with the row shape (",
+                               Shape::Make(Known()).value_or(Shape()).ToString(), ").");
+      }
+      for (int d = 0; d < rank; ++d) {
+        if (dataset().row_shape_[d] == -1 || row.dim(d) <= dataset().row_shape_[d]) continue;
+        return DataLoss("Input element had shape (", row.shape().ToString(), ") that is larger than the row shape (",
+                        Shape::Make(Known()).value_or(Shape()).ToString(), ").");
+      }
+      return OkStatus();
+    }
+
     Status ToSparse(const std::vector<Element>& elements, Element* out) {
       const int rank = static_cast<int>(dataset().row_shape_.size());
       std::vector<int64_t> shape = dataset().row_shape_;
       int64_t total = 0;
       for (const Element& element : elements) {
         const Tensor& row = element[0];
-        if (row.rank() != rank) {
-          return InvalidArgument("Input element had shape (", row.shape().ToString(),
-                                 ") that is incompatible with the row shape (",
-                                 Shape::Make(Known()).value_or(Shape()).ToString(), ").");
-        }
         for (int d = 0; d < rank; ++d) {
-          if (dataset().row_shape_[d] == -1) {
-            shape[d] = std::max(shape[d], row.dim(d));
-          } else if (row.dim(d) > dataset().row_shape_[d]) {
-            return DataLoss("Input element had shape (", row.shape().ToString(),
-                            ") that is incompatible with the row shape (",
-                            Shape::Make(Known()).value_or(Shape()).ToString(), ").");
-          }
+          if (dataset().row_shape_[d] == -1) shape[d] = std::max(shape[d], row.dim(d));
         }
         total += row.num_elements();
       }
