@@ -332,6 +332,7 @@ class TextFileTest : public TableTest {
 };
 
 TEST_F(TextFileTest, LinesNumbersAndColumns) {
+  EXPECT_EQ(Load(File("empty", ""), {}).status().code(), absl::StatusCode::kOutOfRange);
   auto lines = Load(path, {});
   ASSERT_TRUE(lines.ok()) << lines.status();
   ExpectTensorEqual((*lines)[0], Strings({"brain 1.5", "salad 2", "surgery 3"}));

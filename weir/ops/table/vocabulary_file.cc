@@ -125,6 +125,8 @@ Status CheckFormat(const VocabularyFormat& format) {
 StatusOr<std::pair<Tensor, Tensor>> ReadVocabulary(const std::string& filename, const VocabularyFormat& format) {
   WEIR_RETURN_IF_ERROR(CheckFormat(format));
   WEIR_ASSIGN_OR_RETURN(std::string contents, ReadFile(filename));
+  // Whose lines TensorFlow counts before it reads the first one.
+  if (contents.empty() && format.vocab_size < 0) return OutOfRange("Read less bytes than requested");
   std::istringstream file(std::move(contents));
   Column keys(format.key_dtype, format.key_index, format.offset);
   Column values(format.value_dtype, format.value_index, format.offset);
