@@ -171,7 +171,7 @@ class GatherNdKernel : public Kernel {
     const Shape positions = indices.shape().Slice(0, indices.rank() - 1);
     WEIR_ASSIGN_OR_RETURN(Shape shape, positions.Concat(params.shape().Slice(static_cast<int>(depth), params.rank())));
     const int64_t inner = params.shape().Slice(static_cast<int>(depth), params.rank()).num_elements();
-    if (positions.num_elements() > 0 && params.num_elements() == 0 && shape.num_elements() > 0) {
+    if (positions.num_elements() > 0 && params.num_elements() == 0) {
       return InvalidArgument("Requested more than 0 entries, but params is empty.  Params shape: ",
                              params.shape().ToString());
     }

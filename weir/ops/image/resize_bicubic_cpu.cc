@@ -125,7 +125,7 @@ class ResizeBicubicGradKernel : public ResizeKernel {
               const int i = k / 4, j = k % 4;
               T* pixel = picture + (row.index[i] * g.in_width + column.index[j]) * g.channels;
               for (int64_t c = 0; c < g.channels; ++c) {
-                pixel[c] += static_cast<T>(from[c] * row.weight[i] * column.weight[j]);
+                pixel[c] += static_cast<T>(from[c]) * row.weight[i] * column.weight[j];
               }
             }
             from += g.channels;

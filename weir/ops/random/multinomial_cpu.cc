@@ -41,7 +41,7 @@ class MultinomialKernel : public Kernel {
       return InvalidArgument("num_samples should be a scalar, got shape ", count.shape().ToString());
     }
     int64_t num_samples = count.scalar<int32_t>();
-    if (num_samples < 0) return InvalidArgument("num_samples should be nonnegative, got ", num_samples);
+    if (num_samples < 0) return InvalidArgument("num_samples should be non-negative, got ", num_samples);
     if (logits.dim(0) > 0 && logits.dim(1) <= 0) {
       return InvalidArgument("num_classes should be positive, got ", logits.dim(1));
     }

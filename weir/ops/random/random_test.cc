@@ -126,18 +126,21 @@ TEST_F(RandomTest, GeneratorVariableMovesOn) {
         .Run()
         .status();
   };
-  ExpectError(with_algorithm(9), absl::StatusCode::kInvalidArgument, "Unsupported algorithm id: 9");
-  ExpectError(with_algorithm(2), absl::StatusCode::kUnimplemented, "ThreeFry");
+  EXPECT_EQ(with_algorithm(9).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(with_algorithm(2).code(), absl::StatusCode::kUnimplemented);
 
   // Like TensorFlow, a binomial draw does not move a state on that is still the memory of another value.
-  KernelCall binomial = run("StatefulRandomBinomial")
-                            .Attr("dtype", DType::kInt64)
-                            .Inputs({handle, Tensor::Scalar<int64_t>(1), Tensor::Vector<int32_t>({3}),
-                                     Tensor::Scalar<float>(9), Tensor::Scalar<float>(0.5f)});
+  auto binomial = [&] {
+    KernelCall call = run("StatefulRandomBinomial")
+                          .Attr("dtype", DType::kInt64)
+                          .Inputs({handle, Tensor::Scalar<int64_t>(1), Tensor::Vector<int32_t>({3}),
+                                   Tensor::Scalar<float>(9), Tensor::Scalar<float>(0.5f)});
+    return RunOne(call);
+  };
   const Tensor shared = variable->Read(), before = Tensor::Vector<int64_t>({511 + 2 * 256, 4, 77});
-  const Tensor first = RunOne(binomial);
+  const Tensor first = binomial();
   ExpectTensorEqual(variable->Read(), before);
-  ExpectTensorEqual(RunOne(binomial), first);
+  ExpectTensorEqual(binomial(), first);
   EXPECT_NE(variable->Read().data<int64_t>()[0], before.data<int64_t>()[0]);
 }
 

@@ -62,7 +62,16 @@ StatusOr<Tensor> Parse(const Tensor& in, int64_t i, DType dtype) {
 class SerializeSparseKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_RETURN_IF_ERROR(MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)).status());
+    const Shape &indices = ctx.input(0).shape(), &values = ctx.input(1).shape(), &shape = ctx.input(2).shape();
+    if (!indices.IsMatrix()) {
+      return InvalidArgument("Input indices should be a matrix but received shape ", indices.ToString());
+    }
+    if (!values.IsVector()) {
+      return InvalidArgument("Input values should be a vector but received shape ", values.ToString());
+    }
+    if (!shape.IsVector()) {
+      return InvalidArgument("Input shape should be a vector but received shape ", shape.ToString());
+    }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({3})));
     for (int i = 0; i < 3; ++i) WEIR_RETURN_IF_ERROR(Serialize(ctx.input(i), *out, i));
     return OkStatus();

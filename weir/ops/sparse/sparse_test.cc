@@ -75,7 +75,7 @@ TEST_F(SparseTest, IsRearranged) {
   ExpectError(
       run("SparseReshape").Inputs({indices, shape, Longs({5, -1})}),
       "Input to reshape is a SparseTensor with 12 dense values, but the requested shape requires a multiple of 5. "
-      "input_shape=[3,4]");
+      "input_shape=[3,4] output_shape=[5,1]");
   KernelCall slice = With("SparseSlice").Input(Longs({0, 1})).Input(Longs({3, 2}));
   Expect(slice, TensorOf<L>({2, 2}, {0, 0, 2, 1}));
   Expect(slice, Tensor::Vector<F>({1, 4}), 1);

@@ -28,7 +28,8 @@ class ScalarSummaryKernel : public Kernel {
     const Tensor values = ctx.input(1);
     if (tags.shape() != values.shape()) {
       return InvalidArgument("tags and values are not the same shape: ", tags.shape().ToString(),
-                             " != ", values.shape().ToString());
+                             " != ", values.shape().ToString(),
+                             tags.num_elements() == 1 ? Cat(" (tag '", *tags.data<std::string>(), "')") : "");
     }
     Summary summary;
     for (int64_t i = 0; i < tags.num_elements(); ++i) {
