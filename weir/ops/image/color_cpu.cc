@@ -20,7 +20,7 @@ Color<F> ToHsv(F r, F g, F b) {
   const F saturation = value > 0 ? range / value : F(0);
   F hue = 0;
   if (range > 0) {
-    const F norm = F(1) / (F(6) * range);
+    const F norm = (F(1) / range) * (F(1) / F(6));
     hue = r == value ? norm * (g - b) : g == value ? norm * (b - r) + F(2) / F(6) : norm * (r - g) + F(4) / F(6);
     if (hue < 0) hue += 1;
   }
@@ -92,30 +92,44 @@ class AdjustHueKernel : public Kernel {
   }
 
  private:
-  // The lowest and highest values stay; which channels have them, and the one between, follow the hue.
+  // The lowest and highest values stay; which channels have them, and the one between, follow the hue. Every step is
+  // rounded as TensorFlow rounds it: images of other types are converted to and from these floats.
   static Color<float> Turn(float r, float g, float b, float delta) {
-    const float low = std::min({r, g, b}), high = std::max({r, g, b});
-    const float range = high - low;
-    if (!(range > 0)) return {r, g, b};
-    float hue = r == high ? (g - b) / range : g == high ? (b - r) / range + 2.0f : (r - g) / range + 4.0f;
+    float low = r, middle = r, high = r;
+    int sector = 0;
+    if (r < g) {
+      sector = b < r ? 1 : b > g ? 3 : 2;
+    } else {
+      sector = b < g ? 0 : b > r ? 4 : 5;
+    }
+    const float places[6][3] = {{b, g, r}, {b, r, g}, {r, b, g}, {r, g, b}, {g, r, b}, {g, b, r}};
+    low = places[sector][0];
+    middle = places[sector][1];
+    high = places[sector][2];
+    float hue = 0;
+    if (low != high) {
+      const float ratio = (middle - low) / (high - low);
+      hue = static_cast<float>(sector) + (sector % 2 == 0 ? ratio : 1 - ratio);
+    }
     hue = std::fmod(hue + delta * 6.0f, 6.0f);
     if (hue < 0) hue += 6.0f;
-    const float sector = std::floor(hue);
-    const float part = hue - sector;
-    const float rising = low + part * range, falling = high - part * range;
-    switch (static_cast<int>(sector)) {
+    if (hue >= 6.0f) hue -= 6.0f;
+    const int to = static_cast<int>(hue);
+    const float part = hue - static_cast<float>(to);
+    const float between = low + (to % 2 == 0 ? part : 1 - part) * (high - low);
+    switch (to) {
+      case 0:
+        return {high, between, low};
       case 1:
-        return {falling, high, low};
+        return {between, high, low};
       case 2:
-        return {low, high, rising};
+        return {low, high, between};
       case 3:
-        return {low, falling, high};
+        return {low, between, high};
       case 4:
-        return {rising, low, high};
-      case 5:
-        return {high, low, falling};
+        return {between, low, high};
       default:
-        return {high, rising, low};
+        return {high, low, between};
     }
   }
 };
@@ -127,9 +141,44 @@ class AdjustSaturationKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(CheckChannels(ctx.input(0).shape(), 3));
     WEIR_ASSIGN_OR_RETURN(float scale, ScalarInput(ctx, "scale"));
     return ForEachPixel<T>(ctx, [scale](float r, float g, float b) {
-      const Color<float> hsv = ToHsv(r, g, b);
-      return ToRgb(hsv.a, std::clamp(hsv.b * scale, 0.0f, 1.0f), hsv.c);
+      const float value = std::max({r, g, b}), range = value - std::min({r, g, b});
+      const float saturation = value > 0 ? range / value : 0;
+      return ByChroma(Hue(r, g, b, value, range), std::min(1.0f, std::max(0.0f, saturation * scale)), value);
     });
+  }
+
+ private:
+  // There and back by other roundings than those of ToHsv and ToRgb; the parts of the circle are added in double.
+  static float Hue(float r, float g, float b, float value, float range) {
+    if (!(range > 0)) return 0;
+    const float norm = 1.0f / (6.0f * range);
+    float hue = norm * (g - b);
+    if (r != value) hue = static_cast<float>(g == value ? norm * (b - r) + 2.0 / 6.0 : norm * (r - g) + 4.0 / 6.0);
+    return hue < 0 ? hue + 1 : hue;
+  }
+  static Color<float> ByChroma(float hue, float saturation, float value) {
+    const float chroma = saturation * value, rest = value - chroma;
+    const float turn = hue * 6;
+    float pair = turn;
+    while (pair <= 0) pair += 2.0f;
+    while (pair >= 2) pair -= 2.0f;
+    const float between = chroma * (1 - std::abs(pair - 1)) + rest, high = chroma + rest, low = 0 + rest;
+    switch (static_cast<int>(turn)) {
+      case 0:
+        return {high, between, low};
+      case 1:
+        return {between, high, low};
+      case 2:
+        return {low, high, between};
+      case 3:
+        return {low, between, high};
+      case 4:
+        return {between, low, high};
+      case 5:
+        return {high, low, between};
+      default:
+        return {low, low, low};
+    }
   }
 };
 
@@ -146,15 +195,20 @@ class AdjustContrastKernel : public Kernel {
     const int64_t channels = image.dim(rank - 1), pixels = image.dim(rank - 2) * image.dim(rank - 3);
     const int64_t images = image.num_elements() / (channels * pixels);
     ctx.ParallelFor(images, static_cast<double>(3 * pixels * channels), [&](int64_t begin, int64_t end) {
-      std::vector<double> means(static_cast<size_t>(channels));
+      std::vector<float> sums(static_cast<size_t>(pixels * channels));
       for (int64_t i = begin; i < end; ++i) {
         const T* from = image.data<T>() + i * pixels * channels;
         T* to = out->data<T>() + i * pixels * channels;
-        std::fill(means.begin(), means.end(), 0.0);
-        for (int64_t k = 0; k < pixels * channels; ++k) means[k % channels] += static_cast<float>(from[k]);
-        for (double& mean : means) mean /= static_cast<double>(pixels);
+        for (int64_t k = 0; k < pixels * channels; ++k) sums[k] = static_cast<float>(from[k]);
+        // The second half is added to the first until one pixel is left, as TensorFlow sums: bits depend on it.
+        for (int64_t left = pixels; left > 1; left -= left / 2) {
+          const int64_t half = left / 2 * channels, second = left * channels - half;
+          for (int64_t k = 0; k < half; ++k) sums[k] += sums[second + k];
+        }
+        const float factor_of_sum = 1.0f / static_cast<float>(pixels);
+        for (int64_t c = 0; c < channels; ++c) sums[c] *= factor_of_sum;
         for (int64_t k = 0; k < pixels * channels; ++k) {
-          const auto mean = static_cast<float>(means[k % channels]);
+          const float mean = sums[k % channels];
           to[k] = static_cast<T>((static_cast<float>(from[k]) - mean) * factor + mean);
         }
       }
