@@ -84,6 +84,8 @@ op While(input: @T) -> (output: @T)
 op Mul(x: T, y: T) -> (z: T)
   T: type
   commutative
+op RealDiv(x: T, y: T) -> (z: T)
+  T: type
 op Sub(x: T, y: T) -> (z: T)
   T: type
 op Neg(x: T) -> (y: T)

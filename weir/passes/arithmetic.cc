@@ -98,7 +98,55 @@ std::optional<Endpoint> Cancelled(const Graph& graph, const Node& outer, const N
   return std::nullopt;
 }
 
+using Divisible = decltype(FloatTypes{} + ComplexTypes{});
+
+// 1 / x in the type of x, for each element.
+StatusOr<Tensor> Reciprocals(const Tensor& x) {
+  WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(x.dtype(), x.shape()));
+  DispatchDType(x.dtype(), Divisible{}, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t i = 0; i < x.num_elements(); ++i) {
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+        out.data<T>()[i] = T(1.0f / static_cast<float>(x.data<T>()[i]));
+      } else {
+        out.data<T>()[i] = T(1) / x.data<T>()[i];
+      }
+    }
+  });
+  return out;
+}
+
 }  // namespace
+
+Status MultiplyByReciprocals(Graph* graph) {
+  constexpr int kMinNodes = 4;
+  int nodes = 0;
+  std::vector<NodeId> divisions;
+  for (const auto& node : graph->nodes()) {
+    if (!node || node->op() == "_Retval") continue;
+    ++nodes;
+    if ((node->op() == "RealDiv" || node->op() == "Div") && !IsPinned(*node)) divisions.push_back(node->id);
+  }
+  if (nodes < kMinNodes) return OkStatus();
+  for (NodeId id : divisions) {
+    const Node& divisor = *graph->node(graph->node(id)->inputs[1].node);
+    if (!IsConstant(divisor)) continue;
+    const Tensor* value = divisor.attrs.Find("value")->get_if<Tensor>();
+    if (!DispatchDType(value->dtype(), Divisible{}, [](auto) {})) continue;
+    std::vector<NodeId> after = divisor.control_inputs;  // in a loop they say which one it is in
+    WEIR_ASSIGN_OR_RETURN(Tensor reciprocals, Reciprocals(*value));
+    AttrMap attrs;
+    attrs.Set("dtype", reciprocals.dtype());
+    attrs.Set("value", std::move(reciprocals));
+    WEIR_ASSIGN_OR_RETURN(Node * constant, AddBeside(graph, *graph->node(id), "Const", {}, std::move(attrs)));
+    constant->control_inputs = std::move(after);
+    Node* node = graph->node(id);
+    WEIR_ASSIGN_OR_RETURN(node->schema, graph->ops().LookUp("Mul"));
+    node->inputs[1] = {constant->id, 0};
+    WEIR_RETURN_IF_ERROR(graph->RefreshTypes(node));
+  }
+  return OkStatus();
+}
 
 Status SimplifyArithmetic(Graph* graph) {
   WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(*graph));

@@ -40,6 +40,7 @@ Status OptimizeGraph(Graph* graph, const OptimizeOptions& options, const NodeEva
   RemoveUnused(graph, keep);
   if (options.common_subexpressions) WEIR_RETURN_IF_ERROR(EliminateCommonSubexpressions(graph));
   if (options.arithmetic) {
+    WEIR_RETURN_IF_ERROR(MultiplyByReciprocals(graph));
     WEIR_RETURN_IF_ERROR(SimplifyArithmetic(graph));
     WEIR_RETURN_IF_ERROR(MergeProducts(graph));
     WEIR_RETURN_IF_ERROR(SinkBroadcasts(graph));

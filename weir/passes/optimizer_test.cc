@@ -66,6 +66,19 @@ TEST(SimplifyArithmetic, DropsNeutralOperands) {
   EXPECT_EQ(Lines(graph)[7], "nn = Identity(a)");
 }
 
+TEST(MultiplyByReciprocals, OfConstantDivisors) {
+  const std::string quotient =
+      FloatPlaceholder("a") + FloatConst("c", 4) + Float("d", "RealDiv", "input: 'a' input: 'c'");
+  Graph small = MakeGraph(quotient);
+  ASSERT_TRUE(MultiplyByReciprocals(&small).ok());
+  EXPECT_EQ(Lines(small)[2], "d = RealDiv(a, c)");
+  Graph graph = MakeGraph(quotient + Float("e", "RealDiv", "input: 'c' input: 'd'"));
+  ASSERT_TRUE(MultiplyByReciprocals(&graph).ok());
+  EXPECT_EQ(Lines(graph)[2], "d = Mul(a, d/Const)");
+  EXPECT_EQ(Lines(graph)[3], "e = RealDiv(c, d)");
+  EXPECT_EQ(graph.Find("d/Const")->Attr<Tensor>("value")->scalar<float>(), 0.25f);
+}
+
 TEST(SimplifyDependencies, BypassesNoOpsAndIdentities) {
   Graph graph =
       MakeGraph(FloatPlaceholder("a") + Float("i", "Identity", "input: 'a'") + Float("p", "Print", "input: 'i'") +
