@@ -12,7 +12,7 @@ Status Elsewhere(const DeviceName& wanted, const DeviceName& own) {
   if (own.job == "localhost" || (full.job == own.job && full.replica == own.replica && full.task == own.task)) {
     return Internal("Currently don't support instantiating functions on device: ", full.ToString());
   }
-  return Unimplemented("The call was placed on ", own.ToString(), ", its target is ", full.ToString(),
+  return Unimplemented("The call was placed on ", own.ToString(), ", its target is ", wanted.ToString(),
                        ": a call runs in another task only if its target is a constant of the graph");
 }
 
