@@ -273,7 +273,7 @@ class FingerprintKernel : public Kernel {
       if (data.dtype() != DType::kString) {
         const size_t size = row * SizeOf(data.dtype());
         value = Fingerprint64({static_cast<const char*>(data.raw_data()) + i * size, size});
-      } else if (data.rank() == 1) {
+      } else if (row == 1) {
         value = Fingerprint64(data.data<std::string>()[i]);
       } else {
         for (int64_t k = 0; k < row; ++k) parts[k] = Fingerprint64(data.data<std::string>()[i * row + k]);

@@ -289,6 +289,9 @@ class MaxPoolGradKernel : public PoolKernel {
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<MaxPoolGradKernel>();
     WEIR_RETURN_IF_ERROR(Read(init, kernel->window_));
+    if (kernel->window_.strides[3] != 1) {
+      return Unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.");
+    }
     return kernel;
   }
 
