@@ -93,6 +93,13 @@ Status BatchMatMul(ShapeContext& ctx) {
   return OkStatus();
 }
 
+Status SobolSample(ShapeContext& ctx) {
+  for (int i = 0; i < 3; ++i) WEIR_RETURN_IF_ERROR(ctx.WithRank(i, 0).status());
+  ctx.set_output(0, PartialShape{std::max(kUnknown, ctx.InputAsInt(1).value_or(kUnknown)),
+                                 std::max(kUnknown, ctx.InputAsInt(0).value_or(kUnknown))});
+  return OkStatus();
+}
+
 // The view of an input, or nothing if its rank is unknown.
 StatusOr<std::optional<PartialShape>> ViewOf(ShapeContext& ctx, int input, std::string_view which) {
   WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> perm, ctx.Attr<std::vector<int64_t>>(Cat("perm_", which)));
@@ -335,6 +342,7 @@ void RegisterMathShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("cast", Cast);
   registry.RegisterShapeFunction("matmul", MatMul);
   registry.RegisterShapeFunction("batch_matmul", BatchMatMul);
+  registry.RegisterShapeFunction("sobol_sample", SobolSample);
   registry.RegisterShapeFunction("batch_matmul_of_views", BatchMatMulOfViews);
   registry.RegisterShapeFunction("reduction", Reduction);
   registry.RegisterShapeFunction("arg_reduction", ArgReduction);

@@ -32,7 +32,7 @@ class StringNGramsKernel : public Kernel {
     if (!ends.empty()) WEIR_RETURN_IF_ERROR(CheckSplits(ends, data.num_elements()));
     if (ends.empty() || data.num_elements() == 0) {  // not even padding
       ctx.set_output(1, splits);
-      return ctx.AllocateOutput(0, data.shape()).status();
+      return ctx.AllocateOutput(0, Shape({0})).status();
     }
     std::vector<std::string> ngrams;
     Dims out_splits{0};

@@ -50,6 +50,12 @@ Status ReduceJoin(ShapeContext& ctx) {
 }
 
 // A sparse matrix: indices, values, shape.
+Status StringNGrams(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape{kUnknown});
+  ctx.set_output(1, ctx.input(1));
+  return OkStatus();
+}
+
 Status StringSplit(ShapeContext& ctx) {
   WEIR_RETURN_IF_ERROR(ctx.WithRank(0, 1).status());
   WEIR_RETURN_IF_ERROR(ctx.WithRank(1, 0).status());
@@ -85,6 +91,7 @@ void RegisterStringShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("string_join", StringJoin);
   registry.RegisterShapeFunction("substr", Substr);
   registry.RegisterShapeFunction("reduce_join", ReduceJoin);
+  registry.RegisterShapeFunction("string_ngrams", StringNGrams);
   registry.RegisterShapeFunction("string_split", StringSplit);
   registry.RegisterShapeFunction("regex_replace", RegexReplace);
   registry.RegisterShapeFunction("vectors", Vectors);

@@ -83,7 +83,7 @@ void TextDecoder::ForEachCodePoint(std::string_view text, const CodePointVisitor
       visit(out[i], i == 0 ? shifts + result.taken : 0, true);
       shifts = 0;
     }
-    at += result.taken;
+    at += std::max<size_t>(1, result.taken);
   }
 }
 
