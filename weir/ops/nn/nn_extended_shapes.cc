@@ -165,7 +165,9 @@ Status Quantize(ShapeContext& ctx) {
   if (axis < 0) return OkStatus();
   WEIR_ASSIGN_OR_RETURN(PartialShape in, ctx.WithRankAtLeast(0, static_cast<int>(std::min<int64_t>(axis, 253)) + 1));
   const int64_t size = in.has_rank() ? in.dim(static_cast<int>(axis)) : kUnknown;
-  for (int i = 1; i < 3; ++i) ctx.set_output(i, PartialShape{size});
+  // The range of a single slice is a scalar.
+  const PartialShape ranges = size == kUnknown || size == 1 ? PartialShape() : PartialShape{size};
+  for (int i = 1; i < 3; ++i) ctx.set_output(i, ranges);
   return OkStatus();
 }
 
