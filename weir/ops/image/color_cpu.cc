@@ -82,6 +82,24 @@ StatusOr<float> ScalarInput(KernelContext& ctx, std::string_view name) {
   return tensor.scalar<float>();
 }
 
+// A color of a sixth of the circle, by its components in order of size.
+Color<float> InSixth(int sixth, float low, float between, float high) {
+  switch (sixth) {
+    case 0:
+      return {high, between, low};
+    case 1:
+      return {between, high, low};
+    case 2:
+      return {low, high, between};
+    case 3:
+      return {low, between, high};
+    case 4:
+      return {between, low, high};
+    default:
+      return {high, low, between};
+  }
+}
+
 template <typename T>
 class AdjustHueKernel : public Kernel {
  public:
@@ -114,23 +132,10 @@ class AdjustHueKernel : public Kernel {
     hue = std::fmod(hue + delta * 6.0f, 6.0f);
     if (hue < 0) hue += 6.0f;
     if (hue >= 6.0f) hue -= 6.0f;
-    const int to = static_cast<int>(hue);
+    const int to = hue >= 0 ? static_cast<int>(hue) : 5;  // NaN is in the last sixth
     const float part = hue - static_cast<float>(to);
     const float between = low + (to % 2 == 0 ? part : 1 - part) * (high - low);
-    switch (to) {
-      case 0:
-        return {high, between, low};
-      case 1:
-        return {between, high, low};
-      case 2:
-        return {low, high, between};
-      case 3:
-        return {low, between, high};
-      case 4:
-        return {between, low, high};
-      default:
-        return {high, low, between};
-    }
+    return InSixth(to, low, between, high);
   }
 };
 
@@ -159,26 +164,12 @@ class AdjustSaturationKernel : public Kernel {
   static Color<float> ByChroma(float hue, float saturation, float value) {
     const float chroma = saturation * value, rest = value - chroma;
     const float turn = hue * 6;
+    if (!(turn >= 0 && turn < 6)) return {0 + rest, 0 + rest, 0 + rest};  // no number, or too small a range of colours
     float pair = turn;
     while (pair <= 0) pair += 2.0f;
     while (pair >= 2) pair -= 2.0f;
     const float between = chroma * (1 - std::abs(pair - 1)) + rest, high = chroma + rest, low = 0 + rest;
-    switch (static_cast<int>(turn)) {
-      case 0:
-        return {high, between, low};
-      case 1:
-        return {between, high, low};
-      case 2:
-        return {low, high, between};
-      case 3:
-        return {low, between, high};
-      case 4:
-        return {between, low, high};
-      case 5:
-        return {high, low, between};
-      default:
-        return {low, low, low};
-    }
+    return InSixth(static_cast<int>(turn), low, between, high);
   }
 };
 
