@@ -54,7 +54,8 @@ set(WEIR_UNITED_TESTS client framework io passes tensor wire)  # rooms with many
 set(WEIR_ALONE base device_cpu gradients ops ops_image ops_linalg ops_math ops_nn testing wire)
 # Files on the path of every op in rooms that are otherwise united.
 set(WEIR_HOT_tensor allocator copy_elements tensor)
-set(WEIR_HOT_framework call_kernel device kernel resource scratch variable)
+set(WEIR_HOT_framework call_kernel device kernel resource scratch)
+set(WEIR_HOT_resources variable)
 set(WEIR_HOT_runtime execution_plan executor executor_async frames kernel_cache local_rendezvous step)
 function(weir_unite target)
   if(WEIR_UNITY)
@@ -96,7 +97,7 @@ function(weir_room name)
     target_compile_options(weir_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   # The lowest rooms are what the precompiled header is made of (cmake/WeirPch.cmake).
-  if(TARGET weir_pch_rooms AND (sources OR ROOM_SOURCES) AND NOT name MATCHES "^(base|tensor|framework|io|wire)$")
+  if(TARGET weir_pch_rooms AND (sources OR ROOM_SOURCES) AND NOT name MATCHES "^(base|tensor|framework|resources|io|wire)$")
     if(name IN_LIST WEIR_LOOP_ROOMS)
       target_precompile_headers(weir_${name} REUSE_FROM weir_pch_loops)
     elseif(name IN_LIST WEIR_CALM_ROOMS)

@@ -85,5 +85,17 @@ TEST(Audit, GradientsAreOfOpsThatHaveOne) {
   }
 }
 
+// A pass that joins nodes must know what waits: no stateful op may leave it open, nor one that takes a queue or an
+// accumulator by reference.
+TEST(Audit, StatefulOpsSayWhetherTheyWait) {
+  auto environment = DefaultEnvironment();
+  for (const OpSchema* schema : environment->ops.All()) {
+    const bool takes_reference = std::ranges::any_of(schema->inputs, [](const ArgSchema& arg) { return arg.is_ref; });
+    if (!schema->is_stateful && !takes_reference) continue;
+    EXPECT_NE(schema->waiting, Waiting::kUnsaid)
+        << schema->name << ": add prompt, wakes or may_wait to its table (docs/op_tables.md)";
+  }
+}
+
 }  // namespace
 }  // namespace weir

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "tests/fusion_fixture.h"
+#include "weir/device/cpu/rewrites/fuse_contractions.h"
+#include "weir/device/cpu/rewrites/sink_reshapes.h"
 #include "weir/device/cpu/winograd.h"
-#include "weir/passes/fuse.h"
 #include "weir/passes/merge_products.h"
-#include "weir/passes/sink_reshapes.h"
 
 namespace weir {
 namespace {
@@ -17,7 +17,7 @@ TEST_F(FusionTest, TakesBiasAndActivation) {
   Value relu = emit_.Op("Relu", {emit_.Op("BiasAdd", {Convolution(x, w), b})});
   Value m = emit_.Op("MatMul", {Feed(Wave({2, 2}, 0.7)), emit_.Constant(Wave({2, 2}, 0.7))});
   Value sum = emit_.Op("BiasAdd", {m, b});
-  ASSERT_TRUE(FuseContractions(&graph_).ok());
+  ASSERT_TRUE(Apply(FuseContractions).ok());
   const Node& first = *graph_.node(relu.node());
   EXPECT_EQ(first.op(), "_FusedConv2D");
   EXPECT_EQ(first.inputs, (std::vector<Endpoint>{{x.node(), 0}, {w.node(), 0}, {b.node(), 0}}));
@@ -36,7 +36,7 @@ TEST_F(FusionTest, ASumOfTwoConvolutionsBelongsToOne) {
   };
   Value relu = emit_.Op("Relu", {emit_.Op("AddV2", {side(0.2), side(0.3)})});
   ExpectSame({relu});
-  ASSERT_TRUE(FuseContractions(&graph_).ok());
+  ASSERT_TRUE(Apply(FuseContractions).ok());
   const Node& last = *graph_.node(relu.node());
   EXPECT_EQ(last.op(), "_FusedConv2D");
   EXPECT_EQ(last.Attr<std::vector<std::string>>("fused_ops").value(),
@@ -51,7 +51,7 @@ TEST_F(FusionTest, LeavesWhatOthersSee) {
   Value m = emit_.Op("MatMul", {Feed(Wave({2, 2}, 0.7)), Feed(Wave({2, 2}, 0.7))});
   Value sum = emit_.Op("BiasAdd", {m, b});
   emit_.Op("Neg", {m});
-  ASSERT_TRUE(FuseContractions(&graph_).ok());
+  ASSERT_TRUE(Apply(FuseContractions).ok());
   EXPECT_EQ(graph_.node(sum.node())->op(), "BiasAdd");
 }
 
@@ -197,7 +197,7 @@ TEST_F(SequenceFusionTest, ResidualSumsBecomePartOfTheLayer) {
     Value second = Binary("AddV2", first, Layer(first, is_constant));
     Value third = Binary("AddV2", second, Layer(Unary("Exp", second), is_constant));
     ExpectSame({second, Unary("Neg", third)});
-    ASSERT_TRUE(SinkReshapes(&graph_).ok());
+    ASSERT_TRUE(Apply(SinkReshapes).ok());
     for (Value sum : {first, second, third}) {
       const Node& reshape = *graph_.node(sum.node());
       ASSERT_EQ(reshape.op(), "Reshape");
@@ -218,7 +218,7 @@ TEST_F(SequenceFusionTest, ReshapesStayWhereMoreIsKnownOfThem) {
   twice = Binary("AddV2", twice, twice);
   ExpectSame({broadcast, larger, shared, seen, twice});
   Unary("Neg", seen);
-  ASSERT_TRUE(SinkReshapes(&graph_).ok());
+  ASSERT_TRUE(Apply(SinkReshapes).ok());
   for (Value sum : {broadcast, larger, shared, twice}) EXPECT_EQ(graph_.node(sum.node())->op(), "AddV2");
 }
 
@@ -244,7 +244,7 @@ TEST_F(SequenceFusionTest, ResidualSumsOfLoops) {
   go_round(i, Binary("AddV2", pivot, one));
   go_round(x, sum);
   ExpectSame({Unary("Exit", next_x[0])});
-  ASSERT_TRUE(SinkReshapes(&graph_).ok());
+  ASSERT_TRUE(Apply(SinkReshapes).ok());
   EXPECT_EQ(graph_.node(sum.node())->op(), "Reshape");
 }
 
@@ -259,7 +259,7 @@ TEST_F(FusionTest, SumsOfProductsAreOneProduct) {
   products.push_back(Feed(Wave({6, 4}, 0.2)));
   Value sum = emit::AddN(products), bias = emit::AddN(columns), sum_of_few = emit::AddN(few);
   ExpectSame({sum, bias, sum_of_few});
-  ASSERT_TRUE(MergeProducts(&graph_).ok());
+  ASSERT_TRUE(Apply(MergeProducts).ok());
   EXPECT_EQ(graph_.node(sum.node())->inputs.size(), 2u);
   EXPECT_EQ(graph_.node(bias.node())->op(), "Identity");
   EXPECT_EQ(graph_.node(sum_of_few.node())->inputs.size(), 3u);
@@ -274,7 +274,7 @@ TEST_F(FusionTest, ProductsThatOthersSeeAreNotMerged) {
   }
   Value sum = emit::AddN(products), seen = Unary("Neg", products[2]);
   ExpectSame({sum, seen});
-  ASSERT_TRUE(MergeProducts(&graph_).ok());
+  ASSERT_TRUE(Apply(MergeProducts).ok());
   EXPECT_EQ(graph_.node(sum.node())->inputs.size(), 4u);
 }
 

@@ -1,15 +1,21 @@
 // A device with memory of its own, loaded from a library at run time: placement, copies, partitions, errors that come
 // late. Its memory cannot be read by the host (examples/device_plugin), so a missing copy would end this program.
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <thread>
 
+#include "absl/synchronization/notification.h"
 #include "weir/client/environment.h"
 #include "weir/client/load_library.h"
 #include "weir/graph/graph.h"
+#include "weir/graph/import.h"
 #include "weir/passes/cost_table.h"
+#include "weir/proto/graph.pb.h"
 #include "weir/runtime/session.h"
 
 namespace weir {
@@ -48,6 +54,9 @@ class FarDeviceTest : public ::testing::Test {
   Session& NewSession(SessionOptions options = {}) {
     // It is the devices that are tested: nothing is folded away.
     options.rewrites.disable_all = true;
+    return NewRewritingSession(options);
+  }
+  Session& NewRewritingSession(const SessionOptions& options = {}) {
     session_ = Session::Create(FarEnvironment(), options).value();
     EXPECT_EQ(session_->Extend(graph_), OkStatus());
     return *session_;
@@ -228,7 +237,6 @@ TEST_F(FarDeviceTest, RunsOutOfMemoryWithoutHarm) {
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NE(status.message().find("far"), std::string::npos) << status;
   EXPECT_EQ(RunScalar({{"x:0", Tensor::Scalar(2.0f)}}, "far:0"), -2);
-  EXPECT_EQ(device->Synchronize(), OkStatus());
   session_.reset();
   EXPECT_EQ(device->allocator()->Stats().bytes_in_use, before);
 }
@@ -281,6 +289,148 @@ TEST_F(FarDeviceTest, ManyStepsAtOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// The names of the operations of a step's graphs.
+std::vector<std::string> OpsOf(const StepReport& report) {
+  std::vector<std::string> ops;
+  for (const std::string& bytes : report.partition_graphs) {
+    Graph graph(FarEnvironment()->ops);
+    GraphDef def;
+    EXPECT_TRUE(def.ParseFromString(bytes));
+    EXPECT_EQ(ImportGraphDef(def, &graph, {.allow_internal_names = true}), OkStatus());
+    for (const auto& node : graph.nodes()) {
+      if (node != nullptr) ops.push_back(node->op());
+    }
+  }
+  return ops;
+}
+
+// The host rewrites its part of the step as if it were alone.
+TEST_F(FarDeviceTest, AStepWithOneFarNodeKeepsTheHostsFusions) {
+  const Attribute f(DType::kFloat);
+  Endpoint x = Add("x", "Placeholder", {}, {{"dtype", f}, {"shape", Shape({4, 8})}});
+  const std::string host = "/device:CPU:0";
+  Endpoint w = Constant("w", Tensor::Zeros(DType::kFloat, Shape({8, 8})).value());
+  Endpoint b = Constant("b", Tensor::Zeros(DType::kFloat, Shape({8})).value());
+  Endpoint product = Add("product", "MatMul", {x, w}, {{"T", f}, {"transpose_a", false}, {"transpose_b", false}}, host);
+  Endpoint bias = Add("bias", "BiasAdd", {product, b}, {{"T", f}}, host);
+  Endpoint relu = Add("relu", "Relu", {bias}, {{"T", f}}, host);
+  Endpoint far = Add("far", "Square", {relu}, {{"T", f}}, "/device:FAR:0");
+  // Behind the far node: a value that two others take, and a softmax along rows that are known only through it.
+  Endpoint sum = Add("sum", "AddV2", {far, relu}, {{"T", f}}, host);
+  Endpoint root = Add("root", "Sqrt", {sum}, {{"T", f}}, host);
+  Endpoint both = Add("both", "Mul", {sum, root}, {{"T", f}}, host);
+  Endpoint softmax = Add("softmax", "Softmax", {both}, {{"T", f}}, host);
+  Add("far2", "Neg", {sum}, {{"T", f}}, "/device:FAR:1");
+  NewRewritingSession();
+  StepOptions options;
+  options.partition_graphs = true;
+  std::vector<Tensor> out;
+  std::vector<Feed> feeds = {{"x:0", Tensor::Zeros(DType::kFloat, Shape({4, 8})).value()}};
+  std::vector<std::string> fetches = {"softmax:0", "far2:0"};
+  ASSERT_EQ(session_->Run(options, feeds, fetches, {}, &out, &report_), OkStatus());
+  EXPECT_EQ(out[0].data<float>()[0], 0.125f);
+  const std::vector<std::string> ops = OpsOf(report_);
+  auto count = [&](const std::string& op) { return std::count(ops.begin(), ops.end(), op); };
+  EXPECT_EQ(count("_FusedMatMul"), 1);
+  EXPECT_EQ(count("_FusedElementwise"), 1);  // sum, root, both and softmax
+  EXPECT_EQ(count("Softmax") + count("Sqrt") + count("AddV2") + count("BiasAdd"), 0);
+  EXPECT_EQ(count("Square"), 1);
+}
+
+TEST_F(FarDeviceTest, BodiesOfCalledFunctionsRunOnTheDevice) {
+  const Attribute f(DType::kFloat);
+  FunctionDef def;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+    signature { name: 'Twice' input_arg { name: 'x' type: DT_FLOAT } output_arg { name: 'y' type: DT_FLOAT } }
+    node_def { name: 'far' op: 'Square' input: 'x' device: '/device:FAR:0' attr { key: 'T' value { type: DT_FLOAT } } }
+    node_def { name: 'near' op: 'Sqrt' input: 'far:y:0' attr { key: 'T' value { type: DT_FLOAT } } }
+    ret { key: 'y' value: 'near:y:0' })",
+                                                            &def));
+  ASSERT_EQ(graph_.functions()->Add(def), OkStatus());
+  Add("call", "PartitionedCall", {Placeholder("x")},
+      {{"Tin", AttrList{.type = {DType::kFloat}}},
+       {"Tout", AttrList{.type = {DType::kFloat}}},
+       {"f", FunctionAttr{"Twice", {}}}});
+  SessionOptions options;
+  options.rewrites.inline_functions = Toggle::kOff;
+  NewRewritingSession(options);
+  for (float value : {3.0f, -4.0f}) {
+    EXPECT_EQ(RunScalar({{"x:0", Tensor::Scalar(value)}}, "call:0"), std::abs(value));
+  }
+}
+
+TEST_F(FarDeviceTest, ValuesGoStraightToAnotherDeviceOfItsKind) {
+  Device* first = FarEnvironment()->devices.Find(kFar);
+  Device* second = FarEnvironment()->devices.Find("/job:localhost/replica:0/task:0/device:FAR:1");
+  ASSERT_NE(second, nullptr);
+  absl::Notification done;
+  StatusOr<Tensor> back = Internal("not copied");
+  first->CopyFromHost(Tensor::Vector<float>({1, 2}), nullptr, [&](StatusOr<Tensor> on_first) {
+    EXPECT_TRUE(first->CopyToDevice(*on_first, *second, nullptr, [&](StatusOr<Tensor> on_second) {
+      second->CopyToHost(*on_second, nullptr, [&](StatusOr<Tensor> host) {
+        back = std::move(host);
+        done.Notify();
+      });
+    }));
+  });
+  done.WaitForNotification();
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->data<float>()[1], 2);
+  EXPECT_FALSE(first->CopyToDevice(Tensor(), *FarEnvironment()->devices.host(), nullptr, [](StatusOr<Tensor>) {}));
+
+  Endpoint on_first = Add("on_first", "Square", {Placeholder("x")}, {{"T", DType::kFloat}}, "/device:FAR:0");
+  Add("on_second", "Neg", {on_first}, {{"T", DType::kFloat}}, "/device:FAR:1");
+  EXPECT_EQ(RunScalar({{"x:0", Tensor::Scalar(3.0f)}}, "on_second:0"), -9);
+}
+
+// An error that shows up late belongs to the step whose work failed, though another step runs beside it.
+TEST_F(FarDeviceTest, ErrorsBelongToTheStepThatCausedThem) {
+  Add("check", "CheckNumerics", {Placeholder("x")}, {{"T", DType::kFloat}, {"message", "over there"}});
+  NewSession();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, bad = t % 2 == 0] {
+      const float value = bad ? std::numeric_limits<float>::infinity() : 1.0f;
+      for (int i = 0; i < 100; ++i) {
+        std::vector<Tensor> out;
+        std::vector<Feed> feeds = {{"x:0", Tensor::Scalar(value)}};
+        std::vector<std::string> targets = {"check"};
+        ASSERT_EQ(session_->Run(feeds, {}, targets, &out).ok(), !bad);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// A trace tells the device's own time: giving it a large product takes no longer than giving it a small one.
+TEST_F(FarDeviceTest, TracesMeasureTheDevice) {
+  const std::vector<std::pair<std::string, int64_t>> products = {{"small", 2}, {"large", 200}};
+  std::vector<Feed> feeds;
+  for (const auto& [name, size] : products) {
+    Endpoint x = Placeholder(name + "_x");
+    Add(name, "MatMul", {x, x}, {{"T", DType::kFloat}, {"transpose_a", false}, {"transpose_b", false}});
+    feeds.emplace_back(name + "_x:0", Tensor::Zeros(DType::kFloat, Shape({size, size})).value());
+  }
+  NewSession();
+  StepOptions options;
+  options.trace = TraceLevel::kFull;
+  std::map<std::string, int64_t> shortest_ns;
+  for (int i = 0; i < 5; ++i) {
+    std::vector<Tensor> out;
+    std::vector<std::string> fetches = {"small:0", "large:0"};
+    StepReport report;
+    ASSERT_EQ(session_->Run(options, feeds, fetches, {}, &out, &report), OkStatus());
+    for (const DeviceStats& device : report.devices) {
+      for (const NodeStats& node : device.nodes) {
+        auto [found, is_new] = shortest_ns.try_emplace(node.node, node.op_end_rel_ns);
+        if (!is_new) found->second = std::min(found->second, node.op_end_rel_ns);
+      }
+    }
+  }
+  ASSERT_TRUE(shortest_ns.contains("small") && shortest_ns.contains("large"));
+  EXPECT_GT(shortest_ns["large"], 10 * shortest_ns["small"]);
 }
 
 TEST(LoadLibrary, SaysWhatIsWrong) {

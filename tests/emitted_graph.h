@@ -11,6 +11,7 @@
 #include "weir/autodiff/emit.h"
 #include "weir/autodiff/graph_emitter.h"
 #include "weir/client/environment.h"
+#include "weir/passes/rewrite_context.h"
 #include "weir/runtime/session.h"
 
 namespace weir {
@@ -31,6 +32,11 @@ class EmittedGraphTest : public testing::Test {
     Value out = emit_.Op("Placeholder", {}, {{"dtype", value.dtype()}, {"shape", value.shape()}});
     feeds_.emplace_back(Cat(graph_.node(out.node())->name, ":0"), std::move(value));
     return out;
+  }
+
+  Status Apply(Status (*pass)(RewriteContext&)) {
+    RewriteContext context(&graph_);
+    return pass(context);
   }
 
   // What the last of `times` steps of a new session gives.

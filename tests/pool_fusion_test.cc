@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "tests/emitted_graph.h"
-#include "weir/passes/fuse_pool.h"
+#include "weir/device/cpu/rewrites/fuse_pool.h"
 #include "weir/passes/pool_gradients.h"
 
 namespace weir {
@@ -32,7 +32,7 @@ class PoolFusionTest : public EmittedGraphTest {
     return RunIn(options, {fetch})[0];
   }
   bool IsFused(Value pool) {
-    EXPECT_TRUE(FusePaddedPools(&graph_).ok());
+    EXPECT_TRUE(Apply(FusePaddedPools).ok());
     return graph_.node(pool.node())->Attr<std::string>("padding").value() == "EXPLICIT";
   }
 
@@ -106,14 +106,14 @@ TEST_F(PoolGradientsTest, GiveTheSame) {
 TEST_F(PoolGradientsTest, TheReluComesFirst) {
   Value x = emit_.Op("Relu", {image_});
   Value out = Gradient(x, x, 2);
-  ASSERT_TRUE(MoveReluGradients(&graph_).ok());
+  ASSERT_TRUE(Apply(MoveReluGradients).ok());
   EXPECT_EQ(graph_.node(out.node())->op(), "MaxPoolGrad");
   EXPECT_EQ(graph_.node(inner_.node())->op(), "ReluGrad");
 }
 
 TEST_F(PoolGradientsTest, OtherFeaturesStay) {
   Value out = Gradient(emit_.Op("Relu", {image_}), emit_.Op("Abs", {image_}), 2);
-  ASSERT_TRUE(MoveReluGradients(&graph_).ok());
+  ASSERT_TRUE(Apply(MoveReluGradients).ok());
   EXPECT_EQ(graph_.node(out.node())->op(), "ReluGrad");
 }
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "weir/client/environment.h"
-#include "weir/passes/fuse_scatter.h"
+#include "weir/device/cpu/rewrites/fuse_scatter.h"
 #include "weir/runtime/session.h"
 
 namespace weir {
@@ -16,6 +16,11 @@ constexpr int64_t kRows = 3000, kWidth = 7, kUpdates = 5000;
 class ScatterFusionTest : public testing::Test {
  protected:
   ScatterFusionTest() : environment_(DefaultEnvironment()), graph_(environment_->ops) {}
+
+  Status Fuse() {
+    RewriteContext context(&graph_);
+    return FuseScatters(context);
+  }
 
   Endpoint Add(std::string name, std::string op, std::vector<Endpoint> inputs, AttrMap attrs,
                std::vector<NodeId> control = {}) {
@@ -100,7 +105,7 @@ TEST_F(ScatterFusionTest, OneNumberForAll) {
 
 TEST_F(ScatterFusionTest, TakesTheProduct) {
   Build(/*factor_first=*/true);
-  ASSERT_TRUE(FuseScatters(&graph_).ok());
+  ASSERT_TRUE(Fuse().ok());
   const Node& step = *graph_.node(scatter_);
   EXPECT_EQ(step.op(), "_ScaledResourceScatterSub");
   ASSERT_EQ(step.inputs.size(), 4u);
@@ -110,7 +115,7 @@ TEST_F(ScatterFusionTest, TakesTheProduct) {
 
 TEST_F(ScatterFusionTest, LeavesWhatOthersSee) {
   Build(/*factor_first=*/false, /*product_is_seen=*/true);
-  ASSERT_TRUE(FuseScatters(&graph_).ok());
+  ASSERT_TRUE(Fuse().ok());
   EXPECT_EQ(graph_.node(scatter_)->op(), "ResourceScatterSub");
 }
 

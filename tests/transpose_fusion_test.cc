@@ -1,7 +1,7 @@
 // Products of matrices that take transposed operands as they lie.
 #include "gtest/gtest.h"
 #include "tests/fusion_fixture.h"
-#include "weir/passes/fold_transposes.h"
+#include "weir/device/cpu/rewrites/fold_transposes.h"
 
 namespace weir {
 namespace {
@@ -37,7 +37,7 @@ TEST_F(TransposeFusionTest, Attention) {
   Value of_queries = Product(of_weights, heads[1], false, false), of_keys = Product(of_weights, heads[0], true, false);
   Value packed = emit_.Op("Pack", {std::vector<Value>{of_queries, of_keys, of_values}});
   ExpectSame({Unary("Neg", out), packed});
-  ASSERT_TRUE(FoldTransposes(&graph_).ok());
+  ASSERT_TRUE(Apply(FoldTransposes).ok());
   for (Value product : {scores, out, of_weights, of_values, of_queries, of_keys}) {
     EXPECT_EQ(OpOf(product), "_BatchMatMulOfViews") << product.node();
   }
@@ -68,7 +68,7 @@ TEST_F(TransposeFusionTest, EveryOrderAndEitherOperand) {
   add(Product(Transposed(cube, {1, 0, 2}), Feed(Wave({3, kLength, kLength}, 0.9)), false, false));
   add(Transposed(Product(plain, Feed(Wave({kBatch, kHeads, kLength, kLength}, 0.8)), false, true), {2, 0, 1, 3}));
   ExpectSame(fetches);
-  ASSERT_TRUE(FoldTransposes(&graph_).ok());
+  ASSERT_TRUE(Apply(FoldTransposes).ok());
   for (Value product : products) EXPECT_EQ(OpOf(product), "_BatchMatMulOfViews");
 }
 
@@ -93,7 +93,7 @@ TEST_F(TransposeFusionTest, TransposesStayWhereSomebodyElseTakesThem) {
   Value result = Product(Feed(Wave({8, kLength, kLength}, 0.3)), Feed(Wave({8, kLength, kLength}, 0.4)), false, false);
   Value both = Binary("AddV2", Transposed(result, {1, 0, 2}), Transposed(result, {1, 0, 2}));
   ExpectSame({scores, seen, product, small, both});
-  ASSERT_TRUE(FoldTransposes(&graph_).ok());
+  ASSERT_TRUE(Apply(FoldTransposes).ok());
   for (Value kept : {scores, product, small, result}) EXPECT_EQ(OpOf(kept), "BatchMatMulV2");
 }
 

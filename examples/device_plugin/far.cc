@@ -5,9 +5,11 @@
 
 WEIR_LIBRARY(environment) {
   constexpr size_t kBytes = size_t{256} << 20;
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<far::FarDevice> device,
-                        far::FarDevice::Make(environment->task_name, 0, kBytes));
-  environment->devices.Add(std::move(device));
+  for (int index : {0, 1}) {
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<far::FarDevice> device,
+                          far::FarDevice::Make(environment->task_name, index, kBytes));
+    environment->devices.Add(std::move(device));
+  }
   far::RegisterFarKernels(environment->kernels);
   return weir::OkStatus();
 }

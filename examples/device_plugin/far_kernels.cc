@@ -20,6 +20,7 @@ using weir::StatusOr;
 using weir::Tensor;
 
 FarDevice& DeviceOf(KernelContext& ctx) { return static_cast<FarDevice&>(ctx.device()); }
+FarRun& RunOf(KernelContext& ctx) { return static_cast<FarRun&>(*ctx.step().device_run); }
 
 // Where the stream finds the elements.
 template <typename T>
@@ -35,7 +36,7 @@ class Unary : public Kernel {
     const Tensor input = ctx.input(0);
     WEIR_ASSIGN_OR_RETURN(Tensor * output, ctx.AllocateOutput(0, input.shape()));
     FarDevice& device = DeviceOf(ctx);
-    device.Enqueue([&device, input, output = *output] {
+    RunOf(ctx).Enqueue([&device, input, output = *output] {
       const float* x = Open<const float>(device, input);
       std::transform(x, x + input.num_elements(), Open<float>(device, output), kFunction);
       return OkStatus();
@@ -56,7 +57,7 @@ class Binary : public Kernel {
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * output, ctx.AllocateOutput(0, a.rank() != 0 ? a.shape() : b.shape()));
     FarDevice& device = DeviceOf(ctx);
-    device.Enqueue([&device, a, b, output = *output] {
+    RunOf(ctx).Enqueue([&device, a, b, output = *output] {
       const float *x = Open<const float>(device, a), *y = Open<const float>(device, b);
       Out* z = Open<Out>(device, output);
       const bool one_a = a.rank() == 0, one_b = b.rank() == 0;
@@ -89,7 +90,7 @@ class MatMul : public Kernel {
     FarDevice& device = DeviceOf(ctx);
     const int64_t a_row = transpose_a_ ? 1 : depth, a_step = transpose_a_ ? rows : 1;
     const int64_t b_step = transpose_b_ ? 1 : columns, b_column = transpose_b_ ? depth : 1;
-    device.Enqueue([=, &device, output = *output] {
+    RunOf(ctx).Enqueue([=, &device, output = *output] {
       const float *x = Open<const float>(device, a), *y = Open<const float>(device, b);
       float* z = Open<float>(device, output);
       for (int64_t i = 0; i < rows; ++i) {
@@ -133,7 +134,7 @@ class Sum : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(ones));
     WEIR_ASSIGN_OR_RETURN(Tensor * output, ctx.AllocateOutput(0, shape));
     FarDevice& device = DeviceOf(ctx);
-    device.Enqueue([&device, input, output = *output] {
+    RunOf(ctx).Enqueue([&device, input, output = *output] {
       const float* x = Open<const float>(device, input);
       double sum = 0;
       for (int64_t i = 0; i < input.num_elements(); ++i) sum += x[i];
@@ -152,7 +153,7 @@ class ShapeOf : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Shape& shape = ctx.input(0).shape();
-    WEIR_ASSIGN_OR_RETURN(Tensor output, Tensor::Allocate(DType::kInt32, Shape({shape.rank()})));
+    WEIR_ASSIGN_OR_RETURN(Tensor output, ctx.AllocateHost(DType::kInt32, Shape({shape.rank()})));
     for (int i = 0; i < shape.rank(); ++i) output.data<int32_t>()[i] = static_cast<int32_t>(shape.dim(i));
     ctx.set_output(0, std::move(output));
     return OkStatus();
@@ -172,7 +173,7 @@ class CheckNumerics : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor input = ctx.input(0);
     FarDevice& device = DeviceOf(ctx);
-    device.Enqueue([&device, input, text = weir::Cat(message_, " : Tensor had Inf or NaN values")]() -> Status {
+    RunOf(ctx).Enqueue([&device, input, text = weir::Cat(message_, " : Tensor had Inf or NaN values")]() -> Status {
       const float* x = Open<const float>(device, input);
       bool finite = std::all_of(x, x + input.num_elements(), [](float each) { return each - each == 0; });
       return finite ? OkStatus() : InvalidArgument(text);

@@ -75,7 +75,7 @@ StatusOr<Graph> ReadGraph(const PlaceFlags& flags, const Environment& environmen
 }
 
 // The graph as a session would place it; without fetches and targets all that nobody consumes is a target.
-StatusOr<Graph> Prepared(const PlaceFlags& flags, const Graph& graph, bool only_cpus) {
+StatusOr<Graph> Prepared(const PlaceFlags& flags, const Graph& graph) {
   StepSignature signature = flags.signature;
   if (signature.fetches.empty() && signature.targets.empty()) {
     Consumers consumers(graph);
@@ -86,8 +86,8 @@ StatusOr<Graph> Prepared(const PlaceFlags& flags, const Graph& graph, bool only_
   WEIR_ASSIGN_OR_RETURN(Graph out, PruneGraph(graph, signature));
   OptimizeOptions options;
   options.constant_folding = false;
-  options.fusion = options.elementwise_fusion = only_cpus;
-  WEIR_RETURN_IF_ERROR(OptimizeGraph(&out, options, nullptr));
+  RewriteContext context(&out);
+  WEIR_RETURN_IF_ERROR(OptimizeGraph(context, options, nullptr));
   return out;
 }
 
@@ -206,8 +206,7 @@ Status PlaceAndPrint(const PlaceFlags& flags) {
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<const CostTable> measured, ReadCosts(flags.costs));
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment({.libraries = flags.libraries}));
   WEIR_ASSIGN_OR_RETURN(Graph whole, ReadGraph(flags, *environment));
-  const bool only_cpus = std::ranges::all_of(devices, [](const auto& device) { return device.type == "CPU"; });
-  WEIR_ASSIGN_OR_RETURN(Graph graph, Prepared(flags, whole, only_cpus));
+  WEIR_ASSIGN_OR_RETURN(Graph graph, Prepared(flags, whole));
   PlacementOptions options = MakeOptions(*environment, std::move(devices), flags.soft);
   WEIR_RETURN_IF_ERROR(PlaceGraphByCost(&graph, std::move(options), kind, measured));
   const CostModel costs(graph, measured);

@@ -5,6 +5,7 @@
 #include "weir/client/gradients.h"
 #include "weir/client/load_library.h"
 #include "weir/device/cpu/cpu_device.h"
+#include "weir/device/cpu/rewrites/register.h"
 #include "weir/distributed/grpc_connector.h"
 #include "weir/io/file_system.h"
 #include "weir/ops/op_tables.h"
@@ -19,6 +20,7 @@ StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions&
   environment->connector = MakeGrpcConnector();
   WEIR_RETURN_IF_ERROR(RegisterBuiltinOps(environment->ops));
   RegisterBuiltinKernels(environment->kernels);
+  RegisterCpuRewrites(environment->rewrites);
   environment->differentiator = [](std::unique_ptr<FunctionBody> body) {
     return DifferentiateFunction(std::move(body), BuiltinGradients());
   };

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "weir/client/eager/tensor.h"
+#include "weir/client/eager_tensor.h"
 #include "weir/client/scope.h"
 #include "weir/tensor/tensor.h"
 

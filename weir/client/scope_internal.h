@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "weir/client/eager/tensor.h"
+#include "weir/client/eager_tensor.h"
 #include "weir/client/scope.h"
 #include "weir/framework/shape_context.h"
 #include "weir/runtime/environment.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "weir/client/eager/execute.h"
+#include "weir/client/eager_execute.h"
 #include "weir/client/input.h"
 #include "weir/client/tracer_internal.h"
 #include "weir/graph/function_export.h"

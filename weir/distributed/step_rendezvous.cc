@@ -10,9 +10,15 @@ std::string_view TaskOf(std::string_view prefix) { return prefix.substr(0, prefi
 }  // namespace
 
 void StepRendezvous::RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) {
-  const bool here = key.starts_with(own_prefix_) || (brought_ && local_.Holds(key));
-  if (here) return local_.RecvAsync(key, cancellation, std::move(done));
+  if (IsHere(key)) return local_.RecvAsync(key, cancellation, std::move(done));
   fetch_(step_id_, key, cancellation, std::move(done));
+}
+
+void StepRendezvous::RecvValueAsync(std::string_view key, CancellationManager* cancellation, RecvValueDone done) {
+  if (IsHere(key)) return local_.RecvValueAsync(key, cancellation, std::move(done));
+  fetch_(step_id_, key, cancellation, [done = std::move(done)](Status status, Tensor value, bool is_dead) {
+    done(std::move(status), {std::move(value), is_dead, nullptr, nullptr});
+  });
 }
 
 void StepRendezvous::RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvDone done) {

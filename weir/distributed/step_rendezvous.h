@@ -33,6 +33,10 @@ class StepRendezvous : public Rendezvous {
     return local_.Send(key, std::move(value), is_dead);
   }
   void RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) override;
+  Status SendValue(std::string_view key, RendezvousValue value) override {
+    return local_.SendValue(key, std::move(value));
+  }
+  void RecvValueAsync(std::string_view key, CancellationManager* cancellation, RecvValueDone done) override;
   // Waits for other tasks end by their cancellation.
   void StartAbort(const Status& status) override { local_.StartAbort(status); }
 
@@ -46,6 +50,9 @@ class StepRendezvous : public Rendezvous {
   void RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvDone done);
 
  private:
+  // Whether the value is in this task, or comes here.
+  bool IsHere(std::string_view key) const { return key.starts_with(own_prefix_) || (brought_ && local_.Holds(key)); }
+
   const int64_t step_id_;
   const std::string& own_prefix_;
   const FetchTensor& fetch_;

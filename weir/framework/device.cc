@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/synchronization/mutex.h"
 
 namespace weir {
 namespace {
@@ -94,6 +95,47 @@ DeviceName DeviceName::MergedOver(const DeviceName& base) const {
     out.id = base.id;
   }
   return out;
+}
+
+namespace {
+
+// Copies that are under way together.
+struct CopyAll {
+  absl::Mutex mu;
+  std::vector<Tensor> copies ABSL_GUARDED_BY(mu);
+  Status status ABSL_GUARDED_BY(mu);
+  size_t left ABSL_GUARDED_BY(mu) = 0;
+  Device::CopyAllDone done;
+
+  void Add(size_t index, StatusOr<Tensor> copy) {
+    std::vector<Tensor> all;
+    Status ended;
+    {
+      absl::MutexLock lock(&mu);
+      if (copy.ok()) copies[index] = *std::move(copy);
+      if (!copy.ok() && status.ok()) status = copy.status();
+      if (--left > 0) return;
+      ended = status;
+      all = std::move(copies);
+    }
+    ended.ok() ? done(std::move(all)) : done(ended);
+  }
+};
+
+}  // namespace
+
+void Device::CopyAllFromHost(std::vector<Tensor> host_tensors, CopyAllDone done) {
+  if (host_tensors.empty()) return done(std::vector<Tensor>());
+  auto all = std::make_shared<CopyAll>();
+  all->done = std::move(done);
+  {
+    absl::MutexLock lock(&all->mu);
+    all->copies.resize(host_tensors.size());
+    all->left = host_tensors.size();
+  }
+  for (size_t i = 0; i < host_tensors.size(); ++i) {
+    CopyFromHost(host_tensors[i], nullptr, [all, i](StatusOr<Tensor> copy) { all->Add(i, std::move(copy)); });
+  }
 }
 
 Device* DeviceSet::Find(std::string_view full_name) const {

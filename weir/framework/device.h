@@ -1,4 +1,16 @@
 // Device: where kernels run and tensors live.
+//
+// A device may work on its own time: kernels and copies give it work and return, and the device does the work later, in
+// one or more streams. What holds then, the stream-order rule:
+//
+// - Work sees the results of all work on the same tensors that was given to the device before it. A device with several
+//   streams orders them itself, with events.
+// - A tensor that a kernel or CopyFromHost hands out may be passed to further work of that device at once, though its
+//   elements are not there yet. Only CopyToHost and DeviceRun::WhenDone say that work has ended.
+// - The host may drop its last reference to a tensor while work on it is pending. The device's allocator must cope with
+//   that (tensor/allocator.h); copies hold the tensors of the other side until they are done.
+//
+// Errors that show up late belong to the run that gave the work (DeviceRun), not to whoever asks next.
 #ifndef WEIR_FRAMEWORK_DEVICE_H_
 #define WEIR_FRAMEWORK_DEVICE_H_
 
@@ -12,6 +24,7 @@
 #include "weir/base/status.h"
 #include "weir/base/thread_pool.h"
 #include "weir/framework/resource.h"
+#include "weir/tensor/allocator.h"
 #include "weir/tensor/tensor.h"
 
 namespace weir {
@@ -44,6 +57,27 @@ struct DeviceInfo {
 
 enum class MemoryType : uint8_t { kDevice, kHost };
 
+// The work that one run of a plan, or one eager operation, gives to a device. Kernels find theirs in
+// StepContext::device_run. Thread-safe.
+class DeviceRun {
+ public:
+  virtual ~DeviceRun() = default;
+
+  // Calls `done` once when all work given in this run so far has ended, with the first error of that work. Never
+  // blocks. `done` may be called before this returns, or later by a thread of the device, which it must not keep: it
+  // hands on.
+  virtual void WhenDone(std::function<void(Status)> done) = 0;
+
+  // Measures what is given to the device between the two calls: `report` gets begin and end in nanoseconds since the
+  // epoch, before the next WhenDone answers. Spans of several threads may overlap. A device that cannot tell never
+  // reports.
+  using SpanReport = std::function<void(int64_t begin_ns, int64_t end_ns)>;
+  virtual uint64_t BeginSpan() { return 0; }
+  virtual void EndSpan(uint64_t span, SpanReport report) {}
+  // Whether spans are reported.
+  virtual bool has_spans() const { return false; }
+};
+
 // Thread-safe. Owned by a DeviceSet; outlives every step that uses it.
 class Device {
  public:
@@ -58,18 +92,34 @@ class Device {
   const std::shared_ptr<ResourceManager>& shared_resources() const { return resources_; }
 
   virtual Allocator* allocator() = 0;
+  // Memory of the host that this device copies from and to fastest (pinned, for a GPU). Kernels whose outputs stay with
+  // the host take it, and copies back.
+  virtual Allocator* host_allocator() { return CpuAllocator(); }
   // True if host kernels can touch this device's tensors directly (the CPU).
   virtual bool is_host() const { return false; }
 
-  // Copies between this device's memory and the host's; `done` gets the new tensor. May finish later, in another
-  // thread.
+  // Begins a run; null if the device works while its kernels do, as the host does.
+  virtual std::shared_ptr<DeviceRun> StartRun() { return nullptr; }
+
+  // Copies between this device's memory and the host's; `done` gets the new tensor, from any thread, perhaps before the
+  // call returns. `run` is the run that the copy belongs to; null for copies outside of any. CopyToHost answers when
+  // the host may read, and with the run's error if its work failed; CopyFromHost may answer as soon as further work of
+  // this device may use the tensor.
   using CopyDone = std::function<void(StatusOr<Tensor>)>;
-  virtual void CopyToHost(const Tensor& device_tensor, CopyDone done) = 0;
-  virtual void CopyFromHost(const Tensor& host_tensor, CopyDone done) = 0;
+  virtual void CopyToHost(const Tensor& device_tensor, DeviceRun* run, CopyDone done) = 0;
+  virtual void CopyFromHost(const Tensor& host_tensor, DeviceRun* run, CopyDone done) = 0;
+  // Copies a tensor of this device into another device's memory without the host; `done` as for the other's
+  // CopyFromHost. False, having done nothing, if there is no such way between the two.
+  virtual bool CopyToDevice(const Tensor& device_tensor, Device& other, DeviceRun* run, const CopyDone& done) {
+    return false;
+  }
+  // Several tensors at once, as when a plan's constants go to their device: `done` gets all of them, or the first
+  // error.
+  using CopyAllDone = std::function<void(StatusOr<std::vector<Tensor>>)>;
+  virtual void CopyAllFromHost(std::vector<Tensor> host_tensors, CopyAllDone done);
+
   // The same device with resources of its own, for a session that shares no state; null if the device cannot.
   virtual std::shared_ptr<Device> WithResources(std::shared_ptr<ResourceManager> resources) { return nullptr; }
-  // Waits until all work given to the device so far is done.
-  virtual Status Synchronize() { return OkStatus(); }
 
  private:
   DeviceInfo info_;

@@ -7,6 +7,10 @@ StatusOr<Tensor*> KernelContext::AllocateOutput(int i, const Shape& shape) {
   return &outputs_[i].tensor;
 }
 
+StatusOr<Tensor> KernelContext::AllocateHost(DType dtype, const Shape& shape) {
+  return Tensor::Allocate(dtype, shape, step_->device->host_allocator());
+}
+
 StatusOr<Tensor> KernelContext::AllocateTemp(DType dtype, const Shape& shape) {
   return Tensor::Allocate(dtype, shape, step_->device->allocator());
 }

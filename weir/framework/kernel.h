@@ -112,6 +112,7 @@ class KernelInit {
 struct StepContext {
   int64_t step_id = 0;
   Device* device = nullptr;
+  DeviceRun* device_run = nullptr;                    // what the device does for this run; null on the host
   ThreadPool* intra_op = nullptr;                     // for ParallelFor; never null
   std::function<void(std::function<void()>)> runner;  // starts a closure in the inter-op pool
   CancellationManager* cancellation = nullptr;        // never null
@@ -177,6 +178,8 @@ class KernelContext {
   // Memory for output `i` of its declared type; the pointer stays valid while the kernel runs.
   StatusOr<Tensor*> AllocateOutput(int i, const Shape& shape);
   StatusOr<Tensor> AllocateTemp(DType dtype, const Shape& shape);
+  // Memory for an output that stays with the host though the node's device has memory of its own.
+  StatusOr<Tensor> AllocateHost(DType dtype, const Shape& shape);
   // As AllocateOutput, but takes over the memory of one of `candidates` if this node is its last user and type size and
   // shape's element count fit. The input stays readable through the returned output only.
   StatusOr<Tensor*> ForwardOrAllocateOutput(std::span<const int> candidates, int output, const Shape& shape);

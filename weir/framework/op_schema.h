@@ -36,6 +36,26 @@ struct AttrSchema {
 
 enum class Gradient { kAbsent, kNone, kYes };
 
+// How an op takes part in waiting between the nodes of a step. Rewrites must not make a node wait for something that
+// waits, directly or not, for that node.
+enum class Waiting {
+  kUnsaid,   // taken to be kMayWait if the op is stateful, else kPrompt
+  kPrompt,   // neither waits for other nodes nor ends their waits
+  kWakes,    // never waits, but may end the wait of another op: Send, closing a queue, giving to an accumulator
+  kMayWait,  // may wait for what another op does, and may end waits itself: Recv, taking from a queue, calls
+};
+
+// What one result costs, beside reading and writing memory.
+enum class OpCost {
+  kOrdinary,
+  kFree,            // hands tensors on, or is not executed at all
+  kCheap,           // an instruction or two for each element: computing it again beats storing and loading it
+  kTranscendental,  // about ten operations for each element
+};
+
+// Sums of products over dimensions that both operands have.
+enum class Contraction { kNone, kProduct, kBatchProduct, kConvolution };
+
 struct OpSchema {
   std::string name;
   std::string family;
@@ -47,6 +67,16 @@ struct OpSchema {
   bool is_aggregate = false;
   bool allows_uninitialized_input = false;
   bool is_distributed_communication = false;
+  // Each result depends on the elements at its own place alone ...
+  bool is_elementwise = false;
+  bool broadcasts = false;     // ... after operands of other shapes are broadcast; else all have one shape
+  bool is_reduction = false;   // combines elements along the dimensions that the second input names
+  bool is_rowwise = false;     // treats each row, along the last dimension, by itself
+  bool is_activation = false;  // a nonlinearity that networks put behind a layer
+  bool is_view = false;        // the first output is the first input's memory
+  Waiting waiting = Waiting::kUnsaid;
+  OpCost cost = OpCost::kOrdinary;
+  Contraction contraction = Contraction::kNone;
   int deprecated_since = 0;  // GraphDef version, 0 if not
   std::string deprecation_reason;
   Gradient gradient = Gradient::kAbsent;
@@ -57,6 +87,10 @@ struct OpSchema {
   const AttrSchema* FindAttr(std::string_view name) const;
   int FindInput(std::string_view name) const;  // index, or -1
   int FindOutput(std::string_view name) const;
+
+  // Whether a node of this op may wait for other nodes, and whether it may end their waits.
+  bool may_wait() const { return waiting == Waiting::kMayWait || (waiting == Waiting::kUnsaid && is_stateful); }
+  bool may_wake() const { return waiting == Waiting::kWakes || may_wait(); }
 };
 
 // "Op<name=Neg; signature=x:T -> y:T; attr=T:type,allowed=[...]>", as TensorFlow's errors show an op.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "weir/framework/op_table_lexer.h"
+#include "weir/framework/op_trait_names.h"
 
 namespace weir {
 namespace {
@@ -317,19 +318,35 @@ class Parser {
     return fits ? OkStatus() : lexer_.ErrorAt(where, value, " does not fit ", Name(tensor.dtype()));
   }
 
+  template <typename Value, size_t kSize>
+  Status ParseChoice(std::string_view trait, const NamedValue<Value> (&choices)[kSize], Value& value) {
+    std::string names;
+    for (const auto& choice : choices) names += Cat(names.empty() ? "" : " ", choice.name);
+    WEIR_ASSIGN_OR_RETURN(std::string_view word, lexer_.ExpectWord(Cat("one of ", names)));
+    for (const auto& choice : choices) {
+      if (choice.name != word) continue;
+      value = choice.value;
+      return OkStatus();
+    }
+    return lexer_.ErrorAt(word, "expected one of ", names, " after '", trait, "'");
+  }
+
   Status ParseTrait(OpSchema& schema) {
     std::string_view word = lexer_.Next().text;
-    if (word == "stateful") {
-      schema.is_stateful = true;
-    } else if (word == "commutative") {
-      schema.is_commutative = true;
-    } else if (word == "aggregate") {
-      schema.is_aggregate = true;
-    } else if (word == "allows_uninitialized_input") {
-      schema.allows_uninitialized_input = true;
-    } else if (word == "distributed_communication") {
-      schema.is_distributed_communication = true;
-    } else if (word == "shape") {
+    for (const OpFlag& flag : kOpFlags) {
+      if (flag.name != word) continue;
+      schema.*flag.member = true;
+      return OkStatus();
+    }
+    for (const auto& [name, waiting] : kWaitingNames) {
+      if (name != word) continue;
+      if (schema.waiting != Waiting::kUnsaid) return lexer_.ErrorAt(word, "op ", schema.name, " waits in two ways");
+      schema.waiting = waiting;
+      return OkStatus();
+    }
+    if (word == "cost") return ParseChoice(word, kCostNames, schema.cost);
+    if (word == "contraction") return ParseChoice(word, kContractionNames, schema.contraction);
+    if (word == "shape") {
       WEIR_ASSIGN_OR_RETURN(schema.shape_function_name, lexer_.ExpectWord("a shape function's name"));
     } else if (word == "gradient") {
       WEIR_ASSIGN_OR_RETURN(std::string_view value, lexer_.ExpectWord("yes or none"));
@@ -344,9 +361,11 @@ class Parser {
     } else if (word == "doc") {
       WEIR_ASSIGN_OR_RETURN(schema.doc, lexer_.ExpectString("the text"));
     } else {
-      return lexer_.ErrorAt(word, "'", word,
-                            "' is no trait; traits are stateful commutative aggregate "
-                            "allows_uninitialized_input distributed_communication shape gradient deprecated doc");
+      std::string traits;
+      for (const OpFlag& flag : kOpFlags) traits += Cat(flag.name, " ");
+      for (const auto& waiting : kWaitingNames) traits += Cat(waiting.name, " ");
+      return lexer_.ErrorAt(word, "'", word, "' is no trait; traits are ", traits,
+                            "cost contraction shape gradient deprecated doc");
     }
     return OkStatus();
   }

@@ -4,6 +4,7 @@
 
 #include "weir/framework/op_table.h"
 #include "weir/framework/op_table_lexer.h"
+#include "weir/framework/op_trait_names.h"
 
 namespace weir {
 namespace {
@@ -107,11 +108,18 @@ std::string FormatOpSchema(const OpSchema& schema) {
   std::string out = Cat("op ", schema.name, FormatArgs(schema.inputs), " -> ", FormatArgs(schema.outputs), "\n");
   for (const AttrSchema& attr : schema.attrs) out += FormatAttr(attr);
   std::string traits;
-  if (schema.is_stateful) traits += " stateful";
-  if (schema.is_commutative) traits += " commutative";
-  if (schema.is_aggregate) traits += " aggregate";
-  if (schema.allows_uninitialized_input) traits += " allows_uninitialized_input";
-  if (schema.is_distributed_communication) traits += " distributed_communication";
+  for (const OpFlag& flag : kOpFlags) {
+    if (schema.*flag.member) traits += Cat(" ", flag.name);
+  }
+  for (const auto& [name, waiting] : kWaitingNames) {
+    if (schema.waiting == waiting) traits += Cat(" ", name);
+  }
+  for (const auto& [name, cost] : kCostNames) {
+    if (schema.cost == cost) traits += Cat(" cost ", name);
+  }
+  for (const auto& [name, contraction] : kContractionNames) {
+    if (schema.contraction == contraction) traits += Cat(" contraction ", name);
+  }
   if (!traits.empty()) out += Cat(" ", traits, "\n");
   if (!schema.shape_function_name.empty()) out += Cat("  shape ", schema.shape_function_name, "\n");
   if (schema.gradient != Gradient::kAbsent) {

@@ -139,6 +139,7 @@ class Inference {
   Status InferOne(const Graph& graph, const Node& node, const InferredShapes& shapes,
                   const std::vector<InferredTensor>* arguments, int depth, std::vector<InferredTensor>* outputs) {
     if (node.op() == "_Arg") return InferArg(node, arguments, outputs);
+    if (IsRecv(node)) return InferArg(node, nullptr, outputs);  // as far as the sender's part knew
     if (IsMerge(node)) {
       bool first = true;
       for (Endpoint input : node.inputs) {

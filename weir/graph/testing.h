@@ -22,6 +22,7 @@ op Placeholder() -> (output: dtype)
   shape: shape = ?
 op Identity(input: T) -> (output: T)
   T: type
+  view
 op AddV2(x: T, y: T) -> (z: T)
   T: {f32 f64 i32 i64}
 op AddN(inputs: N*T) -> (sum: T)
@@ -32,6 +33,7 @@ op Split(axis: i32, value: T) -> (output: num_split*T)
   T: type
 op Switch(data: T, pred: bool) -> (output_false: T, output_true: T)
   T: type
+  view
 op Merge(inputs: N*T) -> (output: T, value_index: i32)
   T: type
   N: int >= 1
@@ -40,6 +42,7 @@ op Enter(data: T) -> (output: T)
   frame_name: string
   is_constant: bool = false
   parallel_iterations: int = 10
+  view
 op Exit(data: T) -> (output: T)
   T: type
 op NextIteration(data: T) -> (output: T)

@@ -7,15 +7,8 @@
 namespace weir {
 namespace {
 
-const Tensor* ConstantOf(const Graph& graph, Endpoint tensor) {
-  const Node& node = *graph.node(tensor.node);
-  // A constant that waits for something carries that wait.
-  if (!IsConstant(node) || !node.control_inputs.empty()) return nullptr;
-  return node.attrs.Find("value")->get_if<Tensor>();
-}
-
-bool IsScalarOf(const Graph& graph, Endpoint tensor, int number) {
-  const Tensor* value = ConstantOf(graph, tensor);
+bool IsScalarOf(const RewriteContext& context, Endpoint tensor, int number) {
+  const Tensor* value = context.ConstantOf(tensor);
   if (value == nullptr || value->rank() != 0) return false;
   bool equal = false;
   DispatchDType(value->dtype(), NumberTypes{}, [&](auto tag) {
@@ -28,21 +21,21 @@ bool IsScalarOf(const Graph& graph, Endpoint tensor, int number) {
 }
 
 // The operand that the result equals bit for bit, if there is one.
-std::optional<Endpoint> NeutralOperand(const Graph& graph, const Node& node) {
+std::optional<Endpoint> NeutralOperand(const RewriteContext& context, const Node& node) {
   if (node.inputs.size() != 2) return std::nullopt;
   const std::string& op = node.op();
   const Endpoint x = node.inputs[0], y = node.inputs[1];
   const bool is_integer = IsInteger(BaseType(node.output_type(0)));
   if (op == "Mul" && !IsComplex(node.output_type(0))) {
-    if (IsScalarOf(graph, y, 1)) return x;
-    if (IsScalarOf(graph, x, 1)) return y;
+    if (IsScalarOf(context, y, 1)) return x;
+    if (IsScalarOf(context, x, 1)) return y;
   } else if (op == "RealDiv" || op == "Div") {
-    if (!IsComplex(node.output_type(0)) && IsScalarOf(graph, y, 1)) return x;
+    if (!IsComplex(node.output_type(0)) && IsScalarOf(context, y, 1)) return x;
   } else if (op == "Sub") {
-    if (IsScalarOf(graph, y, 0)) return x;
+    if (IsScalarOf(context, y, 0)) return x;
   } else if ((op == "AddV2" || op == "Add") && is_integer) {
-    if (IsScalarOf(graph, y, 0)) return x;
-    if (IsScalarOf(graph, x, 0)) return y;
+    if (IsScalarOf(context, y, 0)) return x;
+    if (IsScalarOf(context, x, 0)) return y;
   }
   return std::nullopt;
 }
@@ -71,8 +64,8 @@ std::optional<std::vector<int64_t>> Integers(const Tensor* value) {
   return out;
 }
 
-bool PermutationsCancel(const Graph& graph, const Node& outer, const Node& inner) {
-  auto second = Integers(ConstantOf(graph, outer.inputs[1])), first = Integers(ConstantOf(graph, inner.inputs[1]));
+bool PermutationsCancel(const RewriteContext& context, const Node& outer, const Node& inner) {
+  auto second = Integers(context.ConstantOf(outer.inputs[1])), first = Integers(context.ConstantOf(inner.inputs[1]));
   if (!first || !second || first->size() != second->size()) return false;
   int64_t rank = static_cast<int64_t>(first->size());
   for (int64_t i = 0; i < rank; ++i) {
@@ -83,12 +76,12 @@ bool PermutationsCancel(const Graph& graph, const Node& outer, const Node& inner
 }
 
 // The tensor that the composition of `outer` after `inner` gives back.
-std::optional<Endpoint> Cancelled(const Graph& graph, const Node& outer, const Node& inner) {
+std::optional<Endpoint> Cancelled(const RewriteContext& context, const Node& outer, const Node& inner) {
   const std::string& op = outer.op();
   if (!inner.control_inputs.empty() || inner.inputs.empty()) return std::nullopt;
   if (op == inner.op()) {
     if (op == "Neg" || op == "Invert" || op == "LogicalNot" || op == "Conj") return inner.inputs[0];
-    if (op == "Transpose" && PermutationsCancel(graph, outer, inner)) return inner.inputs[0];
+    if (op == "Transpose" && PermutationsCancel(context, outer, inner)) return inner.inputs[0];
     if (op == "Cast" && inner.input_type(0) == outer.output_type(0) &&
         IsWidening(BaseType(inner.input_type(0)), BaseType(inner.output_type(0)))) {
       // Signalling NaNs aside, the way there and back changes nothing; integers come back exactly.
@@ -118,7 +111,8 @@ StatusOr<Tensor> Reciprocals(const Tensor& x) {
 
 }  // namespace
 
-Status MultiplyByReciprocals(Graph* graph) {
+Status MultiplyByReciprocals(RewriteContext& context) {
+  Graph* const graph = &context.graph();
   constexpr int kMinNodes = 4;
   int nodes = 0;
   std::vector<NodeId> divisions;
@@ -138,34 +132,35 @@ Status MultiplyByReciprocals(Graph* graph) {
     AttrMap attrs;
     attrs.Set("dtype", reciprocals.dtype());
     attrs.Set("value", std::move(reciprocals));
-    WEIR_ASSIGN_OR_RETURN(Node * constant, AddBeside(graph, *graph->node(id), "Const", {}, std::move(attrs)));
+    WEIR_ASSIGN_OR_RETURN(Node * constant, context.AddBeside(*graph->node(id), "Const", {}, std::move(attrs)));
     constant->control_inputs = std::move(after);
     Node* node = graph->node(id);
     WEIR_ASSIGN_OR_RETURN(node->schema, graph->ops().LookUp("Mul"));
     node->inputs[1] = {constant->id, 0};
-    WEIR_RETURN_IF_ERROR(graph->RefreshTypes(node));
+    WEIR_RETURN_IF_ERROR(context.Changed(node));
   }
   return OkStatus();
 }
 
-Status SimplifyArithmetic(Graph* graph) {
+Status SimplifyArithmetic(RewriteContext& context) {
+  Graph* const graph = &context.graph();
   WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(*graph));
   for (NodeId id : order) {
     Node* node = graph->node(id);
-    if (node->inputs.empty() || IsPinned(*node) || !IsPure(*node)) continue;
-    if (auto operand = NeutralOperand(*graph, *node)) {
+    if (node->inputs.empty() || IsPinned(*node) || !context.MayRewrite(*node)) continue;
+    if (auto operand = NeutralOperand(context, *node)) {
       if (BaseType(graph->type(*operand)) == node->output_type(0) && !IsRef(graph->type(*operand))) {
-        WEIR_RETURN_IF_ERROR(TurnIntoIdentity(graph, node, *operand));
+        WEIR_RETURN_IF_ERROR(context.TurnIntoIdentity(node, *operand));
       }
       continue;
     }
     const Node& producer = *graph->node(node->inputs[0].node);
-    if (IsPinned(producer) || !IsPure(producer) || node->inputs[0].index != 0) continue;
-    if (auto back = Cancelled(*graph, *node, producer)) {
-      if (!IsRef(graph->type(*back))) WEIR_RETURN_IF_ERROR(TurnIntoIdentity(graph, node, *back));
+    if (IsPinned(producer) || !context.MayRewrite(producer) || node->inputs[0].index != 0) continue;
+    if (auto back = Cancelled(context, *node, producer)) {
+      if (!IsRef(graph->type(*back))) WEIR_RETURN_IF_ERROR(context.TurnIntoIdentity(node, *back));
     } else if (node->op() == "Reshape" && producer.op() == "Reshape" && producer.control_inputs.empty()) {
       // The order of elements is that of the first input; a -1 comes out the same.
-      if (ConstantOf(*graph, node->inputs[1]) != nullptr && ConstantOf(*graph, producer.inputs[1]) != nullptr) {
+      if (context.ConstantOf(node->inputs[1]) != nullptr && context.ConstantOf(producer.inputs[1]) != nullptr) {
         node->inputs[0] = producer.inputs[0];
       }
     }

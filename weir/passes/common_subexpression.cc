@@ -41,7 +41,8 @@ struct KeyHash {
 
 }  // namespace
 
-Status EliminateCommonSubexpressions(Graph* graph) {
+Status EliminateCommonSubexpressions(RewriteContext& context) {
+  Graph* const graph = &context.graph();
   WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(*graph));
   Replacements replacements(graph);
   absl::flat_hash_set<Key, KeyHash> seen;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "weir/graph/shape_inference.h"
-
 namespace weir {
 namespace {
 
@@ -11,8 +9,12 @@ bool IsMeasure(const Node& node) { return node.op() == "Shape" || node.op() == "
 
 class Folder {
  public:
-  Folder(Graph* graph, const NodeEvaluator& evaluate, const ConstantFoldingOptions& options)
-      : graph_(*graph), evaluate_(evaluate), options_(options), replacements_(graph) {}
+  Folder(RewriteContext& context, const NodeEvaluator& evaluate, const ConstantFoldingOptions& options)
+      : context_(context),
+        graph_(context.graph()),
+        evaluate_(evaluate),
+        options_(options),
+        replacements_(&context.graph()) {}
 
   Status Run() {
     WEIR_RETURN_IF_ERROR(FoldMeasures());
@@ -29,14 +31,12 @@ class Folder {
  private:
   Status FoldMeasures() {
     bool any = std::ranges::any_of(graph_.nodes(), [](const auto& node) { return node && IsMeasure(*node); });
-    if (!any) return OkStatus();
-    StatusOr<InferredShapes> shapes = InferShapes(graph_);
-    if (!shapes.ok()) return OkStatus();  // the step will say what is wrong
+    if (!any || !context_.ShapesAgree()) return OkStatus();
     for (const auto& node : graph_.nodes()) {
       if (!node || !IsMeasure(*node) || IsPinned(*node)) continue;
       // A control edge from a Switch would be alive on both sides.
       if (IsSwitch(*graph_.node(node->inputs[0].node))) continue;
-      const Tensor& value = shapes->of({node->id, 0}).value;
+      const Tensor value = context_.ValueOf({node->id, 0});
       if (!value.has_value() || value.dtype() != node->output_type(0)) continue;
       std::vector<NodeId> waits = node->control_inputs;
       NodeId measured = node->inputs[0].node;
@@ -104,6 +104,7 @@ class Folder {
     return OkStatus();
   }
 
+  RewriteContext& context_;
   Graph& graph_;
   const NodeEvaluator& evaluate_;
   const ConstantFoldingOptions& options_;
@@ -112,9 +113,11 @@ class Folder {
 
 }  // namespace
 
-Status FoldConstants(Graph* graph, const NodeEvaluator& evaluate, const ConstantFoldingOptions& options) {
+Status FoldConstants(RewriteContext& context, const NodeEvaluator& evaluate, const ConstantFoldingOptions& options) {
   if (!evaluate) return OkStatus();
-  return Folder(graph, evaluate, options).Run();
+  WEIR_RETURN_IF_ERROR(Folder(context, evaluate, options).Run());
+  context.ForgetShapes();
+  return OkStatus();
 }
 
 }  // namespace weir

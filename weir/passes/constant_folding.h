@@ -2,7 +2,7 @@
 #ifndef WEIR_PASSES_CONSTANT_FOLDING_H_
 #define WEIR_PASSES_CONSTANT_FOLDING_H_
 
-#include "weir/passes/rewrite.h"
+#include "weir/passes/rewrite_context.h"
 
 namespace weir {
 
@@ -13,7 +13,8 @@ struct ConstantFoldingOptions {
 // Turns pure nodes whose inputs are all Const into Const, and Shape, Size and Rank of tensors whose shapes are known.
 // What the node had to wait for, its constant waits for; so branches not taken stay dead. Pinned nodes and results
 // above the limit are left alone, and so is what the evaluator refuses: the error belongs to the step that runs it.
-Status FoldConstants(Graph* graph, const NodeEvaluator& evaluate, const ConstantFoldingOptions& options = {});
+Status FoldConstants(RewriteContext& context, const NodeEvaluator& evaluate,
+                     const ConstantFoldingOptions& options = {});
 
 }  // namespace weir
 

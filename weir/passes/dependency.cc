@@ -38,12 +38,14 @@ bool IsBypassable(const Node& node, std::span<const Consumers::Use> uses) {
 
 }  // namespace
 
-Status SimplifyDependencies(Graph* graph) {
+Status SimplifyDependencies(RewriteContext& context) {
+  Graph* const graph = &context.graph();
   for (const auto& node : graph->nodes()) {
     if (node && !node->control_inputs.empty()) DropImpliedControls(*graph, node.get());
   }
+  context.ForgetConsumers();
   {
-    Consumers consumers(*graph);
+    const Consumers& consumers = context.consumers();
     Replacements replacements(graph);
     for (const auto& node : graph->nodes()) {
       if (node && IsRemovableIdentity(*graph, *node, consumers.of(node->id))) {
@@ -52,7 +54,8 @@ Status SimplifyDependencies(Graph* graph) {
     }
     replacements.Apply();
   }
-  Consumers consumers(*graph);
+  context.ForgetConsumers();
+  const Consumers& consumers = context.consumers();
   WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(*graph));
   for (NodeId id : order) {
     Node* node = graph->node(id);

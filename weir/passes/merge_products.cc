@@ -11,12 +11,13 @@ constexpr size_t kFewestTerms = 4;
 
 class ProductMerger {
  public:
-  explicit ProductMerger(Graph* graph) : graph_(*graph), consumers_(*graph) {}
+  explicit ProductMerger(RewriteContext& context)
+      : context_(context), graph_(context.graph()), consumers_(context.consumers()) {}
 
   Status Run() {
     std::vector<Node*> sums;
     for (const auto& node : graph_.nodes()) {
-      if (node != nullptr && node->op() == "AddN" && IsPure(*node)) sums.push_back(node.get());
+      if (node != nullptr && node->op() == "AddN" && context_.MayRewrite(*node)) sums.push_back(node.get());
     }
     // Products first: they make the operands that sums of columns share.
     for (Node* sum : sums) WEIR_RETURN_IF_ERROR(MergeProductsOf(sum));
@@ -32,8 +33,8 @@ class ProductMerger {
     for (Endpoint input : sum.inputs) {
       if (input.node >= num_known_) continue;  // what this pass has made
       const Node& term = *graph_.node(input.node);
-      if (consumers_.of(term.id).size() == 1 && term.control_inputs.empty() && IsPure(term) &&
-          term.requested_device == sum.requested_device && fits(term)) {
+      if (consumers_.of(term.id).size() == 1 && term.control_inputs.empty() && context_.MayRewrite(term) &&
+          context_.AreTogether(term, sum) && fits(term)) {
         terms.push_back(term.id);
       }
     }
@@ -82,14 +83,14 @@ class ProductMerger {
     AttrMap zero;
     zero.Set("dtype", DType::kInt32);
     zero.Set("value", Tensor::Scalar<int32_t>(0));
-    WEIR_ASSIGN_OR_RETURN(Node * axis, AddBeside(&graph_, sum, "Const", {}, std::move(zero)));
+    WEIR_ASSIGN_OR_RETURN(Node * axis, context_.AddBeside(sum, "Const", {}, std::move(zero)));
     std::vector<Endpoint> inputs = parts;
     inputs.push_back({axis->id, 0});
     AttrMap attrs;
     attrs.Set("T", type);
     attrs.Set("N", static_cast<int64_t>(parts.size()));
     attrs.Set("Tidx", DType::kInt32);
-    WEIR_ASSIGN_OR_RETURN(Node * node, AddBeside(&graph_, sum, "ConcatV2", std::move(inputs), std::move(attrs)));
+    WEIR_ASSIGN_OR_RETURN(Node * node, context_.AddBeside(sum, "ConcatV2", std::move(inputs), std::move(attrs)));
     together_.emplace_back(std::move(parts), Endpoint{node->id, 0});
     return Endpoint{node->id, 0};
   }
@@ -97,22 +98,23 @@ class ProductMerger {
   // One node of the terms' kind, on `operands`, takes their place in the sum.
   Status ReplaceTerms(Node* sum, const std::vector<NodeId>& terms, std::vector<Endpoint> operands) {
     const Node& pattern = *graph_.node(terms[0]);
-    WEIR_ASSIGN_OR_RETURN(Node * merged, AddBeside(&graph_, *sum, pattern.op(), std::move(operands), pattern.attrs));
+    WEIR_ASSIGN_OR_RETURN(Node * merged, context_.AddBeside(*sum, pattern.op(), std::move(operands), pattern.attrs));
     std::erase_if(sum->inputs, [&](Endpoint input) { return std::ranges::binary_search(terms, input.node); });
-    if (sum->inputs.empty()) return TurnIntoIdentity(&graph_, sum, {merged->id, 0});
+    if (sum->inputs.empty()) return context_.TurnIntoIdentity(sum, {merged->id, 0});
     sum->inputs.push_back({merged->id, 0});
     sum->attrs.Set("N", static_cast<int64_t>(sum->inputs.size()));
-    return graph_.RefreshTypes(sum);
+    return context_.Changed(sum);
   }
 
+  RewriteContext& context_;
   Graph& graph_;
-  const Consumers consumers_;
+  const Consumers& consumers_;
   const NodeId num_known_ = graph_.num_node_ids();
   std::vector<std::pair<std::vector<Endpoint>, Endpoint>> together_;
 };
 
 }  // namespace
 
-Status MergeProducts(Graph* graph) { return ProductMerger(graph).Run(); }
+Status MergeProducts(RewriteContext& context) { return ProductMerger(context).Run(); }
 
 }  // namespace weir

@@ -2,7 +2,7 @@
 #ifndef WEIR_PASSES_MERGE_PRODUCTS_H_
 #define WEIR_PASSES_MERGE_PRODUCTS_H_
 
-#include "weir/passes/rewrite.h"
+#include "weir/passes/rewrite_context.h"
 
 namespace weir {
 
@@ -10,7 +10,7 @@ namespace weir {
 // d;
 // ...]: the gradient of a recurrent cell's weights is then written once, not once a step and once more for the sum.
 // The same for the sums of BiasAddGrad that go with it. Sums of few terms stay as they are.
-Status MergeProducts(Graph* graph);
+Status MergeProducts(RewriteContext& context);
 
 }  // namespace weir
 

@@ -1,32 +1,11 @@
 #include "weir/passes/op_work.h"
 
 #include <algorithm>
-#include <array>
 
 namespace weir {
 namespace {
 
-constexpr std::array kFreeOps = {"Const",          "Placeholder",
-                                 "_Arg",           "_Retval",
-                                 "NoOp",           "Identity",
-                                 "IdentityN",      "Reshape",
-                                 "ExpandDims",     "Squeeze",
-                                 "StopGradient",   "PreventGradient",
-                                 "VarHandleOp",    "ReadVariableOp",
-                                 "VariableV2",     "Variable",
-                                 "ControlTrigger", "Shape",
-                                 "ShapeN",         "Size",
-                                 "Rank",           "PlaceholderV2",
-                                 "Bitcast",        "LoopCond",
-                                 "EnsureShape",    "TemporaryVariable"};
-constexpr std::array kTranscendentalOps = {"Exp", "Log", "Tanh", "Sigmoid", "Softmax", "LogSoftmax", "Pow", "Erf",
-                                           "Sin", "Cos", "Sqrt", "Rsqrt",   "Gelu",    "Softplus",   "Elu"};
 constexpr double kTranscendentalFlops = 10;
-
-template <typename List>
-bool IsOneOf(const List& list, std::string_view op) {
-  return std::ranges::find(list, op) != list.end();
-}
 
 double Elements(const Shape& shape) { return static_cast<double>(shape.num_elements()); }
 
@@ -51,7 +30,7 @@ double ProductsOfFilter(const Shape& filter, bool depthwise) {
 
 // Of Conv2D and its kin: where filter and "forward results" stand among inputs and outputs differs by direction.
 double ConvolutionFlops(std::string_view op, std::span<const Shape> inputs, std::span<const Shape> outputs) {
-  const bool depthwise = op.starts_with("Depthwise");
+  const bool depthwise = op.find("Depthwise") != op.npos;
   const bool to_input = op.find("BackpropInput") != op.npos, to_filter = op.find("BackpropFilter") != op.npos;
   if (inputs.size() < 2 || outputs.empty() || ((to_input || to_filter) && inputs.size() < 3)) return 0;
   const Shape& filter = to_filter ? outputs[0] : inputs[1];
@@ -66,10 +45,8 @@ int64_t TensorBytes(DType dtype, const Shape& shape) {
 }
 
 OpWork EstimateWork(const Node& node, std::span<const Shape> inputs, std::span<const Shape> outputs) {
-  std::string_view op = node.op();
-  if (op.starts_with("_Fused")) op.remove_prefix(6);
   OpWork work;
-  if (IsOneOf(kFreeOps, op) || IsControlFlow(node)) {
+  if (node.schema->cost == OpCost::kFree || IsControlFlow(node)) {
     work.is_free = true;
     return work;
   }
@@ -82,12 +59,13 @@ OpWork EstimateWork(const Node& node, std::span<const Shape> inputs, std::span<c
     elements = std::max(elements, Elements(outputs[i]));
     work.bytes += static_cast<double>(TensorBytes(node.output_type(static_cast<int>(i)), outputs[i]));
   }
-  if (op.find("MatMul") != op.npos && !inputs.empty() && !outputs.empty()) {
+  const OpSchema& schema = *node.schema;
+  if (schema.contraction == Contraction::kConvolution) {
+    work.flops = ConvolutionFlops(node.op(), inputs, outputs);
+  } else if (schema.contraction != Contraction::kNone && !inputs.empty() && !outputs.empty()) {
     work.flops = 2 * Elements(outputs[0]) * SummedDimension(node, inputs[0]);
-  } else if (op.find("Conv2D") != op.npos || op.find("Conv3D") != op.npos || op.find("Conv2d") != op.npos) {
-    work.flops = ConvolutionFlops(op, inputs, outputs);
   } else {
-    work.flops = elements * (IsOneOf(kTranscendentalOps, op) ? kTranscendentalFlops : 1);
+    work.flops = elements * (schema.cost == OpCost::kTranscendental ? kTranscendentalFlops : 1);
   }
   return work;
 }

@@ -4,8 +4,10 @@
 #include <map>
 
 #include "weir/graph/loop_frames.h"
+#include "weir/passes/prune.h"
 #include "weir/passes/recv_schedule.h"
 #include "weir/passes/reference_views.h"
+#include "weir/passes/wait_analysis.h"
 
 namespace weir {
 namespace {
@@ -313,6 +315,8 @@ class Partitioner {
     const char* recv_op = memory == MemoryType::kHost ? "_HostRecv" : "_Recv";
     Graph::NodeSpec recv{.name = to.UniqueName(Cat(producer.name, "/_R")), .op = recv_op, .attrs = std::move(attrs)};
     recv.attrs.Set("tensor_type", sent_type);
+    if (!is_control && options_.shape) recv.attrs.Set(kDeclaredShapes, AttrList{.shape = {options_.shape(tensor)}});
+    if (options_.may_be_dead && !options_.may_be_dead(producer.id)) recv.attrs.Set(kNeverDead, true);
     auto loop = loop_merge_.find({frames_.of_node[producer.id], part});
     if (part_of_[producer.id] == part) {
       recv.control_inputs = {sender->id};  // a copy within the partition: in the same frame, after the value

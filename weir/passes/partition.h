@@ -32,6 +32,10 @@ struct PartitionOptions {
   std::function<MemoryType(const Node&, int index)> output_memory;
   // Between which devices floats travel as bfloat16: cast before the Send and back after the Recv; none if not set.
   std::function<bool(std::string_view from, std::string_view to)> lossy;
+  // What is known of a tensor's shape, and whether a node's values may be dead: told to the Recv (wait_analysis.h), so
+  // that a partition can be rewritten as well as the whole graph. Nothing is told if not set.
+  std::function<PartialShape(Endpoint tensor)> shape;
+  std::function<bool(NodeId)> may_be_dead;
   // When each Recv starts; all at once if null.
   const RecvSchedule* recvs = nullptr;
   // A fetched reference to a variable of another partition gives the value that it has when that partition has ended

@@ -22,24 +22,22 @@ bool IsGradientOfItsInputs(const Graph& graph, const Node& gradient) {
 
 }  // namespace
 
-Status MoveReluGradients(Graph* graph) {
-  const bool has_any = std::ranges::any_of(
-      graph->nodes(), [](const auto& node) { return node != nullptr && node->op() == "MaxPoolGrad"; });
-  if (!has_any) return OkStatus();
-  const Consumers consumers(*graph);
-  for (const auto& node : graph->nodes()) {
-    if (node == nullptr || node->op() != "ReluGrad") continue;
-    Node* inner = graph->node(node->inputs[0].node);
-    if (inner->op() != "MaxPoolGrad" || consumers.of(inner->id).size() != 1) continue;
+Status MoveReluGradients(RewriteContext& context) {
+  Graph& graph = context.graph();
+  for (const auto& node : graph.nodes()) {
+    if (node == nullptr || node->op() != "ReluGrad" || !context.MayRewrite(*node)) continue;
+    Node* inner = graph.node(node->inputs[0].node);
+    if (inner->op() != "MaxPoolGrad" || !context.MayRewrite(*inner)) continue;
+    if (context.OnlyConsumer({inner->id, 0}) != node.get()) continue;
     const Endpoint image = inner->inputs[0], pooled = inner->inputs[1], gradient = inner->inputs[2];
-    if (node->inputs[1] != image || inner->requested_device != node->requested_device) continue;
-    if (IsRef(graph->type(image)) || !IsGradientOfItsInputs(*graph, *inner)) continue;
+    if (node->inputs[1] != image) continue;
+    if (IsRef(graph.type(image)) || !IsGradientOfItsInputs(graph, *inner)) continue;
     std::swap(node->schema, inner->schema);
     std::swap(node->attrs, inner->attrs);
     inner->inputs = {gradient, pooled};
     node->inputs = {image, pooled, {inner->id, 0}};
-    WEIR_RETURN_IF_ERROR(graph->RefreshTypes(inner));
-    WEIR_RETURN_IF_ERROR(graph->RefreshTypes(node.get()));
+    WEIR_RETURN_IF_ERROR(context.Redefined(inner));
+    WEIR_RETURN_IF_ERROR(context.Changed(node.get()));
   }
   return OkStatus();
 }

@@ -2,7 +2,7 @@
 #ifndef WEIR_PASSES_POOL_GRADIENTS_H_
 #define WEIR_PASSES_POOL_GRADIENTS_H_
 
-#include "weir/passes/rewrite.h"
+#include "weir/passes/rewrite_context.h"
 
 namespace weir {
 
@@ -10,7 +10,7 @@ namespace weir {
 // gradient puts anywhere it puts where x is y, so asking whether y is above zero is as good, and there are fewer of it.
 // The results are the same but for signs of zeros, and for an x that is NaN, which gets what is zero otherwise. Only
 // where nobody else looks at the pool's gradient.
-Status MoveReluGradients(Graph* graph);
+Status MoveReluGradients(RewriteContext& context);
 
 }  // namespace weir
 

@@ -63,7 +63,10 @@ StatusOr<Node*> AddBeside(Graph* graph, const Node& like, std::string_view op, s
   spec.attrs = std::move(attrs);
   spec.inputs = std::move(inputs);
   spec.device = like.requested_device;
-  return graph->AddNode(std::move(spec));
+  std::string assigned = like.assigned_device;
+  WEIR_ASSIGN_OR_RETURN(Node * node, graph->AddNode(std::move(spec)));
+  node->assigned_device = std::move(assigned);
+  return node;
 }
 
 Endpoint Replacements::Find(Endpoint tensor) const {

@@ -3,33 +3,26 @@
 #include <algorithm>
 #include <optional>
 
-#include "weir/graph/shape_inference.h"
-
 namespace weir {
 namespace {
 
-constexpr std::string_view kBinaryOps[] = {"Add", "AddV2", "Div",     "Maximum",           "Minimum",
-                                           "Mul", "Pow",   "RealDiv", "SquaredDifference", "Sub"};
-constexpr std::string_view kUnaryOps[] = {"Abs", "Exp", "Inv", "Log", "Neg", "Reciprocal", "Rsqrt", "Sqrt", "Square"};
-
-bool IsOneOf(const Node& node, std::span<const std::string_view> ops) {
-  return std::ranges::find(ops, node.op()) != ops.end();
+// Whether the node computes the same elements from operands that are not broadcast yet.
+bool BroadcastsByItself(const Node& node) {
+  if (!node.schema->is_elementwise || (node.inputs.size() > 1 && !node.schema->broadcasts)) return false;
+  auto is_float = [](DType type) { return type == DType::kFloat; };
+  return std::ranges::all_of(node.types->inputs, is_float) && std::ranges::all_of(node.types->outputs, is_float);
 }
 
 class BroadcastSinker {
  public:
-  BroadcastSinker(Graph* graph, const InferredShapes& shapes) : graph_(*graph) {
-    for (const auto& outputs : shapes.outputs) {
-      shapes_.push_back(outputs.empty() ? PartialShape() : outputs[0].shape);
-    }
-  }
+  explicit BroadcastSinker(RewriteContext& context) : context_(context), graph_(context.graph()) {}
 
   Status Run() {
     WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(graph_));
     for (NodeId id : order) {
       Node* node = graph_.node(id);
-      if (!IsPure(*node) || node->num_outputs() != 1 || node->attrs.Find("_class") != nullptr) continue;
-      if (IsOneOf(*node, kUnaryOps) || IsOneOf(*node, kBinaryOps)) {
+      if (!context_.MayRewrite(*node) || node->num_outputs() != 1) continue;
+      if (BroadcastsByItself(*node)) {
         WEIR_RETURN_IF_ERROR(SinkThrough(node));
       } else if (node->op() == "AddN") {
         WEIR_RETURN_IF_ERROR(AddLast(node));
@@ -39,15 +32,12 @@ class BroadcastSinker {
   }
 
  private:
-  // The shape of a tensor, if it is known.
-  std::optional<Shape> ShapeOf(Endpoint tensor) const {
-    return tensor.index == 0 ? shapes_[tensor.node].ToShape() : std::nullopt;
-  }
+  std::optional<Shape> ShapeOf(Endpoint tensor) const { return context_.KnownShape(tensor); }
   // What `tensor` broadcasts, if all of that is known and nothing has to happen before.
   std::optional<Endpoint> Source(Endpoint tensor, const Node& consumer) const {
     const Node& node = *graph_.node(tensor.node);
     if (node.op() != "BroadcastTo" || !node.control_inputs.empty() || !ShapeOf(node.inputs[0])) return std::nullopt;
-    if (node.requested_device != consumer.requested_device || node.output_type(0) != DType::kFloat) return std::nullopt;
+    if (!context_.AreTogether(node, consumer) || node.output_type(0) != DType::kFloat) return std::nullopt;
     return node.inputs[0];
   }
 
@@ -64,7 +54,7 @@ class BroadcastSinker {
       if (*shape == *whole) {
         node->inputs = std::move(inputs);
       } else if (shape->num_elements() < whole->num_elements() && *whole == ShapeOf(node->inputs[i])) {
-        return MoveBehind(node, static_cast<int>(i), std::move(inputs), *shape);
+        return MoveBehind(node, static_cast<int>(i), std::move(inputs));
       }
     }
     return OkStatus();
@@ -86,15 +76,15 @@ class BroadcastSinker {
   }
 
   // The operation is done on `inputs`, and the node broadcasts its result.
-  Status MoveBehind(Node* node, int input, std::vector<Endpoint> inputs, const Shape& shape) {
+  Status MoveBehind(Node* node, int input, std::vector<Endpoint> inputs) {
     const Node broadcast = *graph_.node(node->inputs[input].node);
-    WEIR_ASSIGN_OR_RETURN(Node * small, Add(*node, node->op(), std::move(inputs), node->attrs, shape));
+    WEIR_ASSIGN_OR_RETURN(Node * small, context_.AddBeside(*node, node->op(), std::move(inputs), node->attrs));
     small->control_inputs = node->control_inputs;
     node->schema = broadcast.schema;
     node->attrs = broadcast.attrs;
     node->inputs = {{small->id, 0}, broadcast.inputs[1]};
     node->control_inputs.clear();
-    return graph_.RefreshTypes(node);
+    return context_.Changed(node);
   }
 
   // AddN(a, broadcast b, c) = AddN(a, c) + b.
@@ -113,39 +103,28 @@ class BroadcastSinker {
       if (rest.size() > 1) {
         AttrMap fewer = node->attrs;
         fewer.Set("N", static_cast<int64_t>(rest.size()));
-        WEIR_ASSIGN_OR_RETURN(Node * others, Add(*node, "AddN", std::move(rest), std::move(fewer), *whole));
+        WEIR_ASSIGN_OR_RETURN(Node * others, context_.AddBeside(*node, "AddN", std::move(rest), std::move(fewer)));
         sum = {others->id, 0};
       }
       WEIR_ASSIGN_OR_RETURN(node->schema, graph_.ops().LookUp("AddV2"));
       node->attrs = std::move(attrs);
       node->inputs = {sum, *source};
-      return graph_.RefreshTypes(node);
+      return context_.Changed(node);
     }
     return OkStatus();
   }
 
-  StatusOr<Node*> Add(const Node& like, std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs,
-                      const Shape& shape) {
-    WEIR_ASSIGN_OR_RETURN(Node * node, AddBeside(&graph_, like, op, std::move(inputs), std::move(attrs)));
-    shapes_.resize(graph_.num_node_ids());
-    shapes_[node->id] = shape;
-    return node;
-  }
-
+  RewriteContext& context_;
   Graph& graph_;
-  std::vector<PartialShape> shapes_;  // of first outputs
 };
 
 }  // namespace
 
-Status SinkBroadcasts(Graph* graph) {
+Status SinkBroadcasts(RewriteContext& context) {
   const bool has_any = std::ranges::any_of(
-      graph->nodes(), [](const auto& node) { return node != nullptr && node->op() == "BroadcastTo"; });
-  if (!has_any) return OkStatus();
-  // Shapes that contradict each other are for the step to complain about.
-  StatusOr<InferredShapes> shapes = InferShapes(*graph);
-  if (!shapes.ok()) return OkStatus();
-  return BroadcastSinker(graph, *shapes).Run();
+      context.graph().nodes(), [](const auto& node) { return node != nullptr && node->op() == "BroadcastTo"; });
+  if (!has_any || !context.ShapesAgree()) return OkStatus();
+  return BroadcastSinker(context).Run();
 }
 
 }  // namespace weir

@@ -2,7 +2,7 @@
 #ifndef WEIR_PASSES_SINK_BROADCASTS_H_
 #define WEIR_PASSES_SINK_BROADCASTS_H_
 
-#include "weir/passes/rewrite.h"
+#include "weir/passes/rewrite_context.h"
 
 namespace weir {
 
@@ -10,7 +10,7 @@ namespace weir {
 // the full shape already broadcasts by itself; one that has no larger operand is done before the broadcast, which moves
 // behind it; a term of an AddN is added at the end. Only where shapes are known. The gradients of means and sums have
 // such broadcasts.
-Status SinkBroadcasts(Graph* graph);
+Status SinkBroadcasts(RewriteContext& context);
 
 }  // namespace weir
 

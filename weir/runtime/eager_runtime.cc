@@ -5,9 +5,9 @@
 #include "absl/synchronization/notification.h"
 #include "weir/base/timer.h"
 #include "weir/runtime/execution_plan.h"
+#include "weir/runtime/graph_compiler.h"
 #include "weir/runtime/kernel_cache.h"
 #include "weir/runtime/memory_types.h"
-#include "weir/runtime/session_impl.h"
 
 namespace weir {
 namespace {
@@ -39,16 +39,28 @@ Status CheckTypes(const OpSchema& schema, const ArgTypes& types, const std::vect
 }
 
 // One copy, waited for.
-StatusOr<Tensor> Copy(Device& device, const Tensor& tensor, bool to_host) {
+StatusOr<Tensor> Copy(Device& device, DeviceRun* run, const Tensor& tensor, bool to_host) {
   absl::Notification done;
   StatusOr<Tensor> out = Internal("A copy was dropped");
   auto finish = [&](StatusOr<Tensor> copy) {
     out = std::move(copy);
     done.Notify();
   };
-  to_host ? device.CopyToHost(tensor, finish) : device.CopyFromHost(tensor, finish);
+  to_host ? device.CopyToHost(tensor, run, finish) : device.CopyFromHost(tensor, run, finish);
   done.WaitForNotification();
   return out;
+}
+
+// The end of a run's work.
+Status Await(DeviceRun& run) {
+  absl::Notification ended;
+  Status status;
+  run.WhenDone([&](Status end) {
+    status = std::move(end);
+    ended.Notify();
+  });
+  ended.WaitForNotification();
+  return status;
 }
 
 }  // namespace
@@ -70,11 +82,11 @@ EagerRuntime::EagerRuntime(std::shared_ptr<Environment> environment)
       intra_op_(environment_->IntraOpPool(0)),
       library_(std::make_shared<FunctionLibrary>(environment_->ops)) {
   library_->set_differentiator(environment_->differentiator);
-  functions_ =
-      std::make_unique<LocalFunctionRuntime>(library_, environment_->kernels, host_, intra_op_,
-                                             [device = host_, pool = intra_op_](Graph* body, KernelCache& kernels) {
-                                               return RewriteGraph({}, kernels, device, pool, /*only_cpus=*/true, body);
-                                             });
+  SessionOptions options;
+  options.allow_soft_placement = true;
+  functions_ = std::make_unique<LocalFunctionRuntime>(
+      library_, environment_->kernels, intra_op_,
+      std::make_shared<GraphCompiler>(*environment_, environment_->devices, library_, intra_op_, std::move(options)));
 }
 EagerRuntime::~EagerRuntime() = default;
 
@@ -174,10 +186,11 @@ StatusOr<EagerResult> EagerRuntime::RunEntry(Entry& entry, std::vector<Tensor> i
     return result;
   }
   Device* const device = entry.device;
+  const std::shared_ptr<DeviceRun> run = device->StartRun();
   std::vector<Slot> in(inputs.size()), out(entry.node.types->outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!entry.inputs_move.empty() && entry.inputs_move[i]) {
-      WEIR_ASSIGN_OR_RETURN(in[i].tensor, Copy(*device, inputs[i], /*to_host=*/false));
+      WEIR_ASSIGN_OR_RETURN(in[i].tensor, Copy(*device, run.get(), inputs[i], /*to_host=*/false));
     } else {
       in[i].tensor = std::move(inputs[i]);
     }
@@ -187,6 +200,7 @@ StatusOr<EagerResult> EagerRuntime::RunEntry(Entry& entry, std::vector<Tensor> i
   StepContext step;
   step.step_id = next_step.fetch_add(1, std::memory_order_relaxed);
   step.device = device;
+  step.device_run = run.get();
   step.intra_op = intra_op_;
   step.cancellation = &cancellation;
   step.functions = functions_.get();
@@ -214,15 +228,15 @@ StatusOr<EagerResult> EagerRuntime::RunEntry(Entry& entry, std::vector<Tensor> i
     if (timer != 0) Timer::Global().Cancel(timer);
     if (!status.ok() && cancellation.cancelled() && absl::IsCancelled(status)) status = cancellation.reason();
   }
-  if (!device->is_host()) {
-    Status late = device->Synchronize();
+  if (run != nullptr) {
+    Status late = Await(*run);
     if (status.ok()) status = std::move(late);
   }
   WEIR_RETURN_IF_ERROR(status);
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i].tensor.has_value()) return Internal("Output ", i, " was not set");
     if (!entry.outputs_move.empty() && entry.outputs_move[i]) {
-      WEIR_ASSIGN_OR_RETURN(Tensor copy, Copy(*device, out[i].tensor, /*to_host=*/true));
+      WEIR_ASSIGN_OR_RETURN(Tensor copy, Copy(*device, run.get(), out[i].tensor, /*to_host=*/true));
       result.outputs.push_back(std::move(copy));
     } else {
       result.outputs.push_back(std::move(out[i].tensor));

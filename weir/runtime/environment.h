@@ -10,6 +10,7 @@
 #include "weir/framework/kernel_registry.h"
 #include "weir/framework/op_registry.h"
 #include "weir/graph/function_library.h"
+#include "weir/passes/device_rewrites.h"
 
 namespace weir {
 
@@ -19,6 +20,7 @@ struct Environment {
   OpRegistry ops;
   KernelRegistry kernels;
   DeviceSet devices;
+  DeviceRewrites rewrites;                         // by type of device
   FunctionLibrary::Differentiator differentiator;  // of the sessions' functions; may be empty
   std::string task_name = "/job:localhost/replica:0/task:0";
   bool deterministic = false;                   // every session is (session.h)

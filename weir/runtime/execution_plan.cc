@@ -70,6 +70,7 @@ class Compiler {
       const Node& node = NodeAt(i);
       WEIR_RETURN_IF_ERROR(At(Describe(node, static_cast<int32_t>(i)), node));
     }
+    WEIR_RETURN_IF_ERROR(MoveConstants());
     WEIR_RETURN_IF_ERROR(AssignFrames());
     FindStatics();
     NumberSlots();
@@ -155,30 +156,36 @@ class Compiler {
     if (value.dtype() != dtype) {
       return InvalidArgument("Type mismatch between value (", Name(value.dtype()), ") and dtype (", Name(dtype), ")");
     }
-    if (!options_.device->is_host() && NativeMemory(dtype) == MemoryType::kDevice) {
-      WEIR_ASSIGN_OR_RETURN(value, CopyToDevice(value));
-    }
     planned.aux = static_cast<int32_t>(plan_->constants.size());
+    if (!options_.device->is_host() && NativeMemory(dtype) == MemoryType::kDevice)
+      moved_constants_.push_back(planned.aux);
     plan_->constants.push_back(std::move(value));
     return OkStatus();
   }
 
-  // Constants go to their device once, when the plan is made.
-  StatusOr<Tensor> CopyToDevice(const Tensor& value) {
+  // Constants go to their device once, all together, when the plan is made.
+  Status MoveConstants() {
+    if (moved_constants_.empty()) return OkStatus();
     struct Copy {
       absl::Notification done;
-      StatusOr<Tensor> result = Internal("not copied");
+      StatusOr<std::vector<Tensor>> result = Internal("not copied");
     };
     auto copy = std::make_shared<Copy>();
-    options_.device->CopyFromHost(value, [copy](StatusOr<Tensor> result) {
+    std::vector<Tensor> values;
+    for (int32_t index : moved_constants_) values.push_back(plan_->constants[index]);
+    options_.device->CopyAllFromHost(std::move(values), [copy](StatusOr<std::vector<Tensor>> result) {
       copy->result = std::move(result);
       copy->done.Notify();
     });
     if (!copy->done.WaitForNotificationWithTimeout(kCopyTimeout)) {
-      return DeadlineExceeded("Device ", options_.device->name(), " did not take a constant within ",
-                              absl::FormatDuration(kCopyTimeout));
+      return DeadlineExceeded("Device ", options_.device->name(), " did not take ", moved_constants_.size(),
+                              " constants within ", absl::FormatDuration(kCopyTimeout));
     }
-    return std::move(copy->result);
+    WEIR_RETURN_IF_ERROR(copy->result.status());
+    for (size_t i = 0; i < moved_constants_.size(); ++i) {
+      plan_->constants[moved_constants_[i]] = std::move((*copy->result)[i]);
+    }
+    return OkStatus();
   }
 
   Status DescribeEnd(const Node& node, PlanNode* planned, std::vector<DType>* types) {
@@ -374,8 +381,9 @@ class Compiler {
   const PlanOptions& options_;
   std::shared_ptr<ExecutionPlan> plan_;
   std::vector<NodeId> order_;
-  std::vector<int32_t> position_;  // by node id
-  std::vector<bool> is_static_;    // by position
+  std::vector<int32_t> position_;         // by node id
+  std::vector<bool> is_static_;           // by position
+  std::vector<int32_t> moved_constants_;  // those that go to the device's memory
   absl::flat_hash_map<const OpSchema*, NodeKind> kinds_;
   absl::flat_hash_map<std::pair<int32_t, std::string>, int32_t> frame_ids_;
 };

@@ -45,6 +45,8 @@ PlanRun::~PlanRun() = default;
 void PlanRun::Start(const Setup& setup, Done done) {
   context_ = setup.context;
   context_.device = plan_->device;
+  device_run_ = plan_->device->StartRun();
+  context_.device_run = device_run_.get();
   args_ = setup.args;
   stats_ = setup.stats;
   exchange_ = setup.exchange;
@@ -182,6 +184,23 @@ void PlanRun::RunShared() {
 
 void PlanRun::EndActivity(int count) {
   if (active_.fetch_sub(count, std::memory_order_acq_rel) != count) return;
+  if (device_run_ == nullptr) [[likely]]
+    return End();
+  // All work was given to the device, which may still be at it; after an error too. Its thread is not ours to keep.
+  device_run_->WhenDone([this](const Status& late) {
+    context_.runner([this, late] {
+      if (!late.ok()) {
+        FastMutexLock lock(&mu_);
+        // Where nodes waited for results of work that failed, the failure is the reason.
+        if (status_.ok() || absl::IsCancelled(status_)) status_ = late;
+        stopped_.store(true, std::memory_order_release);
+      }
+      End();
+    });
+  });
+}
+
+void PlanRun::End() {
   Status status;
   reusable_ = !stopped_.load(std::memory_order_relaxed);
   if (!reusable_) {
@@ -205,6 +224,7 @@ void PlanRun::EndActivity(int count) {
     Status sent = SendLast();
     if (status.ok()) status = sent;
   }
+  device_run_ = nullptr;
   // `done` may destroy this object.
   Done done = std::move(done_);
   done_ = nullptr;
@@ -325,9 +345,20 @@ inline void PlanRun::RunKernel(const ReadyNode& entry, Slot* outputs, Ready& rea
   if (entry.iteration->frame != nullptr) context.set_frame(entry.iteration->frame_id(), entry.iteration->number);
   Status status;
   if (stats_ != nullptr) [[unlikely]] {
+    const uint64_t span = device_run_ != nullptr ? device_run_->BeginSpan() : 0;
     int64_t start = absl::GetCurrentTimeNanos();
     status = ComputeOf(*node.kernel, context);
-    Record(node, start, start, absl::GetCurrentTimeNanos(), outputs);
+    if (device_run_ != nullptr && device_run_->has_spans()) {
+      // What the node costs is the device's time, not that of giving it the work.
+      NodeStats stats = Describe(node, start, start, start, outputs);
+      device_run_->EndSpan(span, [this, stats = std::move(stats)](int64_t begin_ns, int64_t end_ns) mutable {
+        stats.start_ns = begin_ns;
+        stats.op_end_rel_ns = stats.all_end_rel_ns = end_ns - begin_ns;
+        stats_->Add(plan_->device->name(), std::move(stats));
+      });
+    } else {
+      Record(node, start, start, absl::GetCurrentTimeNanos(), outputs);
+    }
   } else if (node.may_be_expensive && (measure_ || IsExpensive(entry))) {
     uint64_t start = CycleClock::Now();
     status = ComputeOf(*node.kernel, context);
@@ -435,6 +466,11 @@ void PlanRun::ExecuteRetval(const ReadyNode& entry, Ready& ready) {
 
 void PlanRun::Record(const PlanNode& node, int64_t scheduled_ns, int64_t start_ns, int64_t op_end_ns,
                      const Slot* outputs) {
+  stats_->Add(plan_->device->name(), Describe(node, scheduled_ns, start_ns, op_end_ns, outputs));
+}
+
+NodeStats PlanRun::Describe(const PlanNode& node, int64_t scheduled_ns, int64_t start_ns, int64_t op_end_ns,
+                            const Slot* outputs) const {
   const KernelNode& info = plan_->infos[node.id];
   NodeStats stats;
   stats.node = info.name;
@@ -452,7 +488,7 @@ void PlanRun::Record(const PlanNode& node, int64_t scheduled_ns, int64_t start_n
     stats.outputs.push_back(
         {i, tensor.dtype(), tensor.shape(), bytes, bytes, reinterpret_cast<uint64_t>(tensor.raw_data())});
   }
-  stats_->Add(plan_->device->name(), std::move(stats));
+  return stats;
 }
 
 std::unique_ptr<PlanRun> PlanRunPool::Acquire() {

@@ -61,8 +61,8 @@ class PlanRun {
     StepExchange* exchange = nullptr;
     bool parallel = true;  // false: everything in the calling thread
   };
-  // Runs in this thread as far as it gets, then returns; `done` is called once at the end, by whichever thread is last.
-  // Results are then in rets().
+  // Runs in this thread as far as it gets, then returns; `done` is called once at the end, by whichever thread is last,
+  // when the device has done all of the run's work too. Results are then in rets().
   void Start(const Setup& setup, Done done);
   // The only other way to use a run: ends it early with `status`, unless it already failed. Any thread.
   void Abort(const Status& status);
@@ -75,7 +75,7 @@ class PlanRun {
   const ExecutionPlan& plan() const { return *plan_; }
 
  private:
-  friend class LoopRun;
+  friend class Propagator;
   struct AsyncOp;
   using Ready = ReadyList;
 
@@ -83,6 +83,7 @@ class PlanRun {
   void Process(Ready& ready);
   void Offload(Ready& ready, size_t first_new);
   void EndActivity(int count = 1);
+  void End();
   bool IsExpensive(const ReadyNode& entry) const;
   void RunShared();
 
@@ -111,11 +112,14 @@ class PlanRun {
   void ClearInputs(const PlanNode& node, Slot* inputs);
   void Fail(const PlanNode& node, const Status& status);
   void Record(const PlanNode& node, int64_t scheduled_ns, int64_t start_ns, int64_t op_end_ns, const Slot* outputs);
+  NodeStats Describe(const PlanNode& node, int64_t scheduled_ns, int64_t start_ns, int64_t op_end_ns,
+                     const Slot* outputs) const;
   // Hands the outputs on and accounts for the node's end.
   void Finish(const ReadyNode& entry, bool dead, Slot* outputs, Ready& ready);
 
   const std::shared_ptr<const ExecutionPlan> plan_;
   StepContext context_;
+  std::shared_ptr<DeviceRun> device_run_;  // null on the host
   std::span<const Tensor> args_;
   std::vector<Tensor> rets_;
   StatsCollector* stats_ = nullptr;
@@ -126,7 +130,7 @@ class PlanRun {
   Done done_;
 
   Iteration root_;
-  LoopRun loops_;
+  Propagator loops_;
   std::vector<Tensor> static_by_slot_;  // empty if the plan has none
   std::atomic<int> active_{0};
   std::atomic<bool> stopped_{false};

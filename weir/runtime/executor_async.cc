@@ -111,18 +111,15 @@ void PlanRun::ExecuteSend(const ReadyNode& entry, Ready& ready) {
   }
   Tensor value = entry.dead ? Tensor() : inputs[0].tensor;
   ClearInputs(node, inputs);
+  const bool from_device =
+      !entry.dead && !plan_->device->is_host() && plan_->infos[node.id].schema->name != "_HostSend";
+  // A value of the device stays there: whoever receives it knows where it is needed.
+  RendezvousValue sent{std::move(value), entry.dead, nullptr, nullptr};
+  if (from_device) sent.device = plan_->device, sent.run = device_run_;
   auto* op = new AsyncOp(this, entry);
   op->dead = entry.dead;
   StartAsync(op);
-  if (entry.dead || plan_->device->is_host() || plan_->infos[node.id].schema->name == "_HostSend") {
-    op->run->CompleteAsync(op, context_.rendezvous->Send(key, std::move(value), entry.dead));
-  } else {
-    plan_->device->CopyToHost(value, [op, key](StatusOr<Tensor> host) {
-      Status status = host.status();
-      if (status.ok()) status = op->run->context_.rendezvous->Send(key, *std::move(host), false);
-      op->run->CompleteAsync(op, std::move(status));
-    });
-  }
+  op->run->CompleteAsync(op, context_.rendezvous->SendValue(key, std::move(sent)));
   ReturnAsync(op, ready);
 }
 
@@ -133,20 +130,21 @@ void PlanRun::ExecuteRecv(const ReadyNode& entry, Ready& ready) {
   auto* op = new AsyncOp(this, entry);
   StartAsync(op);
   bool to_device = !plan_->device->is_host() && plan_->infos[node.id].schema->name != "_HostRecv";
-  context_.rendezvous->RecvAsync(key, context_.cancellation,
-                                 [op, to_device](Status status, Tensor value, bool is_dead) {
-                                   PlanRun* run = op->run;
-                                   op->dead = is_dead || op->entry.dead;
-                                   if (!status.ok() || op->dead) return run->CompleteAsync(op, std::move(status));
-                                   if (!to_device) {
-                                     op->outputs[0].tensor = std::move(value);
-                                     return run->CompleteAsync(op, OkStatus());
-                                   }
-                                   run->plan_->device->CopyFromHost(value, [op](StatusOr<Tensor> copied) {
-                                     if (copied.ok()) op->outputs[0].tensor = *std::move(copied);
-                                     op->run->CompleteAsync(op, copied.status());
-                                   });
-                                 });
+  context_.rendezvous->RecvValueAsync(
+      key, context_.cancellation, [op, to_device](Status status, RendezvousValue value) {
+        PlanRun* run = op->run;
+        op->dead = value.is_dead || op->entry.dead;
+        if (!status.ok() || op->dead) return run->CompleteAsync(op, std::move(status));
+        if (value.device == nullptr && !to_device) {
+          op->outputs[0].tensor = std::move(value.tensor);
+          return run->CompleteAsync(op, OkStatus());
+        }
+        Device* const device = to_device ? run->plan_->device : nullptr;
+        BringValue(std::move(value), device, run->device_run_, [op](StatusOr<Tensor> copied) {
+          if (copied.ok()) op->outputs[0].tensor = *std::move(copied);
+          op->run->CompleteAsync(op, copied.status());
+        });
+      });
   ReturnAsync(op, ready);
 }
 

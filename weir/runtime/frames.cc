@@ -42,8 +42,8 @@ void Iteration::ResetCounts(const StaticFrame& info) {
   for (size_t i = 0; i < info.counts.size(); ++i) counts[i].store(info.counts[i], std::memory_order_relaxed);
 }
 
-int LoopRun::DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iteration* to, bool dead, bool from_enter,
-                            Slot* outputs, ReadyList& ready) {
+int Propagator::DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iteration* to, bool dead, bool from_enter,
+                               Slot* outputs, ReadyList& ready) {
   std::atomic<uint64_t>& word = to->counts[merge.count];
   uint64_t add = 0;
   if (edge.slot < 0) {
@@ -86,7 +86,7 @@ int LoopRun::DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iterati
   }
 }
 
-class ABSL_SCOPED_LOCKABLE LoopRun::MaybeLock {
+class ABSL_SCOPED_LOCKABLE Propagator::MaybeLock {
  public:
   MaybeLock(FastMutex* mu, const ReadyList& ready) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) ABSL_NO_THREAD_SAFETY_ANALYSIS
       : mu_(ready.alone() ? nullptr : mu) {
@@ -102,12 +102,12 @@ class ABSL_SCOPED_LOCKABLE LoopRun::MaybeLock {
   FastMutex* const mu_;
 };
 
-void LoopRun::DeliverCounted(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready) {
+void Propagator::DeliverCounted(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready) {
   int made_ready = Deliver(node, to, dead, outputs, ready);
   if (to->frame != nullptr && made_ready > 0) FetchAdd(to->outstanding, made_ready, ready.alone());
 }
 
-Frame* LoopRun::FindOrMakeFrame(const PlanNode& enter, Iteration* from) {
+Frame* Propagator::FindOrMakeFrame(const PlanNode& enter, Iteration* from) {
   const StaticFrame& info = plan_.frames[enter.aux];
   Frame*& child = from->children[info.child_index];
   if (child != nullptr) return child;
@@ -130,7 +130,7 @@ Frame* LoopRun::FindOrMakeFrame(const PlanNode& enter, Iteration* from) {
   return child;
 }
 
-Iteration* LoopRun::NewIteration(Frame* frame, ReadyList& ready) {
+Iteration* Propagator::NewIteration(Frame* frame, ReadyList& ready) {
   int32_t static_index = static_cast<int32_t>(frame->info - plan_.frames.data());
   if (free_iterations_.empty()) free_iterations_.resize(plan_.frames.size());
   std::vector<Iteration*>& free = free_iterations_[static_index];
@@ -158,7 +158,7 @@ Iteration* LoopRun::NewIteration(Frame* frame, ReadyList& ready) {
   return iteration;
 }
 
-void LoopRun::Enter(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
+void Propagator::Enter(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
   MaybeLock lock(&mu_, ready);
   Frame* frame = FindOrMakeFrame(node, from);
   if (frame->newest < 0) NewIteration(frame, ready);
@@ -176,7 +176,7 @@ void LoopRun::Enter(const PlanNode& node, Iteration* from, bool dead, Slot* valu
   if (first != nullptr && frame->pending_enters == 0) CompleteIterations(first, ready);
 }
 
-void LoopRun::Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
+void Propagator::Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
   MaybeLock lock(&mu_, ready);
   Frame* frame = from->frame;
   if (!dead) {
@@ -187,11 +187,11 @@ void LoopRun::Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value
   EndNode(from, ready);
 }
 
-void LoopRun::EndNode(Iteration* iteration, ReadyList& ready) {
+void Propagator::EndNode(Iteration* iteration, ReadyList& ready) {
   if (FetchAdd(iteration->outstanding, -1, ready.alone()) == 1) CompleteIterations(iteration, ready);
 }
 
-void LoopRun::NextIteration(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
+void Propagator::NextIteration(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready) {
   if (dead) return Account(from, -1, ready);
   MaybeLock lock(&mu_, ready);
   Frame* frame = from->frame;
@@ -205,7 +205,7 @@ void LoopRun::NextIteration(const PlanNode& node, Iteration* from, bool dead, Sl
   EndNode(from, ready);
 }
 
-void LoopRun::Account(Iteration* iteration, int change, ReadyList& ready) {
+void Propagator::Account(Iteration* iteration, int change, ReadyList& ready) {
   if (change == 0) return;
   uint64_t serial = iteration->serial;
   if (FetchAdd(iteration->outstanding, change, ready.alone()) + change != 0) return;
@@ -214,7 +214,7 @@ void LoopRun::Account(Iteration* iteration, int change, ReadyList& ready) {
   if (iteration->serial == serial && iteration->frame != nullptr) CompleteIterations(iteration, ready);
 }
 
-void LoopRun::CompleteIterations(Iteration* iteration, ReadyList& ready) {
+void Propagator::CompleteIterations(Iteration* iteration, ReadyList& ready) {
   while (iteration->frame != nullptr) {
     Frame* frame = iteration->frame;
     if (iteration->outstanding.load(std::memory_order_acquire) != 0 || iteration->live_children != 0) return;
@@ -239,7 +239,7 @@ void LoopRun::CompleteIterations(Iteration* iteration, ReadyList& ready) {
   }
 }
 
-Iteration* LoopRun::CompleteFrame(Frame* frame, ReadyList& ready) {
+Iteration* Propagator::CompleteFrame(Frame* frame, ReadyList& ready) {
   Iteration* parent = frame->parent;
   for (const PlanNode* exit : frame->dead_exits) {
     Slot nothing;
@@ -254,7 +254,7 @@ Iteration* LoopRun::CompleteFrame(Frame* frame, ReadyList& ready) {
   return parent;
 }
 
-bool LoopRun::AllDone() const {
+bool Propagator::AllDone() const {
   FastMutexLock lock(&mu_);
   return live_frames_ == 0;
 }

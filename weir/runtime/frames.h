@@ -28,8 +28,8 @@ struct Iteration {
   std::unique_ptr<Slot[]> slots;
   std::unique_ptr<std::atomic<uint64_t>[]> counts;
   std::atomic<int32_t> outstanding{0};  // ready or running nodes; not counted at the root
-  std::vector<Frame*> children;         // by child index; guarded by LoopRun's lock
-  int32_t live_children = 0;            // guarded by LoopRun's lock
+  std::vector<Frame*> children;         // by child index; guarded by Propagator's lock
+  int32_t live_children = 0;            // guarded by Propagator's lock
 
   // Memory for `frame`; counts at their initial values.
   void Allocate(const StaticFrame& frame);
@@ -108,9 +108,9 @@ struct Frame {
 };
 
 // All frames of one run.
-class LoopRun {
+class Propagator {
  public:
-  explicit LoopRun(const ExecutionPlan& plan) : plan_(plan) {}
+  explicit Propagator(const ExecutionPlan& plan) : plan_(plan) {}
 
   // Puts a node's outputs into its consumers' slots within one iteration, and those that thereby become ready on the
   // list. Returns how many. Lock-free.
@@ -146,7 +146,7 @@ class LoopRun {
   int live_frames_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
-inline int LoopRun::Deliver(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready) {
+inline int Propagator::Deliver(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready) {
   int made_ready = 0;
   const PlanEdge* const end = node.edges + node.num_edges;
   for (const PlanEdge* edge = node.edges; edge != end; ++edge) {

@@ -1,6 +1,7 @@
 #include "weir/runtime/function_runtime.h"
 
 #include "weir/graph/function_fingerprint.h"
+#include "weir/runtime/remote.h"
 
 namespace weir {
 namespace {
@@ -10,29 +11,33 @@ constexpr int kMaxCallDepth = 2000;
 // Deeper calls start on a fresh stack.
 constexpr int kCallsPerStack = 40;
 
-// One call in flight; owned by the completion of its run.
-struct Call {
-  std::unique_ptr<PlanRun> run;
-  std::vector<Tensor> arguments;
-  std::unique_ptr<CancellationManager> cancellation;
-  PlanRun::Setup setup;
-  FunctionRuntime::Done done;
-};
+// What the abort of another part caused is not the reason of a failure.
+bool IsConsequence(const Status& status) { return absl::IsCancelled(status) || IsDerived(status); }
 
 }  // namespace
 
+// One call in flight; owns itself.
+struct LocalFunctionRuntime::Call {
+  Instance* instance;
+  std::vector<std::unique_ptr<PlanRun>> runs;
+  std::vector<Tensor> arguments;
+  std::unique_ptr<CancellationManager> cancellation;
+  std::unique_ptr<LocalRendezvous> rendezvous;  // null if there is one plan only
+  PlanRun::Setup setup;
+  FunctionRuntime::Done done;
+  std::atomic<int> remaining{0};
+  absl::Mutex mu;
+  Status status ABSL_GUARDED_BY(mu);
+};
+
 LocalFunctionRuntime::LocalFunctionRuntime(std::shared_ptr<FunctionLibrary> library, const KernelRegistry& kernels,
-                                           Device* device, ThreadPool* intra_op, Prepare prepare)
-    : library_(std::move(library)),
-      kernels_(kernels),
-      device_(device),
-      intra_op_(intra_op),
-      prepare_(std::move(prepare)) {}
+                                           ThreadPool* intra_op, std::shared_ptr<const GraphCompiler> compiler)
+    : library_(std::move(library)), kernels_(kernels), intra_op_(intra_op), compiler_(std::move(compiler)) {}
 LocalFunctionRuntime::~LocalFunctionRuntime() = default;
 
 StatusOr<std::unique_ptr<FunctionRuntime>> LocalFunctionRuntime::Detach() const {
   return std::unique_ptr<FunctionRuntime>(
-      std::make_unique<LocalFunctionRuntime>(library_, kernels_, device_, intra_op_, prepare_));
+      std::make_unique<LocalFunctionRuntime>(library_, kernels_, intra_op_, compiler_->ForDetachedCalls()));
 }
 
 StatusOr<uint64_t> LocalFunctionRuntime::Fingerprint(const FunctionAttr& function) const {
@@ -60,12 +65,16 @@ StatusOr<std::unique_ptr<LocalFunctionRuntime::Instance>> LocalFunctionRuntime::
   auto instance = std::make_unique<Instance>();
   instance->types = body->types;
   instance->kernels = std::make_unique<KernelCache>(kernels_, this);
-  WEIR_RETURN_IF_ERROR(prepare_(&body->graph, *instance->kernels));
-  PlanOptions options;
-  options.device = device_;
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<const ExecutionPlan> plan,
-                        CompilePlan(body->graph, *instance->kernels, options));
-  instance->runs = std::make_unique<PlanRunPool>(std::move(plan));
+  WEIR_ASSIGN_OR_RETURN(std::vector<DeviceGraph> parts,
+                        compiler_->CompileBody(std::move(body->graph), *instance->kernels));
+  for (const DeviceGraph& part : parts) {
+    PlanOptions options;
+    options.device = part.device;
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<const ExecutionPlan> plan,
+                          CompilePlan(part.graph, *instance->kernels, options));
+    instance->runs.push_back(std::make_unique<PlanRunPool>(std::move(plan)));
+  }
+  instance->is_local = parts.size() == 1 && parts[0].device->is_host();
   return instance;
 }
 
@@ -92,8 +101,8 @@ void LocalFunctionRuntime::Run(const StepContext& caller, Handle handle, std::ve
   if (caller.call_depth >= kMaxCallDepth) {
     return done(ResourceExhausted("Functions call each other more than ", kMaxCallDepth, " deep"), {});
   }
-  auto* call = new Call;
-  call->run = instance->runs->Acquire();
+  auto* call = new Call{.instance = instance};
+  for (const auto& pool : instance->runs) call->runs.push_back(pool->Acquire());
   call->arguments = std::move(arguments);
   // An error inside ends what waits inside; whether it ends the caller's step is the caller's business.
   call->cancellation = std::make_unique<CancellationManager>(caller.cancellation);
@@ -101,25 +110,63 @@ void LocalFunctionRuntime::Run(const StepContext& caller, Handle handle, std::ve
   call->setup.context = caller;
   call->setup.context.cancellation = call->cancellation.get();
   call->setup.context.functions = this;
-  call->setup.context.rendezvous = nullptr;
+  if (!instance->is_local) call->rendezvous = std::make_unique<LocalRendezvous>();
+  call->setup.context.rendezvous = call->rendezvous.get();
   ++call->setup.context.call_depth;
   call->setup.args = call->arguments;
-  auto start = [call, instance] {
-    call->run->Start(call->setup, [call, instance](Status status) {
-      std::unique_ptr<Call> owner(call);
-      std::vector<Tensor> results = std::move(call->run->rets());
-      instance->runs->Release(std::move(call->run));
-      owner->cancellation.reset();
-      Done finished = std::move(owner->done);
-      owner.reset();
-      finished(std::move(status), std::move(results));
-    });
-  };
+  call->remaining.store(static_cast<int>(call->runs.size()), std::memory_order_relaxed);
   if (call->setup.context.call_depth % kCallsPerStack == 0) {
-    caller.runner(start);
+    caller.runner([call] { Start(call); });
   } else {
-    start();
+    Start(call);
   }
+}
+
+void LocalFunctionRuntime::Start(Call* call) {
+  // All but the last in the pool: each may keep a thread busy. The last one may end the call.
+  const size_t last = call->runs.size() - 1;
+  for (size_t i = 0; i < last; ++i) {
+    call->setup.context.runner(
+        [call, i] { call->runs[i]->Start(call->setup, [call](const Status& status) { OnPlanDone(call, status); }); });
+  }
+  call->runs[last]->Start(call->setup, [call](const Status& status) { OnPlanDone(call, status); });
+}
+
+void LocalFunctionRuntime::OnPlanDone(Call* call, const Status& status) {
+  if (!status.ok()) {
+    {
+      absl::MutexLock lock(&call->mu);
+      if (call->status.ok() || (IsConsequence(call->status) && !IsConsequence(status))) call->status = status;
+    }
+    if (call->rendezvous != nullptr) {
+      call->rendezvous->StartAbort(status);
+      call->cancellation->StartCancel(status);
+    }
+  }
+  if (call->remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish(call);
+}
+
+void LocalFunctionRuntime::Finish(Call* call) {
+  std::unique_ptr<Call> owner(call);
+  Instance* const instance = call->instance;
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < call->runs.size(); ++i) {
+    std::vector<Tensor>& rets = call->runs[i]->rets();
+    if (results.size() < rets.size()) results.resize(rets.size());
+    for (size_t k = 0; k < rets.size(); ++k) {
+      if (rets[k].has_value()) results[k] = std::move(rets[k]);
+    }
+    rets.clear();
+    instance->runs[i]->Release(std::move(call->runs[i]));
+  }
+  Status status;
+  {
+    absl::MutexLock lock(&call->mu);
+    status = call->status;
+  }
+  Done finished = std::move(owner->done);
+  owner.reset();
+  finished(std::move(status), std::move(results));
 }
 
 }  // namespace weir

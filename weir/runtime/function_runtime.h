@@ -11,19 +11,18 @@
 #include "weir/framework/function_runtime.h"
 #include "weir/graph/function_library.h"
 #include "weir/runtime/executor.h"
+#include "weir/runtime/graph_compiler.h"
+#include "weir/runtime/local_rendezvous.h"
 
 namespace weir {
 
 // Thread-safe. An instance lives as long as the runtime.
 class LocalFunctionRuntime : public FunctionRuntime {
  public:
-  // How a body becomes a graph that can be compiled (inlining, lowering, rewriting).
-  // Constants are folded by kernels of the given cache. It outlives the session.
-  using Prepare = std::function<Status(Graph*, KernelCache&)>;
-
-  // REQUIRES: all outlive the runtime and those detached from it. Functions run on `device`.
-  LocalFunctionRuntime(std::shared_ptr<FunctionLibrary> library, const KernelRegistry& kernels, Device* device,
-                       ThreadPool* intra_op, Prepare prepare);
+  // REQUIRES: `kernels` and `intra_op` outlive the runtime and those detached from it. Bodies run on the devices of
+  // `compiler`, wherever it places their nodes; arguments and results are in the host's memory.
+  LocalFunctionRuntime(std::shared_ptr<FunctionLibrary> library, const KernelRegistry& kernels, ThreadPool* intra_op,
+                       std::shared_ptr<const GraphCompiler> compiler);
   ~LocalFunctionRuntime() override;
 
   bool Contains(std::string_view function) const override { return library_->Contains(function); }
@@ -37,17 +36,22 @@ class LocalFunctionRuntime : public FunctionRuntime {
  private:
   struct Instance {
     ArgTypes types;
-    std::unique_ptr<KernelCache> kernels;  // state of kernels belongs to the instance
-    std::unique_ptr<PlanRunPool> runs;
+    std::unique_ptr<KernelCache> kernels;            // state of kernels belongs to the instance
+    std::vector<std::unique_ptr<PlanRunPool>> runs;  // one for each device that takes part
+    bool is_local = true;                            // all of it runs on one host device
   };
+  struct Call;
+
   StatusOr<std::unique_ptr<Instance>> Compile(const FunctionAttr& function);
   Instance* Get(Handle handle) const;
+  static void Start(Call* call);
+  static void OnPlanDone(Call* call, const Status& status);
+  static void Finish(Call* call);
 
   const std::shared_ptr<FunctionLibrary> library_;
   const KernelRegistry& kernels_;
-  Device* const device_;
   ThreadPool* const intra_op_;
-  const Prepare prepare_;
+  const std::shared_ptr<const GraphCompiler> compiler_;
   mutable absl::Mutex mu_;
   StringMap<Handle> handles_ ABSL_GUARDED_BY(mu_);
   std::vector<std::unique_ptr<Instance>> instances_ ABSL_GUARDED_BY(mu_);

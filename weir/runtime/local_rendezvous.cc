@@ -44,13 +44,27 @@ StatusOr<RendezvousKey> RendezvousKey::Parse(std::string_view text) {
 LocalRendezvous::~LocalRendezvous() { StartAbort(Cancelled("Rendezvous deleted")); }
 
 Status LocalRendezvous::Send(std::string_view key, Tensor value, bool is_dead) {
+  return SendValue(key, {std::move(value), is_dead, nullptr, nullptr});
+}
+
+void LocalRendezvous::RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) {
+  RecvValueAsync(key, cancellation, [done = std::move(done)](Status status, RendezvousValue value) {
+    const bool is_dead = value.is_dead;
+    if (!status.ok() || value.device == nullptr) return done(std::move(status), std::move(value.tensor), is_dead);
+    BringValue(std::move(value), nullptr, nullptr, [done, is_dead](StatusOr<Tensor> host) {
+      host.ok() ? done(OkStatus(), *std::move(host), is_dead) : done(host.status(), Tensor(), false);
+    });
+  });
+}
+
+Status LocalRendezvous::SendValue(std::string_view key, RendezvousValue value) {
   Waiter waiter;
   {
     absl::MutexLock lock(&mu_);
     if (!aborted_.ok()) return aborted_;
     Queue& queue = queues_[std::string(key)];
     if (queue.waiters.empty()) {
-      queue.items.push_back({std::move(value), is_dead});
+      queue.items.push_back(std::move(value));
       return OkStatus();
     }
     waiter = std::move(queue.waiters.front());
@@ -58,13 +72,13 @@ Status LocalRendezvous::Send(std::string_view key, Tensor value, bool is_dead) {
     if (queue.waiters.empty()) queues_.erase(queues_.find(key));
   }
   if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
-  waiter.done(OkStatus(), std::move(value), is_dead);
+  waiter.done(OkStatus(), std::move(value));
   return OkStatus();
 }
 
-void LocalRendezvous::RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) {
+void LocalRendezvous::RecvValueAsync(std::string_view key, CancellationManager* cancellation, RecvValueDone done) {
   Status failed;
-  Item item;
+  RendezvousValue item;
   bool found = false;
   {
     absl::MutexLock lock(&mu_);
@@ -95,11 +109,11 @@ void LocalRendezvous::RecvAsync(std::string_view key, CancellationManager* cance
       }
     }
   }
-  done(found ? OkStatus() : failed, std::move(item.value), item.is_dead);
+  done(found ? OkStatus() : failed, std::move(item));
 }
 
 void LocalRendezvous::CancelWaiter(const std::string& key, uint64_t id, const Status& reason) {
-  RecvDone done;
+  RecvValueDone done;
   {
     absl::MutexLock lock(&mu_);
     auto queue = queues_.find(key);
@@ -111,7 +125,7 @@ void LocalRendezvous::CancelWaiter(const std::string& key, uint64_t id, const St
     waiters.erase(waiter);
     if (waiters.empty()) queues_.erase(queue);
   }
-  done(reason, Tensor(), false);
+  done(reason, {});
 }
 
 void LocalRendezvous::StartAbort(const Status& status) {
@@ -125,7 +139,7 @@ void LocalRendezvous::StartAbort(const Status& status) {
   for (auto& [key, queue] : queues) {
     for (Waiter& waiter : queue.waiters) {
       if (waiter.cancellation != nullptr) waiter.cancellation->TryDeregister(waiter.token);
-      waiter.done(status, Tensor(), false);
+      waiter.done(status, {});
     }
   }
 }
@@ -147,10 +161,10 @@ std::vector<std::pair<std::string, Tensor>> LocalRendezvous::TakeSmall(std::stri
   for (auto queue = queues_.begin(); queue != queues_.end();) {
     auto here = queue++;
     const auto& items = here->second.items;
-    const bool small = items.size() == 1 && !items[0].is_dead && IsPlain(items[0].value.dtype()) &&
-                       items[0].value.num_bytes() <= kSmallBytes;
+    const bool small = items.size() == 1 && !items[0].is_dead && items[0].device == nullptr &&
+                       IsPlain(items[0].tensor.dtype()) && items[0].tensor.num_bytes() <= kSmallBytes;
     if (!small || DestinationOf(here->first) != destination) continue;
-    out.emplace_back(here->first, items[0].value);
+    out.emplace_back(here->first, items[0].tensor);
     queues_.erase(here);
   }
   return out;

@@ -18,6 +18,8 @@ class LocalRendezvous : public Rendezvous {
   ~LocalRendezvous() override;
   Status Send(std::string_view key, Tensor value, bool is_dead) override;
   void RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) override;
+  Status SendValue(std::string_view key, RendezvousValue value) override;
+  void RecvValueAsync(std::string_view key, CancellationManager* cancellation, RecvValueDone done) override;
   void StartAbort(const Status& status) override;
   // Whether a value waits under the key.
   bool Holds(std::string_view key) const;
@@ -31,18 +33,14 @@ class LocalRendezvous : public Rendezvous {
 
  private:
   struct Waiter {
-    RecvDone done;
+    RecvValueDone done;
     CancellationManager* cancellation = nullptr;
     CancellationManager::Token token = CancellationManager::kNoToken;
     uint64_t id = 0;
   };
-  struct Item {
-    Tensor value;
-    bool is_dead = false;
-  };
   // Either values wait for a receiver or receivers for a value.
   struct Queue {
-    std::deque<Item> items;
+    std::deque<RendezvousValue> items;
     std::deque<Waiter> waiters;
   };
   void CancelWaiter(const std::string& key, uint64_t id, const Status& reason);

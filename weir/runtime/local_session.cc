@@ -21,6 +21,14 @@ std::vector<Tensor> TakeMemory(std::vector<Tensor>* outputs) {
   return std::move(*outputs);
 }
 
+// Gives a step the feeds, which are in its order.
+auto CopyOf(std::span<const Tensor> feeds) {
+  return [feeds](std::vector<Tensor>* ordered) {
+    ordered->assign(feeds.begin(), feeds.end());
+    return OkStatus();
+  };
+}
+
 }  // namespace
 
 LocalSession::~LocalSession() {
@@ -48,18 +56,11 @@ int64_t LocalSession::graph_version() const { return impl_->graph_version(); }
 Status LocalSession::Run(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
                          std::span<const std::string> targets, std::vector<Tensor>* outputs, StepReport* report) {
   WEIR_ASSIGN_OR_RETURN(const Impl::Signature* signature, impl_->FindSignature(feeds, fetches, targets));
-  Step::Config config = impl_->MakeConfig(options, report);
-  std::shared_ptr<CompiledStep> compiled = signature->compiled;
-  std::unique_ptr<Step> step = compiled->Acquire();
-  config.feeds = step->TakeFeedMemory();
-  WEIR_RETURN_IF_ERROR(impl_->OrderFeeds(*signature, feeds, &config.feeds));
-  WEIR_RETURN_IF_ERROR(Impl::FitToFeeds(config.feeds, &compiled, &step));
-  config.spare = TakeMemory(outputs);
-  StepWaiter waiter;
-  impl_->StartStep(compiled, std::move(step), std::move(config), /*detach=*/false, waiter.Callback());
-  WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
-  if (outputs != nullptr && !signature->plain_order) Arrange(signature->fetch_positions, outputs);
-  return OkStatus();
+  Impl::ReadyStep ready;
+  WEIR_RETURN_IF_ERROR(impl_->Prepare(options, report, signature->compiled, &ready, [&](std::vector<Tensor>* ordered) {
+    return impl_->OrderFeeds(*signature, feeds, ordered);
+  }));
+  return Await(std::move(ready), signature->order, outputs);
 }
 
 void LocalSession::RunAsync(const StepOptions& options, std::span<const Feed> feeds,
@@ -67,18 +68,29 @@ void LocalSession::RunAsync(const StepOptions& options, std::span<const Feed> fe
                             StepReport* report, RunDone done) {
   auto signature = impl_->FindSignature(feeds, fetches, targets);
   if (!signature.ok()) return done(signature.status(), {});
-  Step::Config config = impl_->MakeConfig(options, report);
-  std::shared_ptr<CompiledStep> compiled = (*signature)->compiled;
-  std::unique_ptr<Step> step = compiled->Acquire();
-  config.feeds = step->TakeFeedMemory();
-  Status ready = impl_->OrderFeeds(**signature, feeds, &config.feeds);
-  if (ready.ok()) ready = Impl::FitToFeeds(config.feeds, &compiled, &step);
-  if (!ready.ok()) return done(ready, {});
-  // The signature belongs to the session, which must outlive the step.
+  Impl::ReadyStep ready;
+  Status prepared = impl_->Prepare(options, report, (*signature)->compiled, &ready, [&](std::vector<Tensor>* ordered) {
+    return impl_->OrderFeeds(**signature, feeds, ordered);
+  });
+  if (!prepared.ok()) return done(prepared, {});
+  // The signature belongs to the session, which the step keeps.
+  Detach(std::move(ready), std::shared_ptr<const Impl::FetchOrder>(impl_, &(*signature)->order), std::move(done));
+}
+
+Status LocalSession::Await(Impl::ReadyStep ready, const Impl::FetchOrder& order, std::vector<Tensor>* outputs) {
+  ready.config.spare = TakeMemory(outputs);
+  StepWaiter waiter;
+  impl_->StartStep(std::move(ready), /*detach=*/false, waiter.Callback());
+  WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
+  if (outputs != nullptr && !order.is_plain) Arrange(order.positions, outputs);
+  return OkStatus();
+}
+
+void LocalSession::Detach(Impl::ReadyStep ready, std::shared_ptr<const Impl::FetchOrder> order, RunDone done) {
   impl_->StartStep(
-      compiled, std::move(step), std::move(config), /*detach=*/true,
-      [impl = impl_, signature = *signature, done = std::move(done)](Status status, std::vector<Tensor> out) {
-        if (status.ok() && !signature->plain_order) Arrange(signature->fetch_positions, &out);
+      std::move(ready), /*detach=*/true,
+      [impl = impl_, order = std::move(order), done = std::move(done)](Status status, std::vector<Tensor> out) {
+        if (status.ok() && !order->is_plain) Arrange(order->positions, &out);
         done(std::move(status), std::move(out));
       });
 }
@@ -88,18 +100,9 @@ StatusOr<Session::Callable> LocalSession::MakeCallable(const CallableSpec& spec)
 Status LocalSession::RunCallable(Callable callable, std::span<const Tensor> feeds, std::vector<Tensor>* outputs,
                                  StepReport* report) {
   WEIR_ASSIGN_OR_RETURN(auto entry, impl_->FindCallable(callable, feeds));
-  Step::Config config = impl_->MakeConfig(entry->options, report);
-  std::shared_ptr<CompiledStep> compiled = entry->compiled;
-  std::unique_ptr<Step> step = compiled->Acquire();
-  config.feeds = step->TakeFeedMemory();
-  config.feeds.assign(feeds.begin(), feeds.end());
-  WEIR_RETURN_IF_ERROR(Impl::FitToFeeds(feeds, &compiled, &step));
-  config.spare = TakeMemory(outputs);
-  StepWaiter waiter;
-  impl_->StartStep(compiled, std::move(step), std::move(config), /*detach=*/false, waiter.Callback());
-  WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
-  if (outputs != nullptr && !entry->plain_order) Arrange(entry->fetch_positions, outputs);
-  return OkStatus();
+  Impl::ReadyStep ready;
+  WEIR_RETURN_IF_ERROR(impl_->Prepare(entry->options, report, entry->compiled, &ready, CopyOf(feeds)));
+  return Await(std::move(ready), entry->order, outputs);
 }
 
 void LocalSession::RunCallableAsync(Callable callable, std::span<const Tensor> feeds, CancellationManager* cancellation,
@@ -108,18 +111,10 @@ void LocalSession::RunCallableAsync(Callable callable, std::span<const Tensor> f
   if (!entry.ok()) return done(entry.status(), {});
   StepOptions options = (*entry)->options;
   options.cancellation = cancellation;
-  Step::Config config = impl_->MakeConfig(options, report);
-  std::shared_ptr<CompiledStep> compiled = (*entry)->compiled;
-  std::unique_ptr<Step> step = compiled->Acquire();
-  config.feeds = step->TakeFeedMemory();
-  config.feeds.assign(feeds.begin(), feeds.end());
-  Status ready = Impl::FitToFeeds(feeds, &compiled, &step);
-  if (!ready.ok()) return done(ready, {});
-  impl_->StartStep(compiled, std::move(step), std::move(config), /*detach=*/true,
-                   [impl = impl_, entry = *entry, done = std::move(done)](Status status, std::vector<Tensor> out) {
-                     if (status.ok() && !entry->plain_order) Arrange(entry->fetch_positions, &out);
-                     done(std::move(status), std::move(out));
-                   });
+  Impl::ReadyStep ready;
+  Status prepared = impl_->Prepare(options, report, (*entry)->compiled, &ready, CopyOf(feeds));
+  if (!prepared.ok()) return done(prepared, {});
+  Detach(std::move(ready), std::shared_ptr<const Impl::FetchOrder>(*entry, &(*entry)->order), std::move(done));
 }
 
 Status LocalSession::ReleaseCallable(Callable callable) { return impl_->ReleaseCallable(callable); }
@@ -139,21 +134,26 @@ void LocalSession::PartialRunAsync(const std::string& handle, const StepOptions&
   impl_->PartialRun(handle, options, feeds, fetches, std::move(done));
 }
 
-StatusOr<Session::Part> LocalSession::AddPart(const GraphDef& def) { return impl_->AddPart(def); }
+StatusOr<Session::Part> LocalSession::AddPart(const GraphDef& def) {
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> compiled, impl_->CompilePart(def));
+  return parts_.Add(std::move(compiled));
+}
 
 void LocalSession::RunPart(Part part, int64_t step_id, std::shared_ptr<Rendezvous> rendezvous,
                            const StepOptions& options, StepReport* report, std::function<void(Status)> done) {
-  auto compiled = impl_->FindPart(part);
+  auto compiled = parts_.Find(part);
   if (!compiled.ok()) return done(compiled.status());
-  Step::Config config = impl_->MakeConfig(options, report);
-  config.context.step_id = step_id;
-  config.rendezvous = std::move(rendezvous);
+  Impl::ReadyStep ready;
+  Status prepared = impl_->Prepare(options, report, *compiled, &ready, CopyOf({}));
+  if (!prepared.ok()) return done(prepared);
+  ready.config.context.step_id = step_id;
+  ready.config.rendezvous = std::move(rendezvous);
   impl_->StartStep(
-      *compiled, (*compiled)->Acquire(), std::move(config), /*detach=*/true,
+      std::move(ready), /*detach=*/true,
       [impl = impl_, done = std::move(done)](Status status, const std::vector<Tensor>&) { done(std::move(status)); });
 }
 
-Status LocalSession::RemovePart(Part part) { return impl_->RemovePart(part); }
+Status LocalSession::RemovePart(Part part) { return parts_.Remove(part); }
 
 void LocalSession::StartClose(const Status& reason) { impl_->Close(reason); }
 

@@ -3,6 +3,7 @@
 #define WEIR_RUNTIME_LOCAL_SESSION_INTERNAL_H_
 
 #include "weir/runtime/session_impl.h"
+#include "weir/runtime/session_parts.h"
 
 namespace weir {
 
@@ -47,7 +48,12 @@ class LocalSession final : public Session {
 
  private:
   explicit LocalSession(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  // The rest of a step that was made ready: waited for, or answered later.
+  Status Await(Impl::ReadyStep ready, const Impl::FetchOrder& order, std::vector<Tensor>* outputs);
+  void Detach(Impl::ReadyStep ready, std::shared_ptr<const Impl::FetchOrder> order, RunDone done);
+
   const std::shared_ptr<Impl> impl_;  // steps that run keep it alive
+  SessionParts parts_;
 };
 
 }  // namespace weir

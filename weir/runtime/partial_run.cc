@@ -223,11 +223,13 @@ StatusOr<std::string> Session::Impl::PartialRunSetup(const StepSignature& signat
     handle = Cat(next_partial_++);
     partial_runs_.emplace(handle, state);
   }
-  Step::Config config = MakeConfig(StepOptions(), nullptr);
-  config.timeout = absl::InfiniteDuration();  // each call has its own
-  config.exchange = state.get();
-  config.cancellation = state->cancellation();
-  StartStep(compiled, compiled->Acquire(), std::move(config), /*detach=*/true,
+  ReadyStep ready;
+  WEIR_RETURN_IF_ERROR(
+      Prepare(StepOptions(), nullptr, compiled, &ready, [](std::vector<Tensor>*) { return OkStatus(); }));
+  ready.config.timeout = absl::InfiniteDuration();  // each call has its own
+  ready.config.exchange = state.get();
+  ready.config.cancellation = state->cancellation();
+  StartStep(std::move(ready), /*detach=*/true,
             [state, self = shared_from_this(), handle](Status status, std::vector<Tensor>) {
               // A run stays until all was fetched; a failed one for good, so that its later calls hear of the failure.
               if (status.ok() && state->complete()) self->DropPartialRun(handle);

@@ -29,8 +29,8 @@ class RemoteDevice : public Device {
   std::shared_ptr<Device> WithResources(std::shared_ptr<ResourceManager>) override {
     return std::make_shared<RemoteDevice>(info());
   }
-  void CopyToHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-  void CopyFromHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
+  void CopyToHost(const Tensor& tensor, DeviceRun*, CopyDone done) override { done(tensor); }
+  void CopyFromHost(const Tensor& tensor, DeviceRun*, CopyDone done) override { done(tensor); }
 };
 
 inline bool IsRemote(const Device& device) { return dynamic_cast<const RemoteDevice*>(&device) != nullptr; }

@@ -46,17 +46,17 @@ bool IsPlainOrder(const std::vector<int>& positions, size_t size) {
   return true;
 }
 
-void StartTimed(std::shared_ptr<CompiledStep> compiled, std::unique_ptr<Step> step, Step::Config config,
-                Step::Done done) {
+}  // namespace
+
+void Session::Impl::StartTimed(ReadyStep ready, Step::Done done) {
   int64_t start = absl::GetCurrentTimeNanos();
-  Step::Start(std::move(step), std::move(config),
+  std::shared_ptr<CompiledStep> compiled = std::move(ready.compiled);
+  Step::Start(std::move(ready.step), std::move(ready.config),
               [compiled, done = std::move(done)](Status status, std::vector<Tensor> out) {
                 done(std::move(status), std::move(out));
               });
   compiled->last_start_ns.store(absl::GetCurrentTimeNanos() - start, std::memory_order_relaxed);
 }
-
-}  // namespace
 
 Session::Impl::Impl(std::shared_ptr<Environment> environment, SessionOptions options,
                     std::shared_ptr<RemoteTasks> remote)
@@ -106,12 +106,17 @@ Status Session::Impl::Init() {
   graph_.functions()->set_differentiator(environment_->differentiator);
   // Iterators keep a runtime of their own, which may outlive this session but not the environment.
   ThreadPool* lasting_pool = environment_->IntraOpPool(std::max(0, options_.intra_op_threads));
+  DeviceSet own_devices;  // a function's body runs in this task
+  for (const auto& device : devices_.devices()) {
+    if (!IsRemote(*device)) own_devices.Add(device);
+  }
+  SessionOptions body_options = options_;
+  body_options.allow_soft_placement = true;
   functions_ = std::make_unique<LocalFunctionRuntime>(
-      graph_.functions(), environment_->kernels, devices_.host(), lasting_pool,
-      [rewrites = options_.rewrites, device = devices_.host(), lasting_pool, only_cpus = HasOnlyCpus()](
-          Graph* body, KernelCache& kernels) {
-        return RewriteGraph(rewrites, kernels, device, lasting_pool, only_cpus, body);
-      });
+      graph_.functions(), environment_->kernels, lasting_pool,
+      std::make_shared<GraphCompiler>(*environment_, std::move(own_devices), graph_.functions(), lasting_pool,
+                                      std::move(body_options)));
+  compiler_ = std::make_unique<GraphCompiler>(*environment_, devices_, graph_.functions(), intra_op_, options_);
   kernels_ = std::make_unique<KernelCache>(environment_->kernels, functions_.get());
   return OkStatus();
 }
@@ -201,10 +206,9 @@ StatusOr<const Session::Impl::Signature*> Session::Impl::FindSignature(std::span
   }
   for (const std::string& name : written.feeds) signature->feed_positions.push_back(PositionOf(canonical.feeds, name));
   for (const std::string& name : written.fetches) {
-    signature->fetch_positions.push_back(PositionOf(canonical.fetches, name));
+    signature->order.positions.push_back(PositionOf(canonical.fetches, name));
   }
-  signature->plain_order = IsPlainOrder(signature->feed_positions, canonical.feeds.size()) &&
-                           IsPlainOrder(signature->fetch_positions, canonical.fetches.size());
+  signature->order.is_plain = IsPlainOrder(signature->order.positions, canonical.fetches.size());
   absl::MutexLock lock(&signatures_mu_);
   compiled_.try_emplace(canonical_key, signature->compiled);
   return signatures_.try_emplace(std::move(written_key), std::move(signature)).first->second.get();
@@ -225,11 +229,17 @@ Status Session::Impl::OrderFeeds(const Signature& signature, std::span<const Fee
   return OkStatus();
 }
 
-Status Session::Impl::FitToFeeds(std::span<const Tensor> feeds, std::shared_ptr<CompiledStep>* compiled,
-                                 std::unique_ptr<Step>* step) {
-  if ((*compiled)->Takes(feeds)) return OkStatus();
-  WEIR_ASSIGN_OR_RETURN(*compiled, (*compiled)->ForAnyShape());
-  *step = (*compiled)->Acquire();
+Status Session::Impl::Prepare(const StepOptions& options, StepReport* report,
+                              const std::shared_ptr<CompiledStep>& compiled, ReadyStep* ready,
+                              absl::FunctionRef<Status(std::vector<Tensor>*)> fill) {
+  ready->compiled = compiled;
+  ready->step = compiled->Acquire();
+  ready->config = MakeConfig(options, report);
+  ready->config.feeds = ready->step->TakeFeedMemory();
+  WEIR_RETURN_IF_ERROR(fill(&ready->config.feeds));
+  if (compiled->Takes(ready->config.feeds)) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(ready->compiled, compiled->ForAnyShape());
+  ready->step = ready->compiled->Acquire();
   return OkStatus();
 }
 
@@ -253,26 +263,22 @@ Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* r
   return config;
 }
 
-void Session::Impl::StartStep(const std::shared_ptr<CompiledStep>& compiled, std::unique_ptr<Step> step,
-                              Step::Config config, bool detach, Step::Done done) {
-  if (options_.build_cost_model > 0 && config.report != nullptr) {
-    const int64_t measured = compiled->num_steps.fetch_add(1) - options_.build_cost_model_after;
-    config.report_costs = measured >= 0 && (measured + 1) % options_.build_cost_model == 0;
+void Session::Impl::StartStep(ReadyStep ready, bool detach, Step::Done done) {
+  CompiledStep& compiled = *ready.compiled;
+  if (options_.build_cost_model > 0 && ready.config.report != nullptr) {
+    const int64_t measured = compiled.num_steps.fetch_add(1) - options_.build_cost_model_after;
+    ready.config.report_costs = measured >= 0 && (measured + 1) % options_.build_cost_model == 0;
   }
-  if (!detach) return Step::Start(std::move(step), std::move(config), std::move(done));
-  if (compiled->last_start_ns.load(std::memory_order_relaxed) < kShortStepNs) {
-    return StartTimed(compiled, std::move(step), std::move(config), std::move(done));
+  if (!detach) return Step::Start(std::move(ready.step), std::move(ready.config), std::move(done));
+  if (compiled.last_start_ns.load(std::memory_order_relaxed) < kShortStepNs) {
+    return StartTimed(std::move(ready), std::move(done));
   }
   struct Detached {
-    std::shared_ptr<CompiledStep> compiled;
-    std::unique_ptr<Step> step;
-    Step::Config config;
+    ReadyStep ready;
     Step::Done done;
   };
-  auto detached = std::make_shared<Detached>(Detached{compiled, std::move(step), std::move(config), std::move(done)});
-  inter_op_->Schedule([detached] {
-    StartTimed(detached->compiled, std::move(detached->step), std::move(detached->config), std::move(detached->done));
-  });
+  auto detached = std::make_shared<Detached>(Detached{std::move(ready), std::move(done)});
+  inter_op_->Schedule([detached] { StartTimed(std::move(detached->ready), std::move(detached->done)); });
 }
 
 void Session::Impl::Close(const Status& reason) { steps_->Close(reason, Cancelled("Session has been closed.")); }
@@ -286,8 +292,8 @@ StatusOr<Session::Callable> Session::Impl::MakeCallable(const CallableSpec& spec
   entry->options = spec.options;
   entry->options.cancellation = nullptr;
   entry->num_feeds = spec.feeds.size();
-  for (const std::string& name : spec.fetches) entry->fetch_positions.push_back(PositionOf(signature.fetches, name));
-  entry->plain_order = IsPlainOrder(entry->fetch_positions, signature.fetches.size());
+  for (const std::string& name : spec.fetches) entry->order.positions.push_back(PositionOf(signature.fetches, name));
+  entry->order.is_plain = IsPlainOrder(entry->order.positions, signature.fetches.size());
   absl::MutexLock lock(&callables_mu_);
   callables_.emplace(next_callable_, std::move(entry));
   return next_callable_++;

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "weir/framework/constant_taker.h"
 #include "weir/graph/function_library.h"
 #include "weir/graph/graph.h"
 #include "weir/passes/prune.h"
 #include "weir/runtime/function_runtime.h"
+#include "weir/runtime/graph_compiler.h"
 #include "weir/runtime/session.h"
 #include "weir/runtime/step.h"
 
@@ -20,19 +22,24 @@ namespace weir {
 
 class PartialRunState;
 
-// Rewrites a graph as the options say. Kernels of `kernels` fold constants, on `device` with the threads of `intra_op`.
-// Where all devices are CPUs nodes are fused too.
-Status RewriteGraph(const RewriteOptions& rewrites, KernelCache& kernels, Device* device, ThreadPool* intra_op,
-                    bool only_cpus, Graph* graph);
-
 class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
  public:
+  // Where among a step's results the fetches of a caller are.
+  struct FetchOrder {
+    std::vector<int> positions;
+    bool is_plain = true;  // 0, 1, 2 ...
+  };
   // A signature as a caller wrote it: its names in any order, a fetch perhaps twice.
   struct Signature {
     std::shared_ptr<CompiledStep> compiled;
     std::vector<int> feed_positions;  // position of feed i in the compiled step
-    std::vector<int> fetch_positions;
-    bool plain_order = true;  // both are 0, 1, 2 ...
+    FetchOrder order;
+  };
+  // A step that has all it needs to start.
+  struct ReadyStep {
+    std::shared_ptr<CompiledStep> compiled;
+    std::unique_ptr<Step> step;
+    Step::Config config;
   };
 
   Impl(std::shared_ptr<Environment> environment, SessionOptions options, std::shared_ptr<RemoteTasks> remote);
@@ -46,34 +53,30 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
 
   StatusOr<const Signature*> FindSignature(std::span<const Feed> feeds, std::span<const std::string> fetches,
                                            std::span<const std::string> targets);
-  // Feeds in the step's order, their types checked.
   // Into the order of the compiled step. INVALID_ARGUMENT if a type is wrong.
   Status OrderFeeds(const Signature& signature, std::span<const Feed> feeds, std::vector<Tensor>* ordered) const;
   StatusOr<std::shared_ptr<CompiledStep>> Compile(const StepSignature& signature,
                                                   const std::vector<std::pair<std::string, std::string>>& connections,
                                                   bool late_args);
-  // Changes to the step for feeds of any shape where they do not have those that were declared.
-  static Status FitToFeeds(std::span<const Tensor> feeds, std::shared_ptr<CompiledStep>* compiled,
-                           std::unique_ptr<Step>* step);
-  Step::Config MakeConfig(const StepOptions& options, StepReport* report);
+  // What every step begins with: its memory, its configuration, its feeds (`fill` puts them into the step's order), and
+  // the form of the step that was compiled for feeds of any shape where they do not have the declared shapes.
+  Status Prepare(const StepOptions& options, StepReport* report, const std::shared_ptr<CompiledStep>& compiled,
+                 ReadyStep* ready, absl::FunctionRef<Status(std::vector<Tensor>*)> fill);
   // Starts a step; with `detach` in a thread of the pool.
-  void StartStep(const std::shared_ptr<CompiledStep>& compiled, std::unique_ptr<Step> step, Step::Config config,
-                 bool detach, Step::Done done);
+  void StartStep(ReadyStep ready, bool detach, Step::Done done);
 
   struct CallableEntry {
     std::shared_ptr<CompiledStep> compiled;
     StepOptions options;
     size_t num_feeds = 0;
-    std::vector<int> fetch_positions;
-    bool plain_order = false;
+    FetchOrder order;
   };
   StatusOr<Callable> MakeCallable(const CallableSpec& spec);
   StatusOr<std::shared_ptr<const CallableEntry>> FindCallable(Callable callable, std::span<const Tensor> feeds) const;
   Status ReleaseCallable(Callable callable);
 
-  StatusOr<Part> AddPart(const GraphDef& def);
-  StatusOr<std::shared_ptr<CompiledStep>> FindPart(Part part) const;  // ABORTED if there is none
-  Status RemovePart(Part part);
+  // A part of another session's step (session_parts.h).
+  StatusOr<std::shared_ptr<CompiledStep>> CompilePart(const GraphDef& def);
 
   StatusOr<std::string> PartialRunSetup(const StepSignature& signature);
   void PartialRun(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
@@ -86,32 +89,21 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   const SessionOptions& options() const { return options_; }
 
  private:
-  bool HasOnlyCpus() const;
   // Whether feeds may be taken to have the shapes that their placeholders declare.
   enum class FeedShapes { kAsDeclared, kAny };
+  Step::Config MakeConfig(const StepOptions& options, StepReport* report);
+  // Starts a step and notes how long that kept the thread.
+  static void StartTimed(ReadyStep ready, Step::Done done);
   Status CheckRoomFor(int64_t added) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
   using Connections = std::vector<std::pair<std::string, std::string>>;
   // The part of the graph that a signature needs, with the connections made.
   StatusOr<Graph> PrepareGraph(const StepSignature& signature, const Connections& connections, FeedShapes shapes) const;
-  struct DeviceGraph {
-    Device* device;
-    Graph graph;
-  };
-  // Rewrites, places and cuts; PlaceAndCut without the rewriting. In a partial run (`late_args`) no fetch
-  // may wait for the end.
-  StatusOr<std::vector<DeviceGraph>> PartitionOverDevices(Graph graph, bool late_args);
-  StatusOr<std::vector<DeviceGraph>> PlaceAndCut(Graph graph, bool late_args = false);
-  // Whether floats between two devices lose bits on the way: those that go to another task do.
-  bool IsLossy(std::string_view from, std::string_view to) const;
   // Constants of the session's graph that kernels of a plan made from `compiled` keep from now on.
   void GiveUpTaken(const Graph& compiled, const ExecutionPlan& plan);
   // Brings those of a part of the session's graph back.
   Status RestoreTaken(Graph* graph) const;
   // Plans of what is in this task, and the registered parts of the others.
   Status CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled);
-  std::vector<std::string> SupportedDeviceTypes(const Node& node) const;
-  bool HasAccelerators() const;  // devices with memory of their own
-  void LogPlacement(const Graph& graph) const;
   StatusOr<std::shared_ptr<CompiledStep>> CompileGraph(const StepSignature& signature, const Connections& connections,
                                                        bool late_args, FeedShapes shapes);
 
@@ -126,6 +118,7 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   ThreadPool* inter_op_ = nullptr;
   ThreadPool* intra_op_ = nullptr;
   std::unique_ptr<LocalFunctionRuntime> functions_;
+  std::unique_ptr<GraphCompiler> compiler_;
   std::unique_ptr<KernelCache> kernels_;
   const std::shared_ptr<StepTable> steps_ = std::make_shared<StepTable>();
 
@@ -141,10 +134,6 @@ class Session::Impl : public std::enable_shared_from_this<Session::Impl> {
   mutable absl::Mutex callables_mu_;
   Callable next_callable_ ABSL_GUARDED_BY(callables_mu_) = 0;
   absl::flat_hash_map<Callable, std::shared_ptr<const CallableEntry>> callables_ ABSL_GUARDED_BY(callables_mu_);
-
-  mutable absl::Mutex parts_mu_;
-  Part next_part_ ABSL_GUARDED_BY(parts_mu_) = 1;
-  absl::flat_hash_map<Part, std::shared_ptr<CompiledStep>> parts_ ABSL_GUARDED_BY(parts_mu_);
 
   absl::Mutex partial_mu_;
   int64_t next_partial_ ABSL_GUARDED_BY(partial_mu_) = 0;

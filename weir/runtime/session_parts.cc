@@ -1,11 +1,12 @@
-// Parts of other sessions' steps: what a worker compiles and runs for masters elsewhere.
+#include "weir/runtime/session_parts.h"
+
 #include "weir/graph/import.h"
 #include "weir/proto/graph.pb.h"
 #include "weir/runtime/session_impl.h"
 
 namespace weir {
 
-StatusOr<Session::Part> Session::Impl::AddPart(const GraphDef& def) {
+StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompilePart(const GraphDef& def) {
   WEIR_RETURN_IF_ERROR(steps_->closed());
   ImportLimits limits;
   limits.max_nodes = options_.max_graph_nodes;
@@ -21,7 +22,7 @@ StatusOr<Session::Part> Session::Impl::AddPart(const GraphDef& def) {
     node->assigned_device = node->requested_device;
   }
   auto compiled = std::make_shared<CompiledStep>();
-  WEIR_ASSIGN_OR_RETURN(std::vector<DeviceGraph> partitions, PlaceAndCut(std::move(graph)));
+  WEIR_ASSIGN_OR_RETURN(std::vector<DeviceGraph> partitions, compiler_->CompilePlaced(std::move(graph)));
   WEIR_RETURN_IF_ERROR(CompileParts(partitions, /*late_args=*/false, compiled.get()));
   for (const auto& plan : compiled->plans) {
     if (!plan->arg_types.empty() || !plan->ret_types.empty()) {
@@ -30,20 +31,24 @@ StatusOr<Session::Part> Session::Impl::AddPart(const GraphDef& def) {
   }
   compiled->export_partitions = [] { return std::vector<std::string>(); };
   compiled->export_costs = [](const std::vector<DeviceStats>&) { return std::string(); };
-  absl::MutexLock lock(&parts_mu_);
-  parts_.emplace(next_part_, std::move(compiled));
-  return next_part_++;
+  return compiled;
 }
 
-StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::FindPart(Part part) const {
-  absl::ReaderMutexLock lock(&parts_mu_);
+Session::Part SessionParts::Add(std::shared_ptr<CompiledStep> compiled) {
+  absl::MutexLock lock(&mu_);
+  parts_.emplace(next_, std::move(compiled));
+  return next_++;
+}
+
+StatusOr<std::shared_ptr<CompiledStep>> SessionParts::Find(Session::Part part) const {
+  absl::ReaderMutexLock lock(&mu_);
   auto found = parts_.find(part);
   if (found == parts_.end()) return Aborted("Graph handle is not found: ", part);
   return found->second;
 }
 
-Status Session::Impl::RemovePart(Part part) {
-  absl::MutexLock lock(&parts_mu_);
+Status SessionParts::Remove(Session::Part part) {
+  absl::MutexLock lock(&mu_);
   if (parts_.erase(part) == 0) return Aborted("Graph handle is not found: ", part);
   return OkStatus();
 }

@@ -90,7 +90,6 @@ void Step::Run() {
   rendezvous_ = FindRendezvous();
   if (config_.trace != TraceLevel::kNone || config_.report_costs) stats_ = std::make_unique<StepStatsCollector>();
 
-  if (accelerated_) runner_ = config_.context.runner;
   PlanRun::Setup setup;
   setup.context = std::move(config_.context);
   setup.context.cancellation = cancellation_.get();
@@ -122,11 +121,10 @@ void Step::StartPlans(PlanRun::Setup& setup) {
   size_t last = runs_.size() - 1;
   auto shared = last > 0 ? std::make_shared<PlanRun::Setup>(setup) : nullptr;
   for (size_t i = 0; i < last; ++i) {
-    setup.context.runner([this, i, shared] {
-      runs_[i]->Start(*shared, [this, i](Status status) { OnPlanDone(i, std::move(status)); });
-    });
+    setup.context.runner(
+        [this, i, shared] { runs_[i]->Start(*shared, [this](const Status& status) { OnRunDone(status); }); });
   }
-  runs_[last]->Start(setup, [this, last](Status status) { OnPlanDone(last, std::move(status)); });
+  runs_[last]->Start(setup, [this](const Status& status) { OnRunDone(status); });
 }
 
 Rendezvous* Step::FindRendezvous() {
@@ -171,17 +169,6 @@ namespace {
 bool IsConsequence(const Status& status) { return status.code() == absl::StatusCode::kCancelled || IsDerived(status); }
 
 }  // namespace
-
-void Step::OnPlanDone(size_t index, Status status) {
-  Device* const device = compiled_->plans[index]->device;
-  if (device->is_host()) return OnRunDone(status);
-  // The plan has given all its work to the device, which may still be at it; after an error too, and the device may go
-  // with its session.
-  runner_([this, device, status = std::move(status)] {
-    Status late = device->Synchronize();
-    OnRunDone(status.ok() ? late : status);
-  });
-}
 
 void Step::ExpireAt(absl::Time deadline) {
   config_.context.deadline = deadline;

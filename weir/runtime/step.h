@@ -118,7 +118,6 @@ class Step {
   void StartPlans(PlanRun::Setup& setup);
   void StartRemoteParts();
   void OnPartDone(const std::shared_ptr<RemotePart>& part, RemoteOutcome outcome);
-  void OnPlanDone(size_t index, Status status);
   void OnRunDone(const Status& status);
   void Finish();
   void ExpireAt(absl::Time deadline);
@@ -127,8 +126,7 @@ class Step {
   std::vector<std::unique_ptr<PlanRun>> runs_;
   Config config_;
   std::vector<Tensor> feed_memory_;
-  bool accelerated_ = false;                           // a device beside the host takes part
-  std::function<void(std::function<void()>)> runner_;  // set if so
+  bool accelerated_ = false;  // a device beside the host takes part
   Done done_;
   std::shared_ptr<CancellationManager> cancellation_;
   CancellationManager::Token outer_token_ = CancellationManager::kNoToken;

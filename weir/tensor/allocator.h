@@ -1,4 +1,10 @@
 // Memory of tensors.
+//
+// A device that works later than the host (framework/device.h) gets memory back while work on it is still pending: a
+// tensor dies when the host has no use for it any more, not when the device is done. Its allocator therefore does one
+// of two things. Either pending work holds references to the tensors it touches, so that memory only comes back when it
+// is idle; or all memory belongs to one stream, and a block that came back is given only to work that this stream does
+// later. Blocks that another stream touches are then held by that work until an event says that it is over.
 #ifndef WEIR_TENSOR_ALLOCATOR_H_
 #define WEIR_TENSOR_ALLOCATOR_H_
 

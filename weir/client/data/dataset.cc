@@ -1,7 +1,7 @@
 #include "weir/client/data/dataset.h"
 
-#include "weir/client/eager/execute.h"
 #include "weir/client/eager/ops/data_ops.h"
+#include "weir/client/eager_execute.h"
 #include "weir/client/tracer_internal.h"
 
 namespace weir::data {

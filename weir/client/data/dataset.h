@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "weir/client/eager/tensor.h"
+#include "weir/client/eager_tensor.h"
 #include "weir/client/input.h"
 
 namespace weir::data {

@@ -1,7 +1,7 @@
 #include "weir/client/data/elements.h"
 
-#include "weir/client/eager/execute.h"
 #include "weir/client/eager/ops/data_ops.h"
+#include "weir/client/eager_execute.h"
 #include "weir/proto/tensor.pb.h"
 #include "weir/tensor/tensor_proto.h"
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cctype>
 
-#include "weir/client/eager/execute.h"
 #include "weir/client/eager/ops/array_ops.h"
 #include "weir/client/eager/ops/image_ops.h"
 #include "weir/client/eager/ops/io_ops.h"
 #include "weir/client/eager/ops/math_ops.h"
+#include "weir/client/eager_execute.h"
 #include "weir/io/file.h"
 #include "weir/io/file_system.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "weir/client/differentiate.h"
-#include "weir/client/eager/execute_internal.h"
 #include "weir/client/eager/ops/array_ops.h"
 #include "weir/client/eager/ops/math_ops.h"
+#include "weir/client/eager_execute_internal.h"
 #include "weir/client/gradients.h"
 #include "weir/client/tracer_internal.h"
 

@@ -1,6 +1,6 @@
 #include "weir/client/eager/variable.h"
 
-#include "weir/client/eager/execute_internal.h"
+#include "weir/client/eager_execute_internal.h"
 #include "weir/client/op_call.h"
 #include "weir/client/tracer_internal.h"
 

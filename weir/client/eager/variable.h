@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "weir/client/eager/execute.h"
+#include "weir/client/eager_execute.h"
 
 namespace weir::eager {
 

@@ -278,9 +278,9 @@ bool WriteEager(const std::string& folder, const std::string& family, const std:
   const std::string include = "weir/client/eager/ops/" + family + "_ops.h";
   std::ostringstream header, source;
   header << "// Made by op_generator from " << family << ".ops: a function an op, run at once.\n"
-         << "#pragma once\n\n#include <vector>\n\n#include \"weir/client/eager/tensor.h\"\n"
+         << "#pragma once\n\n#include <vector>\n\n#include \"weir/client/eager_tensor.h\"\n"
          << "#include \"weir/client/ops/" << family << "_ops.h\"\n\nnamespace weir::eager {\n\n";
-  source << "#include \"" << include << "\"\n\n#include \"weir/client/eager/execute.h\"\n\nnamespace weir::eager {\n\n";
+  source << "#include \"" << include << "\"\n\n#include \"weir/client/eager_execute.h\"\n\nnamespace weir::eager {\n\n";
   for (const OpSchema& schema : schemas) {
     if (schema.name.starts_with("_") || !RunsEagerly(schema)) continue;
     DeclareFunction(kEager, schema, Split(schema), header);

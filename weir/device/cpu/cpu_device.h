@@ -17,8 +17,8 @@ class CpuDevice : public Device {
   std::shared_ptr<Device> WithResources(std::shared_ptr<ResourceManager> resources) override {
     return std::make_shared<CpuDevice>(info(), std::move(resources));
   }
-  void CopyToHost(const Tensor& device_tensor, CopyDone done) override { done(device_tensor); }
-  void CopyFromHost(const Tensor& host_tensor, CopyDone done) override { done(host_tensor); }
+  void CopyToHost(const Tensor& device_tensor, DeviceRun*, CopyDone done) override { done(device_tensor); }
+  void CopyFromHost(const Tensor& host_tensor, DeviceRun*, CopyDone done) override { done(host_tensor); }
 };
 
 // Device "<job_prefix>/device:CPU:<index>" of a new random incarnation, with resources of its own unless given some.

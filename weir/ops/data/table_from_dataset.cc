@@ -1,9 +1,9 @@
 // InitializeTableFromDataset: a lookup table filled with the pairs of a dataset.
-#include "weir/framework/fillable_table.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/framework/resource_node.h"
 #include "weir/ops/data/background.h"
 #include "weir/ops/data/register.h"
+#include "weir/resources/fillable_table.h"
 #include "weir/tensor/copy_elements.h"
 
 namespace weir {

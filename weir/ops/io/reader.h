@@ -14,7 +14,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/synchronization/mutex.h"
-#include "weir/framework/queue.h"
+#include "weir/resources/queue.h"
 
 namespace weir {
 

@@ -6,6 +6,7 @@
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/channel_loops.h"
 #include "weir/device/cpu/contraction.h"
+#include "weir/device/cpu/fused_activations.h"
 #include "weir/device/cpu/vector.h"
 #include "weir/framework/constant_taker.h"
 #include "weir/framework/fused_nodes.h"
@@ -365,6 +366,7 @@ class FusedMatMulKernel : public Kernel, public ConstantTaker {
 }  // namespace
 
 void RegisterFusedKernels(KernelRegistry& registry) {
+  for (const ActivationEntry& activation : kActivations) OfferFusedActivation(activation.name);
   registry.Add(KernelBuilder("_FusedConv2D").Types("T", TypeList<float>{}), MakeKernel<FusedConv2DKernel>);
   registry.Add(KernelBuilder("_FusedMatMul").Types("T", TypeList<float>{}), MakeKernel<FusedMatMulKernel>);
 }

@@ -3,9 +3,9 @@
 
 #include "weir/framework/kernel_registry.h"
 #include "weir/framework/resource_node.h"
-#include "weir/framework/tuple.h"
 #include "weir/ops/queue/queue_kinds.h"
 #include "weir/ops/queue/register.h"
+#include "weir/resources/tuple.h"
 
 namespace weir {
 namespace {

@@ -1,8 +1,8 @@
 #include "weir/framework/kernel_registry.h"
-#include "weir/framework/queue.h"
 #include "weir/framework/resource_node.h"
-#include "weir/framework/tuple.h"
 #include "weir/ops/queue/register.h"
+#include "weir/resources/queue.h"
+#include "weir/resources/tuple.h"
 
 namespace weir {
 namespace {

@@ -5,8 +5,8 @@
 #include <deque>
 #include <limits>
 
-#include "weir/framework/tuple.h"
 #include "weir/ops/queue/philox_stream.h"
+#include "weir/resources/tuple.h"
 #include "weir/tensor/copy_elements.h"
 
 namespace weir {

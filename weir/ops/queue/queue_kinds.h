@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "weir/framework/queue.h"
+#include "weir/resources/queue.h"
 
 namespace weir {
 

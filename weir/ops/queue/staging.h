@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "weir/framework/kernel.h"
-#include "weir/framework/tuple.h"
+#include "weir/resources/tuple.h"
 
 namespace weir {
 

@@ -2,9 +2,9 @@
 #include <numeric>
 
 #include "weir/framework/kernel_registry.h"
-#include "weir/framework/tuple.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/queue/tensor_array_input.h"
+#include "weir/resources/tuple.h"
 #include "weir/tensor/copy_elements.h"
 
 namespace weir {

@@ -4,10 +4,10 @@
 
 #include "weir/framework/kernel_registry.h"
 #include "weir/framework/scratch.h"
-#include "weir/framework/tuple.h"
 #include "weir/ops/queue/arithmetic.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/queue/tensor_list.h"
+#include "weir/resources/tuple.h"
 #include "weir/tensor/copy_elements.h"
 
 namespace weir {

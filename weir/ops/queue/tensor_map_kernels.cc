@@ -1,9 +1,9 @@
 // TensorMap: the value of a map variant, from tensors to tensors.
 #include "absl/container/flat_hash_map.h"
 #include "weir/framework/kernel_registry.h"
-#include "weir/framework/tuple.h"
 #include "weir/ops/queue/arithmetic.h"
 #include "weir/ops/queue/register.h"
+#include "weir/resources/tuple.h"
 #include "weir/tensor/variant.h"
 
 namespace weir {

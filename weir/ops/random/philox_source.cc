@@ -1,6 +1,6 @@
 #include "weir/ops/random/philox_source.h"
 
-#include "weir/framework/variable.h"
+#include "weir/resources/variable.h"
 
 namespace weir::random {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "weir/framework/resource_node.h"
-#include "weir/framework/variable.h"
 #include "weir/ops/random/register.h"
+#include "weir/resources/variable.h"
 #include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
 

@@ -1,8 +1,8 @@
 // Assign, AssignAdd, AssignSub for ref variables; AssignAddVariableOp, AssignSubVariableOp for resource variables.
-#include "weir/framework/variable.h"
 #include "weir/ops/state/arithmetic.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/state/update_variable.h"
+#include "weir/resources/variable.h"
 #include "weir/tensor/copy_elements.h"
 
 namespace weir {

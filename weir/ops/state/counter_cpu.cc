@@ -1,7 +1,7 @@
 // State that counts: CountUpTo.
-#include "weir/framework/variable.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/state/update_variable.h"
+#include "weir/resources/variable.h"
 
 namespace weir {
 namespace {

@@ -1,7 +1,7 @@
 #include <thread>
 
-#include "weir/framework/variable.h"
 #include "weir/ops/state/variable_fixture.h"
+#include "weir/resources/variable.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 #include "weir/ops/state/update_variable.h"
 
-#include "weir/framework/variable.h"
+#include "weir/resources/variable.h"
 
 namespace weir::state {
 namespace {

@@ -1,6 +1,6 @@
 // Reading and assigning resource variables. Neither copies: readers and the variable share the tensor.
-#include "weir/framework/variable.h"
 #include "weir/ops/state/register.h"
+#include "weir/resources/variable.h"
 
 namespace weir {
 namespace {

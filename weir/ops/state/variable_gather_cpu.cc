@@ -1,7 +1,7 @@
 // Gathers from a snapshot of a resource variable, without reading the rest of it.
-#include "weir/framework/variable.h"
 #include "weir/ops/state/indices.h"
 #include "weir/ops/state/register.h"
+#include "weir/resources/variable.h"
 #include "weir/tensor/copy_elements.h"
 
 namespace weir {

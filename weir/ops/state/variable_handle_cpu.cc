@@ -1,7 +1,7 @@
 // Handles of resource variables, and what can be asked of them without the value.
 #include "weir/framework/resource_node.h"
-#include "weir/framework/variable.h"
 #include "weir/ops/state/register.h"
+#include "weir/resources/variable.h"
 
 namespace weir {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "weir/framework/fillable_table.h"
 #include "weir/framework/resource.h"
+#include "weir/resources/fillable_table.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "weir/device/cpu/contraction.h"
-#include "weir/framework/variable.h"
+#include "weir/resources/variable.h"
 
 namespace weir::train {
 namespace {

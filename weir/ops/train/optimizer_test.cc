@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "weir/framework/resource_node.h"
-#include "weir/framework/variable.h"
 #include "weir/ops/train/register.h"
+#include "weir/resources/variable.h"
 #include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
 

@@ -1,0 +1,19 @@
+// Fusing elementwise operations: what would pass over memory several times passes over it once.
+#ifndef WEIR_DEVICE_CPU_REWRITES_FUSE_ELEMENTWISE_H_
+#define WEIR_DEVICE_CPU_REWRITES_FUSE_ELEMENTWISE_H_
+
+#include "weir/passes/rewrite_context.h"
+
+namespace weir {
+
+// Elementwise operations on floats that feed each other become _FusedElementwise nodes, each named as the last of its
+// operations was, with sums, means and softmax along the last dimension where shapes are known well enough. A value
+// that other nodes consume too becomes a further output, unless it would then depend on a value that may be dead or
+// that waits for one of those consumers (passes/wait_analysis.h). A cheap value made of one other is computed again by
+// each group that takes it instead of being stored. Shapes need not be known for elementwise operations: the kernel
+// sees them.
+Status FuseElementwise(RewriteContext& context);
+
+}  // namespace weir
+
+#endif  // WEIR_DEVICE_CPU_REWRITES_FUSE_ELEMENTWISE_H_

@@ -1,0 +1,32 @@
+#include "weir/resources/variable.h"
+
+#include "weir/tensor/copy_elements.h"
+
+namespace weir {
+
+std::string VariableResource::DebugString() const {
+  Tensor value = Read();
+  return Cat(Name(dtype_), "/", value.has_value() ? value.shape().ToString() : std::string("<uninitialized>"));
+}
+
+int64_t VariableResource::MemoryUsed() const { return static_cast<int64_t>(Read().total_bytes()); }
+
+Tensor VariableResource::Read() const {
+  absl::ReaderMutexLock lock(&mu);
+  return tensor;
+}
+
+Status VariableResource::MakeWritable(Allocator* allocator) {
+  if (tensor.unique()) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(tensor.dtype(), tensor.shape(), allocator));
+  CopyElements(tensor, 0, copy, 0, tensor.num_elements());
+  tensor = std::move(copy);
+  return OkStatus();
+}
+
+Status UninitializedVariable(std::string_view container, std::string_view name) {
+  return FailedPrecondition("Error while reading resource variable ", name, " from Container: ", container,
+                            ". This could mean that the variable was uninitialized.");
+}
+
+}  // namespace weir

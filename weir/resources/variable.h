@@ -1,0 +1,43 @@
+// VariableResource: the resource behind VarHandleOp.
+//
+// Readers take snapshots: the tensor itself, shared. A writer changes it in place only while nobody else holds it, and
+// otherwise works on a copy, so a snapshot never changes.
+#ifndef WEIR_RESOURCES_VARIABLE_H_
+#define WEIR_RESOURCES_VARIABLE_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/framework/resource.h"
+
+namespace weir {
+
+class VariableResource : public Resource {
+ public:
+  static constexpr std::string_view kTypeName = "N10tensorflow3VarE";
+
+  explicit VariableResource(DType dtype) : dtype_(dtype) {}
+  std::string_view type_name() const override { return kTypeName; }
+  std::string DebugString() const override;
+  int64_t MemoryUsed() const override;
+
+  DType dtype() const { return dtype_; }
+  // The value now; no value before initialisation.
+  Tensor Read() const;
+  // Makes `tensor` writable in place: copies it if somebody else holds it. REQUIRES: initialised.
+  Status MakeWritable(Allocator* allocator) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+
+  mutable absl::Mutex mu;
+  Tensor tensor ABSL_GUARDED_BY(mu);  // no value before initialisation
+
+ private:
+  const DType dtype_;
+};
+
+// FAILED_PRECONDITION for an operation that needs the value of a variable that has none.
+Status UninitializedVariable(std::string_view container, std::string_view name);
+
+}  // namespace weir
+
+#endif  // WEIR_RESOURCES_VARIABLE_H_
