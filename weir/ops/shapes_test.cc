@@ -94,6 +94,11 @@ TEST(Shapes, OfSlices) {
                   Attrs().With("ellipsis_mask", 1).With("new_axis_mask", 2)),
             "[10,6,1]");
   EXPECT_EQ(Shown("StridedSlice", {Of({10}), Ints({10}), Ints({0}), Ints({-2})}), "[5]");
+  // As the kernel does.
+  const InferredTensor entries = Ints(std::vector<int32_t>(32, 1));
+  EXPECT_EQ(
+      Shown("StridedSlice", {Of({10}), entries, entries, entries}, Attrs().With("new_axis_mask", -2)),
+      "Expected begin, end, and strides to be 1D equal size tensors, but got shapes [32], [32], and [32] instead.");
 }
 
 TEST(Shapes, OfProductsAndReductions) {
