@@ -101,6 +101,12 @@ TEST(Shapes, OfSlices) {
       "Expected begin, end, and strides to be 1D equal size tensors, but got shapes [32], [32], and [32] instead.");
 }
 
+TEST(Shapes, OfCountsInRaggedRows) {
+  EXPECT_EQ(Shown("RaggedBincount", {Of({3}), Of({5}), Int(4), Of({0})}), "[2,4]");
+  EXPECT_EQ(Shown("RaggedBincount", {Of({1, 3}), Of({5}), Int(4), Of({0})}), "[2,4]");
+  EXPECT_EQ(Shown("RaggedBincount", {Of({-1, 3}), Of({5}), Int(4), Of({0})}), "[?,4]");
+}
+
 TEST(Shapes, OfProductsAndReductions) {
   EXPECT_EQ(Shown("MatMul", {Of({2, 3}), Of({4, 3})}, Attrs().With("transpose_b", true)), "[2,4]");
   EXPECT_EQ(Shown("MatMul", {Of({2, 3}), Of({2, 3})}), "Dimensions must be equal, but are 3 and 2");
