@@ -13,7 +13,7 @@ LEAKS := ASAN_OPTIONS=intercept_tls_get_addr=0 LSAN_OPTIONS=suppressions=$(CURDI
 SANITIZED_CTEST := $(LEAKS) ctest --parallel $(JOBS) --output-on-failure --no-tests=error --label-exclude lint
 
 .DEFAULT_GOAL := all
-.PHONY: all test bench asan tsan lint format fuzz soak faults docs install help
+.PHONY: all test bench asan tsan lint format fuzz soak faults docs tensorflow install help
 
 all:  ## Build everything into build/release
 	cmake --preset release
@@ -64,6 +64,9 @@ faults:  ## Kill workers, parameter servers and masters at random moments of FAU
 	cmake --build --preset release --target cluster_faults_test
 	WEIR_FAULT_RUNS=$(FAULT_RUNS) build/release/bin/cluster_faults_test
 
+tensorflow:  ## Run the tests that need TensorFlow, with $WEIR_TF_PYTHON or one installed below build/
+	scripts/tensorflow
+
 docs:  ## Write the op reference anew
 	cmake --preset release
 	cmake --build --preset release --target weir_program
@@ -73,4 +76,4 @@ install: all  ## Install the library, its headers, the CMake package and the pro
 	cmake --install build/release --prefix "$(PREFIX)"
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,4 +1,4 @@
-// Single kernels against values and errors that TensorFlow gave; tests/fixtures/make_op_goldens.py makes the table.
+// Single kernels against values and errors that TensorFlow gave; tests/fixtures/make_op_goldens makes the table.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -38,6 +38,7 @@ void Check(const std::vector<GradientCase>& rows) {
 }
 
 TEST(GradientCheck, Math) { Check(gradient_rows::Math()); }
+TEST(GradientCheck, Products) { Check(gradient_rows::Products()); }
 TEST(GradientCheck, Reductions) { Check(gradient_rows::Reductions()); }
 TEST(GradientCheck, Array) { Check(gradient_rows::Array()); }
 TEST(GradientCheck, Nn) { Check(gradient_rows::Nn()); }
@@ -88,8 +89,8 @@ void CheckNarrow(const std::vector<GradientCase>& rows, int* checked) {
 
 TEST(GradientCheck, NarrowTypes) {
   int checked = 0;
-  for (const auto& rows : {gradient_rows::Math(), gradient_rows::Reductions(), gradient_rows::Array(),
-                           gradient_rows::Nn(), gradient_rows::Image(), gradient_rows::Sparse(),
+  for (const auto& rows : {gradient_rows::Math(), gradient_rows::Products(), gradient_rows::Reductions(),
+                           gradient_rows::Array(), gradient_rows::Nn(), gradient_rows::Image(), gradient_rows::Sparse(),
                            gradient_rows::Rearranged(), gradient_rows::Linalg(), gradient_rows::Sequences()}) {
     CheckNarrow(rows, &checked);
   }

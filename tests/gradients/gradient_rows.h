@@ -9,6 +9,7 @@
 namespace weir::gradient_rows {
 
 std::vector<GradientCase> Math();
+std::vector<GradientCase> Products();  // of matrices, and Fourier transforms
 std::vector<GradientCase> Reductions();
 std::vector<GradientCase> Array();
 std::vector<GradientCase> Nn();

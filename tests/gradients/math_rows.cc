@@ -70,7 +70,13 @@ std::vector<GradientCase> Math() {
   add(Case("SelectV2").In(Tensor::Vector<bool>({true, false, true})).In({2, 3}).In({1, 3}));
   add(Case("Cast").In({3}).Attr("DstT", DType::kFloat).Types({DType::kFloat}));
   add(Case("Cast").In({3}).Attr("DstT", DType::kComplex128));
+  return rows;
+}
 
+std::vector<GradientCase> Products() {
+  using Case = GradientCase;
+  std::vector<Case> rows;
+  auto add = [&](Case row) { rows.push_back(std::move(row)); };
   for (bool a : {false, true}) {
     for (bool b : {false, true}) {
       auto shape = [](bool transposed, int64_t rows, int64_t columns) {

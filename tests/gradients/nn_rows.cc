@@ -19,6 +19,11 @@ std::vector<GradientCase> Nn() {
   add(Case("BiasAddV1").In({2, 3}).In({3}));
   add(Case("BiasAddGrad").In({2, 3}));
   add(Case("SoftmaxCrossEntropyWithLogits").In({2, 3}).Values({2, 3}, {0.2, 0.3, 0.5, 0.1, 0.8, 0.1}).Outputs(1));
+  // Operands that broadcast, along the classes and along the batch. The labels of a row must add up to 1.
+  add(Case("SoftmaxCrossEntropyWithLogits").In({2, 3}).Values({3}, {0.2, 0.3, 0.5}).Outputs(1));
+  add(Case("SoftmaxCrossEntropyWithLogits").In({1, 3}).Values({2, 1}, {1.0 / 3, 1.0 / 3}).Outputs(1));
+  add(Case("SoftmaxCrossEntropyWithLogits").In({1}).Values({1, 2}, {0.4, 0.6}).Outputs(1));
+  add(Case("SoftmaxCrossEntropyWithLogits").In({2, 1}).Values({2, 3}, {0.2, 0.3, 0.5, 0.1, 0.8, 0.1}).Outputs(1));
   add(Case("SparseSoftmaxCrossEntropyWithLogits").In({2, 3}).Ints({2, 0}).Outputs(1).Twice());
   const Attribute one = IntList({1, 1, 1, 1}), two = IntList({1, 2, 2, 1});
   for (const char* padding : {"SAME", "VALID"}) {

@@ -1,6 +1,7 @@
 // The gradient of a loop of Enter, Merge, Switch, NextIteration and Exit: Sweep::DifferentiateLoop.
 #include <algorithm>
 
+#include "absl/functional/function_ref.h"
 #include "weir/autodiff/emit.h"
 #include "weir/autodiff/loop_emitter.h"
 #include "weir/autodiff/sweep.h"
@@ -62,6 +63,107 @@ std::vector<bool> Dependents(const Graph& graph, const Region& body, const std::
   return out;
 }
 
+// For each variable, whether it may change with what is reached outside: through its start, or through a variable or
+// constant in the body.
+std::vector<bool> FindActive(const Graph& graph, const Region& body, const Loop& loop,
+                             absl::FunctionRef<bool(NodeId enter)> is_reached) {
+  std::vector<NodeId> sources;
+  for (NodeId id : loop.constants) {
+    if (is_reached(id)) sources.push_back(id);
+  }
+  std::vector<bool> active(loop.variables.size());
+  for (size_t i = 0; i < active.size(); ++i) {
+    active[i] = is_reached(loop.variables[i].enter);
+    if (active[i]) sources.push_back(loop.variables[i].turn);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::vector<bool> dependent = Dependents(graph, body, sources);
+    for (size_t i = 0; i < active.size(); ++i) {
+      const Node& next = *graph.node(loop.variables[i].next);
+      if (active[i] || !dependent[next.inputs[0].node] || !emit::IsTrainable(next.output_type(0))) continue;
+      active[i] = changed = true;
+      sources.push_back(loop.variables[i].turn);
+    }
+  }
+  return active;
+}
+
+// The variables of a backward loop: the gradient of each active variable, and a sum for each constant.
+class CarriedGradients {
+ public:
+  // `outside` is where the loop stands. REQUIRES: both outlive this.
+  CarriedGradients(GraphEmitter& outside, LoopBackward& back) : outside_(outside), back_(back) {}
+
+  // The gradient of a tensor `x` of the forward body begins with `initial`; after the loop it belongs to `target`.
+  // Gives its value in the body.
+  StatusOr<Endpoint> Begin(Value initial, Endpoint x, Endpoint target, bool is_sum) {
+    Endpoint start = outside_.ToEndpoint(initial);
+    WEIR_RETURN_IF_ERROR(outside_.status());
+    WEIR_ASSIGN_OR_RETURN(LoopVariable variable, back_.builder().Begin(start));
+    WEIR_RETURN_IF_ERROR(back_.builder().Turn(&variable));
+    carried_.push_back({x, target, is_sum, variable});
+    return Endpoint{variable.turn, 1};
+  }
+  // The tensors of the forward body whose gradients are carried.
+  std::vector<Endpoint> xs() const {
+    std::vector<Endpoint> out;
+    for (const Carried& carried : carried_) out.push_back(carried.x);
+    return out;
+  }
+  // Closes the loop with what flowed in the body, and calls `flow` with each target and its gradient after the loop.
+  Status End(Sweep& body, absl::FunctionRef<void(Endpoint target, Value gradient)> flow) {
+    for (Carried& carried : carried_) {
+      Value before = back_.At({carried.variable.turn, 1});
+      Value total = emit::Densify(body.Total(carried.x));
+      if (carried.is_sum) {
+        total = total ? emit::operator+(before, total) : before;
+      } else if (!total) {
+        total = back_.Op("ZerosLike", {before});
+      }
+      Endpoint next = back_.ToEndpoint(total);
+      WEIR_RETURN_IF_ERROR(back_.status());
+      WEIR_RETURN_IF_ERROR(back_.builder().End(&carried.variable, next));
+      flow(carried.target, outside_.At({carried.variable.exit, 0}));
+    }
+    return OkStatus();
+  }
+
+ private:
+  struct Carried {
+    Endpoint x;
+    Endpoint target;
+    bool is_sum;  // over all iterations
+    LoopVariable variable;
+  };
+  GraphEmitter& outside_;
+  LoopBackward& back_;
+  std::vector<Carried> carried_;
+};
+
+// A node that runs when a loop is entered: what is added to the loop's start waits for it.
+StatusOr<NodeId> AddStart(const Graph& graph, const Node& enter, GraphEmitter& forward) {
+  AttrMap attrs;
+  attrs.Set("T", BaseType(graph.type(enter.inputs[0])));
+  WEIR_ASSIGN_OR_RETURN(Node * start, forward.AddNode("Identity", {enter.inputs[0]}, std::move(attrs)));
+  return start->id;
+}
+
+// Names what an emitter adds below another scope, until it goes.
+class ScopeOf {
+ public:
+  ScopeOf(GraphEmitter& emitter, const std::string& scope) : emitter_(emitter), before_(emitter.scope()) {
+    emitter.set_scope(scope);
+  }
+  ~ScopeOf() { emitter_.set_scope(before_); }
+  ScopeOf(const ScopeOf&) = delete;
+  ScopeOf& operator=(const ScopeOf&) = delete;
+
+ private:
+  GraphEmitter& emitter_;
+  const std::string before_;
+};
+
 }  // namespace
 
 Status Sweep::DifferentiateLoop(const RegionUnit& unit) {
@@ -69,71 +171,31 @@ Status Sweep::DifferentiateLoop(const RegionUnit& unit) {
   WEIR_ASSIGN_OR_RETURN(Loop loop, FindLoop(graph_, frames_, unit.frame));
   WEIR_ASSIGN_OR_RETURN(Region body, Region::Make(graph_, frames_, unit.frame));
   auto outer = [&](NodeId enter) { return graph_.node(enter)->inputs[0]; };
+  auto is_reached = [&](NodeId enter) { return IsReached(outer(enter)); };
+  const std::vector<bool> active = FindActive(graph_, body, loop, is_reached);
 
-  // What may change with the xs: a variable from its start, or from a variable or constant in the body.
-  std::vector<NodeId> sources;
-  for (NodeId id : loop.constants) {
-    if (IsReached(outer(id))) sources.push_back(id);
-  }
-  std::vector<bool> active(loop.variables.size());
-  for (size_t i = 0; i < active.size(); ++i) {
-    active[i] = IsReached(outer(loop.variables[i].enter));
-    if (active[i]) sources.push_back(loop.variables[i].turn);
-  }
-  for (bool changed = true; changed;) {
-    changed = false;
-    std::vector<bool> dependent = Dependents(graph_, body, sources);
-    for (size_t i = 0; i < active.size(); ++i) {
-      const Node& next = *graph_.node(loop.variables[i].next);
-      if (active[i] || !dependent[next.inputs[0].node] || !emit::IsTrainable(next.output_type(0))) continue;
-      active[i] = changed = true;
-      sources.push_back(loop.variables[i].turn);
-    }
-  }
-
-  const std::string outer_scope = backward_.scope();
-  backward_.set_scope(Cat(outer_scope.empty() ? "" : outer_scope + "/", frame.name, "_grad"));
+  const std::string scope = Cat(backward_.scope().empty() ? "" : backward_.scope() + "/", frame.name, "_grad");
+  const ScopeOf backward_scope(backward_, scope), forward_scope(forward_, scope);
   LoopBuilder forward_builder(forward_, frame.name, frame.parallel_iterations);
   forward_builder.set_condition(frame.loop_cond);
   LoopForward inside(forward_, body, std::move(forward_builder));
-  inside.set_scope(backward_.scope());
-  const std::string forward_scope = forward_.scope();
-  forward_.set_scope(backward_.scope());
-
+  inside.set_scope(scope);
   // What is added to the start of the forward loop runs when the loop does.
   const Node* first_enter = graph_.node(loop.variables.empty() ? unit.enters[0] : loop.variables[0].enter);
   if (region_.frame() != 0 || !region_.GuardsOf(first_enter->inputs[0]).empty()) {
-    AttrMap attrs;
-    attrs.Set("T", BaseType(graph_.type(first_enter->inputs[0])));
-    WEIR_ASSIGN_OR_RETURN(Node * start, forward_.AddNode("Identity", {first_enter->inputs[0]}, std::move(attrs)));
-    inside.set_start(start->id);
+    WEIR_ASSIGN_OR_RETURN(NodeId start, AddStart(graph_, *first_enter, forward_));
+    inside.set_start(start);
   }
   WEIR_ASSIGN_OR_RETURN(Endpoint count, inside.Count());
-  LoopBackward back(
-      backward_, inside,
-      LoopBuilder(backward_, graph_.UniqueName(Cat(backward_.scope(), "/frame")), frame.parallel_iterations));
-  back.set_scope(backward_.scope());
+  LoopBackward back(backward_, inside,
+                    LoopBuilder(backward_, graph_.UniqueName(Cat(scope, "/frame")), frame.parallel_iterations));
+  back.set_scope(scope);
   Endpoint turns = backward_.ToEndpoint(backward_.Borrow(forward_.At(count)));
   WEIR_RETURN_IF_ERROR(backward_.status());
   WEIR_RETURN_IF_ERROR(back.Begin(turns));
 
-  // Variables of the backward loop: the gradient of each active one, and a sum for each constant.
-  struct Carried {
-    Endpoint x;       // in the body
-    Endpoint target;  // outside
-    LoopVariable variable;
-  };
-  std::vector<Carried> flows;
   Sweep sweep(settings_, frames_, body, inside, back);
-  auto begin = [&](Value initial, Endpoint x, Endpoint target) -> StatusOr<Endpoint> {
-    Endpoint start = backward_.ToEndpoint(initial);
-    WEIR_RETURN_IF_ERROR(backward_.status());
-    WEIR_ASSIGN_OR_RETURN(LoopVariable variable, back.builder().Begin(start));
-    WEIR_RETURN_IF_ERROR(back.builder().Turn(&variable));
-    flows.push_back({x, target, variable});
-    return Endpoint{variable.turn, 1};
-  };
-  std::vector<Endpoint> xs;
+  CarriedGradients carried(backward_, back);
   for (size_t i = 0; i < active.size(); ++i) {
     if (!active[i]) continue;
     const LoopVariable& variable = loop.variables[i];
@@ -141,36 +203,19 @@ Status Sweep::DifferentiateLoop(const RegionUnit& unit) {
     if (variable.exit != kNoNode && !stops_.contains(Endpoint{variable.exit, 0})) flow = Total({variable.exit, 0});
     Value like =
         backward_.Borrow(forward_.At(variable.exit != kNoNode ? Endpoint{variable.exit, 0} : outer(variable.enter)));
-    WEIR_ASSIGN_OR_RETURN(Endpoint seed, begin(flow.is_none() ? emit::ZerosLike(like) : emit::Densify(flow),
-                                               {variable.turn, 1}, outer(variable.enter)));
+    WEIR_ASSIGN_OR_RETURN(Endpoint seed, carried.Begin(flow.is_none() ? emit::ZerosLike(like) : emit::Densify(flow),
+                                                       {variable.turn, 1}, outer(variable.enter), /*is_sum=*/false));
     sweep.Seed(graph_.node(variable.next)->inputs[0], back.At(seed));
-    xs.push_back({variable.turn, 1});
   }
-  const size_t num_variables = flows.size();
   for (NodeId id : loop.constants) {
-    if (!IsReached(outer(id))) continue;
-    WEIR_RETURN_IF_ERROR(begin(emit::ZerosLike(backward_.Borrow(forward_.At(outer(id)))), {id, 0}, outer(id)).status());
-    xs.push_back({id, 0});
+    if (!is_reached(id)) continue;
+    Value zeros = emit::ZerosLike(backward_.Borrow(forward_.At(outer(id))));
+    WEIR_RETURN_IF_ERROR(carried.Begin(zeros, {id, 0}, outer(id), /*is_sum=*/true).status());
   }
-  WEIR_RETURN_IF_ERROR(sweep.Run(xs));
-  for (size_t i = 0; i < flows.size(); ++i) {
-    LoopVariable& variable = flows[i].variable;
-    Value before = back.At({variable.turn, 1});
-    Value total = emit::Densify(sweep.Total(flows[i].x));
-    if (i >= num_variables) {
-      total = total ? emit::operator+(before, total) : before;
-    } else if (!total) {
-      total = back.Op("ZerosLike", {before});
-    }
-    Endpoint next = back.ToEndpoint(total);
-    WEIR_RETURN_IF_ERROR(back.status());
-    WEIR_RETURN_IF_ERROR(back.builder().End(&variable, next));
-    Flow(flows[i].target, backward_.At({variable.exit, 0}));
-  }
+  WEIR_RETURN_IF_ERROR(sweep.Run(carried.xs()));
+  WEIR_RETURN_IF_ERROR(carried.End(sweep, [&](Endpoint target, Value gradient) { Flow(target, gradient); }));
   WEIR_RETURN_IF_ERROR(inside.status());
   WEIR_RETURN_IF_ERROR(forward_.status());
-  backward_.set_scope(outer_scope);
-  forward_.set_scope(forward_scope);
   return backward_.status();
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <random>
 
+#include "weir/base/varint.h"
 #include "weir/io/record_writer.h"
 #include "weir/proto/graph.pb.h"
 #include "weir/runtime/session.h"
@@ -40,10 +41,7 @@ class ExampleBytes {
  public:
   static std::string Field(int number, std::string_view bytes) {
     std::string out(1, static_cast<char>(number << 3 | 2));
-    for (size_t size = bytes.size(); true; size >>= 7) {
-      out += static_cast<char>((size & 0x7f) | (size > 0x7f ? 0x80 : 0));
-      if (size <= 0x7f) break;
-    }
+    AppendVarint(bytes.size(), &out);
     return out.append(bytes);
   }
   static std::string Feature(std::string_view key, int list, std::string_view values) {

@@ -1,11 +1,11 @@
 // Published sets of examples: IDX, CIFAR-10, CSV.
 #include "weir/client/examples.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "weir/base/parse_number.h"
 #include "weir/io/file.h"
 #include "weir/io/record_reader.h"
 
@@ -112,13 +112,9 @@ std::vector<std::string> Fields(std::string_view line, char delimiter) {
 }
 
 StatusOr<float> Number(const std::string& field) {
-  size_t begin = field.find_first_not_of(" \t"), end = field.find_last_not_of(" \t");
-  if (begin == std::string::npos) return std::numeric_limits<float>::quiet_NaN();
-  const char *first = field.data() + begin, *last = field.data() + end + 1;
-  if (*first == '+') ++first;
+  if (field.find_first_not_of(" \t") == std::string::npos) return std::numeric_limits<float>::quiet_NaN();
   float value = 0;
-  auto [stop, error] = std::from_chars(first, last, value);
-  if (error != std::errc() || stop != last) return InvalidArgument("'", field, "' is no number");
+  if (!ParseNumber(field, &value)) return InvalidArgument("'", field, "' is no number");
   return value;
 }
 

@@ -1,3 +1,4 @@
+#include "weir/base/varint.h"
 #include "weir/io/bundle_strings_internal.h"
 #include "weir/io/coding.h"
 #include "weir/io/crc32c.h"
@@ -35,7 +36,7 @@ StatusOr<Tensor> ParseStrings(std::string_view bytes, const Shape& shape, uint32
   std::vector<uint64_t> lengths(static_cast<size_t>(shape.num_elements()));
   uint32_t crc = 0;
   for (uint64_t& length : lengths) {
-    if (!TakeVarint64(&bytes, &length)) return BadLengths();
+    if (!TakeVarint(&bytes, &length)) return BadLengths();
     crc = ExtendCrc32c(crc, LengthWord(length));
   }
   std::string_view stored = bytes.substr(0, 4);
@@ -61,7 +62,7 @@ StatusOr<Tensor> ParseVariants(std::string_view bytes, const Shape& shape, uint3
   uint32_t crc = 0;
   for (Variant& element : out.span<Variant>()) {
     uint64_t length;
-    if (!TakeVarint64(&bytes, &length) || length > bytes.size()) return BadLengths();
+    if (!TakeVarint(&bytes, &length) || length > bytes.size()) return BadLengths();
     std::string word;
     AppendFixed64(&word, length);
     crc = ExtendCrc32c(ExtendCrc32c(crc, word), bytes.substr(0, length));
@@ -95,7 +96,7 @@ StatusOr<std::string> FormatBundleElements(const Tensor& tensor, uint32_t* maske
   uint32_t crc = 0;
   if (tensor.dtype() == DType::kString) {
     for (const std::string& element : tensor.span<std::string>()) {
-      AppendVarint64(&out, element.size());
+      AppendVarint(element.size(), &out);
       crc = ExtendCrc32c(crc, LengthWord(element.size()));
     }
     std::string stored;
@@ -116,7 +117,7 @@ StatusOr<std::string> FormatBundleElements(const Tensor& tensor, uint32_t* maske
       crc = ExtendCrc32c(ExtendCrc32c(crc, word), bytes);
       AppendFixed32(&stored, MaskCrc(crc));
       crc = ExtendCrc32c(crc, stored);
-      AppendVarint64(&out, bytes.size());
+      AppendVarint(bytes.size(), &out);
       out += bytes + stored;
     }
   } else {

@@ -23,29 +23,6 @@ void AppendFixed64(std::string* out, uint64_t value) {
   for (int i = 0; i < 8; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
 }
 
-void AppendVarint64(std::string* out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out->push_back(static_cast<char>(value | 0x80));
-  out->push_back(static_cast<char>(value));
-}
-
-bool TakeVarint64(std::string_view* bytes, uint64_t* value) {
-  *value = 0;
-  for (int shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
-    uint8_t byte = static_cast<uint8_t>(bytes->front());
-    bytes->remove_prefix(1);
-    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return shift < 63 || byte <= 1;
-  }
-  return false;
-}
-
-bool TakeVarint32(std::string_view* bytes, uint32_t* value) {
-  uint64_t wide;
-  if (!TakeVarint64(bytes, &wide) || wide > UINT32_MAX) return false;
-  *value = static_cast<uint32_t>(wide);
-  return true;
-}
-
 void AppendOrderedNumber(std::string* out, uint64_t value) {
   int length = (std::bit_width(value) + 7) / 8;
   out->push_back(static_cast<char>(length));

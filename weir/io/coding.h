@@ -1,4 +1,4 @@
-// Numbers in the bytes of records and tables: little-endian words, varints, and the codes that sort as their values do.
+// Numbers in the bytes of records and tables: little-endian words, and the codes that sort as their values do.
 #ifndef WEIR_IO_CODING_H_
 #define WEIR_IO_CODING_H_
 
@@ -13,11 +13,6 @@ uint32_t DecodeFixed32(const char* bytes);
 uint64_t DecodeFixed64(const char* bytes);
 void AppendFixed32(std::string* out, uint32_t value);
 void AppendFixed64(std::string* out, uint64_t value);
-void AppendVarint64(std::string* out, uint64_t value);
-
-// Takes a varint off the front; false, with nothing promised of `bytes`, if there is none or it is too long.
-bool TakeVarint64(std::string_view* bytes, uint64_t* value);
-bool TakeVarint32(std::string_view* bytes, uint32_t* value);
 
 // Codes whose byte order is the order of the values.
 void AppendOrderedNumber(std::string* out, uint64_t value);

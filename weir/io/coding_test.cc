@@ -43,25 +43,5 @@ TEST(Coding, StringsAndNumbers) {
   EXPECT_EQ(out, std::string("\0\2\x12\x34", 4));
 }
 
-TEST(Coding, VarintsStopAtTheEnd) {
-  for (uint64_t value : {uint64_t{0}, uint64_t{127}, uint64_t{128}, uint64_t{1} << 35, UINT64_MAX}) {
-    std::string bytes;
-    AppendVarint64(&bytes, value);
-    std::string_view view = bytes;
-    uint64_t read;
-    ASSERT_TRUE(TakeVarint64(&view, &read));
-    EXPECT_EQ(read, value);
-    EXPECT_TRUE(view.empty());
-    view = std::string_view(bytes).substr(0, bytes.size() - 1);
-    EXPECT_FALSE(TakeVarint64(&view, &read));
-  }
-  std::string_view too_long = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f";
-  uint64_t read;
-  EXPECT_FALSE(TakeVarint64(&too_long, &read));
-  std::string_view wide = "\xff\xff\xff\xff\x7f";
-  uint32_t narrow;
-  EXPECT_FALSE(TakeVarint32(&wide, &narrow));
-}
-
 }  // namespace
 }  // namespace weir

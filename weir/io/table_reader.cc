@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "weir/base/varint.h"
 #include "weir/io/coding.h"
 #include "weir/io/crc32c.h"
 #include "weir/io/format_versions.h"
@@ -32,7 +33,7 @@ StatusOr<std::unique_ptr<TableReader>> TableReader::Open(const std::string& path
 }
 
 bool TableReader::TakeHandle(std::string_view* bytes, BlockHandle* handle) {
-  return TakeVarint64(bytes, &handle->offset) && TakeVarint64(bytes, &handle->size);
+  return TakeVarint(bytes, &handle->offset) && TakeVarint(bytes, &handle->size);
 }
 
 Status TableReader::ReadIndex() {
@@ -81,9 +82,8 @@ Status TableReader::ForEachInBlock(std::string_view block, const Visitor& visit)
   std::string key;
   while (!entries.empty()) {
     uint32_t shared, unshared, value_bytes;
-    if (!TakeVarint32(&entries, &shared) || !TakeVarint32(&entries, &unshared) ||
-        !TakeVarint32(&entries, &value_bytes) || shared > key.size() ||
-        static_cast<uint64_t>(unshared) + value_bytes > entries.size()) {
+    if (!TakeVarint(&entries, &shared) || !TakeVarint(&entries, &unshared) || !TakeVarint(&entries, &value_bytes) ||
+        shared > key.size() || static_cast<uint64_t>(unshared) + value_bytes > entries.size()) {
       return Damaged("bad entry in block");
     }
     key.resize(shared);

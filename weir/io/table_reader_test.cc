@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "weir/base/varint.h"
 #include "weir/io/coding.h"
 #include "weir/io/crc32c.h"
 #include "weir/io/damage_fixture.h"
@@ -26,8 +27,8 @@ std::string MakeTable(const std::map<std::string, std::string>& entries, bool co
       kind = 1;
     }
     std::string handle;
-    AppendVarint64(&handle, file.size());
-    AppendVarint64(&handle, block.size());
+    AppendVarint(file.size(), &handle);
+    AppendVarint(block.size(), &handle);
     block.push_back(kind);
     AppendFixed32(&block, MaskCrc(Crc32c(block)));
     file += block;
@@ -35,9 +36,9 @@ std::string MakeTable(const std::map<std::string, std::string>& entries, bool co
   };
   auto entry = [](size_t shared, std::string_view rest, std::string_view value) {
     std::string out;
-    AppendVarint64(&out, shared);
-    AppendVarint64(&out, rest.size());
-    AppendVarint64(&out, value.size());
+    AppendVarint(shared, &out);
+    AppendVarint(rest.size(), &out);
+    AppendVarint(value.size(), &out);
     return out.append(rest).append(value);
   };
   std::string block, last;

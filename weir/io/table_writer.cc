@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weir/base/varint.h"
 #include "weir/io/coding.h"
 #include "weir/io/crc32c.h"
 #include "weir/io/format_versions.h"
@@ -46,9 +47,9 @@ void TableWriter::Block::Add(std::string_view key, std::string_view value) {
   } else {
     shared = SharedBytes(last_key, key);
   }
-  AppendVarint64(&bytes, shared);
-  AppendVarint64(&bytes, key.size() - shared);
-  AppendVarint64(&bytes, value.size());
+  AppendVarint(shared, &bytes);
+  AppendVarint(key.size() - shared, &bytes);
+  AppendVarint(value.size(), &bytes);
   bytes.append(key.substr(shared)).append(value);
   last_key = key;
   ++entries;
@@ -68,8 +69,8 @@ std::string TableWriter::Block::Finish() {
 std::string TableWriter::WriteBlock(Block* block) {
   std::string bytes = block->Finish();
   std::string handle;
-  AppendVarint64(&handle, file_.size());
-  AppendVarint64(&handle, bytes.size());
+  AppendVarint(file_.size(), &handle);
+  AppendVarint(bytes.size(), &handle);
   bytes.push_back('\0');  // not compressed
   AppendFixed32(&bytes, MaskCrc(Crc32c(bytes)));
   file_ += bytes;

@@ -94,6 +94,17 @@ TEST(Shapes, OfSlices) {
                   Attrs().With("ellipsis_mask", 1).With("new_axis_mask", 2)),
             "[10,6,1]");
   EXPECT_EQ(Shown("StridedSlice", {Of({10}), Ints({10}), Ints({0}), Ints({-2})}), "[5]");
+  // As the kernel does.
+  const InferredTensor entries = Ints(std::vector<int32_t>(32, 1));
+  EXPECT_EQ(
+      Shown("StridedSlice", {Of({10}), entries, entries, entries}, Attrs().With("new_axis_mask", -2)),
+      "Expected begin, end, and strides to be 1D equal size tensors, but got shapes [32], [32], and [32] instead.");
+}
+
+TEST(Shapes, OfCountsInRaggedRows) {
+  EXPECT_EQ(Shown("RaggedBincount", {Of({3}), Of({5}), Int(4), Of({0})}), "[2,4]");
+  EXPECT_EQ(Shown("RaggedBincount", {Of({1, 3}), Of({5}), Int(4), Of({0})}), "[2,4]");
+  EXPECT_EQ(Shown("RaggedBincount", {Of({-1, 3}), Of({5}), Int(4), Of({0})}), "[?,4]");
 }
 
 TEST(Shapes, OfProductsAndReductions) {

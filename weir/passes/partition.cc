@@ -250,6 +250,39 @@ class Partitioner {
     return consumer.control_inputs.empty() ? Moment::kReady : Moment::kAfterControls;
   }
 
+  // A tensor, or for index -1 the end of a node, on its way to a consumer in another partition or memory.
+  struct Transfer {
+    Endpoint tensor;
+    const Node& producer;
+    const Node& consumer;
+    int part;  // the consumer's
+    MemoryType memory;
+    Moment moment;
+    bool is_control() const { return tensor.index < 0; }
+    DType type = DType::kFloat;       // of the tensor
+    DType sent_type = DType::kFloat;  // on the way
+    AttrMap attrs;                    // of both ends
+  };
+
+  Transfer Describe(Endpoint tensor, int part, const Node& consumer, MemoryType memory, Moment moment) {
+    const Node& producer = *graph_.node(tensor.node);
+    Transfer out{tensor, producer, consumer, part, memory, moment};
+    if (!out.is_control()) out.type = BaseType(graph_.type(tensor));
+    // What is read at the end must not be cast before it.
+    const bool lossy = !out.is_control() && moment != Moment::kEnd && out.type == DType::kFloat && options_.lossy &&
+                       options_.lossy(producer.assigned_device, consumer.assigned_device);
+    out.sent_type = lossy ? DType::kBFloat16 : out.type;
+    out.attrs.Set("tensor_name", Cat("edge_", num_edges_++, "_", producer.name));
+    out.attrs.Set("send_device", producer.assigned_device);
+    uint64_t incarnation = options_.incarnation ? options_.incarnation(producer.assigned_device) : 1;
+    out.attrs.Set("send_device_incarnation", static_cast<int64_t>(incarnation));
+    out.attrs.Set("recv_device", consumer.assigned_device);
+    out.attrs.Set("client_terminated", moment == Moment::kEnd);
+    out.attrs.Set("_src", producer.name);
+    out.attrs.Set("_dst", consumer.name);
+    return out;
+  }
+
   // The node of `part` that has the tensor in `memory`, or for index -1 runs after the node; sends it if nobody asked
   // before.
   StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer, MemoryType memory,
@@ -257,91 +290,102 @@ class Partitioner {
     auto known = received_.find({tensor.node, tensor.index, part, memory});
     const bool shared = moment == Moment::kReady;
     if (shared && known != received_.end()) return known->second;
-    const Node& producer = *graph_.node(tensor.node);
-    const std::string name = Cat("edge_", num_edges_++, "_", producer.name);
-    const bool is_control = tensor.index < 0;
-    const DType type = is_control ? DType::kFloat : BaseType(graph_.type(tensor));
+    const Transfer transfer = Describe(tensor, part, consumer, memory, moment);
+    WEIR_ASSIGN_OR_RETURN(NodeId sender, AddSend(transfer));
+    WEIR_ASSIGN_OR_RETURN(NodeId result, AddRecv(transfer, sender));
+    if (shared) received_[{tensor.node, tensor.index, part, memory}] = result;
+    return result;
+  }
 
-    Graph& from = parts_[part_of_[producer.id]].graph;
-    Endpoint value{new_id_[producer.id], tensor.index};
-    if (is_control) {
-      Graph::NodeSpec spec;
-      spec.name = from.UniqueName(Cat(producer.name, "/ctrl"));
-      spec.op = "Const";
-      WEIR_ASSIGN_OR_RETURN(spec.attrs, EmptyConst());
-      spec.control_inputs = {new_id_[producer.id]};
-      WEIR_ASSIGN_OR_RETURN(Node * constant, from.AddNode(std::move(spec)));
-      constant->assigned_device = producer.assigned_device;
-      value = {constant->id, 0};
-    }
-    AttrMap attrs;
-    attrs.Set("tensor_name", name);
-    attrs.Set("send_device", producer.assigned_device);
-    uint64_t incarnation = options_.incarnation ? options_.incarnation(producer.assigned_device) : 1;
-    attrs.Set("send_device_incarnation", static_cast<int64_t>(incarnation));
-    attrs.Set("recv_device", consumer.assigned_device);
-    attrs.Set("client_terminated", moment == Moment::kEnd);
-    attrs.Set("_src", producer.name);
-    attrs.Set("_dst", consumer.name);
+  // A constant that is there when a node has run.
+  StatusOr<Endpoint> AfterNode(const Node& producer, Graph& graph) {
+    Graph::NodeSpec spec;
+    spec.name = graph.UniqueName(Cat(producer.name, "/ctrl"));
+    spec.op = "Const";
+    WEIR_ASSIGN_OR_RETURN(spec.attrs, EmptyConst());
+    spec.control_inputs = {new_id_[producer.id]};
+    WEIR_ASSIGN_OR_RETURN(Node * constant, graph.AddNode(std::move(spec)));
+    constant->assigned_device = producer.assigned_device;
+    return Endpoint{constant->id, 0};
+  }
 
-    std::vector<NodeId> read_after;
-    if (moment == Moment::kAfterControls) {
-      for (NodeId input : consumer.control_inputs) {
-        NodeId before = new_id_[input];
-        if (part_of_[input] != part_of_[producer.id]) {
-          WEIR_ASSIGN_OR_RETURN(before, Receive({input, -1}, part_of_[producer.id], producer, MemoryType::kDevice));
-        }
-        read_after.push_back(before);
+  // Nodes of the producer's partition that stand for the control inputs of the consumer.
+  StatusOr<std::vector<NodeId>> ControlsOfConsumer(const Transfer& transfer) {
+    const int part = part_of_[transfer.producer.id];
+    std::vector<NodeId> out;
+    for (NodeId input : transfer.consumer.control_inputs) {
+      NodeId before = new_id_[input];
+      if (part_of_[input] != part) {
+        WEIR_ASSIGN_OR_RETURN(before, Receive({input, -1}, part, transfer.producer, MemoryType::kDevice));
       }
+      out.push_back(before);
     }
-    // What is read at the end must not be cast before it.
-    const bool lossy = !is_control && moment != Moment::kEnd && type == DType::kFloat && options_.lossy &&
-                       options_.lossy(producer.assigned_device, consumer.assigned_device);
-    const DType sent_type = lossy ? DType::kBFloat16 : type;
-    if (lossy) {
-      WEIR_ASSIGN_OR_RETURN(value, AddCast(from, Cat(producer.name, "/_SC"), value, type, sent_type,
+    return out;
+  }
+
+  StatusOr<NodeId> AddSend(const Transfer& transfer) {
+    const Node& producer = transfer.producer;
+    Graph& graph = parts_[part_of_[producer.id]].graph;
+    Endpoint value{new_id_[producer.id], transfer.tensor.index};
+    if (transfer.is_control()) {
+      WEIR_ASSIGN_OR_RETURN(value, AfterNode(producer, graph));
+    }
+    std::vector<NodeId> read_after;
+    if (transfer.moment == Moment::kAfterControls) {
+      WEIR_ASSIGN_OR_RETURN(read_after, ControlsOfConsumer(transfer));
+    }
+    if (transfer.sent_type != transfer.type) {
+      WEIR_ASSIGN_OR_RETURN(value, AddCast(graph, Cat(producer.name, "/_SC"), value, transfer.type, transfer.sent_type,
                                            producer.assigned_device, read_after));
       read_after.clear();
     }
-    const char* send_op = OutputMemory(tensor) == MemoryType::kHost ? "_HostSend" : "_Send";
-    Graph::NodeSpec send{.name = from.UniqueName(Cat(producer.name, "/_S")), .op = send_op, .attrs = attrs};
-    send.attrs.Set("T", sent_type);
+    const char* op = OutputMemory(transfer.tensor) == MemoryType::kHost ? "_HostSend" : "_Send";
+    Graph::NodeSpec send{.name = graph.UniqueName(Cat(producer.name, "/_S")), .op = op, .attrs = transfer.attrs};
+    send.attrs.Set("T", transfer.sent_type);
     send.inputs = {value};
     send.control_inputs = std::move(read_after);
-    WEIR_ASSIGN_OR_RETURN(Node * sender, from.AddNode(std::move(send)));
+    WEIR_ASSIGN_OR_RETURN(Node * sender, graph.AddNode(std::move(send)));
     sender->assigned_device = producer.assigned_device;
+    return sender->id;
+  }
 
-    Graph& to = parts_[part].graph;
-    const char* recv_op = memory == MemoryType::kHost ? "_HostRecv" : "_Recv";
-    Graph::NodeSpec recv{.name = to.UniqueName(Cat(producer.name, "/_R")), .op = recv_op, .attrs = std::move(attrs)};
-    recv.attrs.Set("tensor_type", sent_type);
-    if (!is_control && options_.shape) recv.attrs.Set(kDeclaredShapes, AttrList{.shape = {options_.shape(tensor)}});
-    if (options_.may_be_dead && !options_.may_be_dead(producer.id)) recv.attrs.Set(kNeverDead, true);
-    auto loop = loop_merge_.find({frames_.of_node[producer.id], part});
-    if (part_of_[producer.id] == part) {
-      recv.control_inputs = {sender->id};  // a copy within the partition: in the same frame, after the value
-    } else if (loop != loop_merge_.end()) {
-      recv.control_inputs = {new_id_[loop->second]};
-    } else if (const NodeId after = RecvAfter(tensor, part, consumer); after != kNoNode) {
-      recv.control_inputs = {new_id_[after]};
+  // What a Recv waits for.
+  std::vector<NodeId> RecvControls(const Transfer& transfer, NodeId sender) const {
+    // A copy within the partition: in the same frame, after the value.
+    if (part_of_[transfer.producer.id] == transfer.part) return {sender};
+    auto loop = loop_merge_.find({frames_.of_node[transfer.producer.id], transfer.part});
+    if (loop != loop_merge_.end()) return {new_id_[loop->second]};
+    const NodeId after = RecvAfter(transfer.tensor, transfer.part, transfer.consumer);
+    return after != kNoNode ? std::vector<NodeId>{new_id_[after]} : std::vector<NodeId>();
+  }
+
+  // The Recv, or what turns its value into the one that was sent.
+  StatusOr<NodeId> AddRecv(const Transfer& transfer, NodeId sender) {
+    const std::string& name = transfer.producer.name;
+    const std::string& device = transfer.consumer.assigned_device;
+    Graph& graph = parts_[transfer.part].graph;
+    const char* op = transfer.memory == MemoryType::kHost ? "_HostRecv" : "_Recv";
+    Graph::NodeSpec recv{.name = graph.UniqueName(Cat(name, "/_R")), .op = op, .attrs = transfer.attrs};
+    recv.attrs.Set("tensor_type", transfer.sent_type);
+    if (!transfer.is_control() && options_.shape) {
+      recv.attrs.Set(kDeclaredShapes, AttrList{.shape = {options_.shape(transfer.tensor)}});
     }
-    WEIR_ASSIGN_OR_RETURN(Node * receiver, to.AddNode(std::move(recv)));
-    receiver->assigned_device = consumer.assigned_device;
-    NodeId result = receiver->id;
-    if (is_control) {
-      Graph::NodeSpec identity{.name = to.UniqueName(Cat(producer.name, "/_RC")), .op = "Identity"};
+    if (options_.may_be_dead && !options_.may_be_dead(transfer.producer.id)) recv.attrs.Set(kNeverDead, true);
+    recv.control_inputs = RecvControls(transfer, sender);
+    WEIR_ASSIGN_OR_RETURN(Node * receiver, graph.AddNode(std::move(recv)));
+    receiver->assigned_device = device;
+    if (transfer.is_control()) {
+      Graph::NodeSpec identity{.name = graph.UniqueName(Cat(name, "/_RC")), .op = "Identity"};
       identity.attrs.Set("T", DType::kFloat);
-      identity.inputs = {{result, 0}};
-      WEIR_ASSIGN_OR_RETURN(Node * after, to.AddNode(std::move(identity)));
-      after->assigned_device = consumer.assigned_device;
-      result = after->id;
-    } else if (lossy) {
-      WEIR_ASSIGN_OR_RETURN(Endpoint whole, AddCast(to, Cat(producer.name, "/_RC"), {result, 0}, sent_type, type,
-                                                    consumer.assigned_device, {}));
-      result = whole.node;
+      identity.inputs = {{receiver->id, 0}};
+      WEIR_ASSIGN_OR_RETURN(Node * after, graph.AddNode(std::move(identity)));
+      after->assigned_device = device;
+      return after->id;
     }
-    if (shared) received_[{tensor.node, tensor.index, part, memory}] = result;
-    return result;
+    if (transfer.sent_type == transfer.type) return receiver->id;
+    WEIR_ASSIGN_OR_RETURN(Endpoint whole, AddCast(graph, Cat(name, "/_RC"), {receiver->id, 0}, transfer.sent_type,
+                                                  transfer.type, device, {}));
+    return whole.node;
   }
 
   Graph graph_;  // with the control loops

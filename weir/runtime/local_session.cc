@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "weir/base/logging.h"
 #include "weir/runtime/local_session_internal.h"
 #include "weir/runtime/step_waiter_internal.h"
@@ -34,11 +36,10 @@ auto CopyOf(std::span<const Tensor> feeds) {
 LocalSession::~LocalSession() {
   Status closed = Close();
   if (closed.ok()) return;
-  WEIR_LOG(ERROR) << "a session's memory stays, for it is destroyed while it works: " << closed.message();
-  static absl::Mutex mu;
-  static auto* const left = new std::vector<std::shared_ptr<Impl>>;
-  absl::MutexLock lock(&mu);
-  left->push_back(impl_);
+  WEIR_LOG(ERROR) << "a session is destroyed while its steps run; its memory is freed when they end: "
+                  << closed.message();
+  // Not by the steps themselves: they run in threads that the session joins.
+  std::thread([impl = impl_] { impl->steps().AwaitEmpty(absl::InfiniteDuration()).IgnoreError(); }).detach();
 }
 
 StatusOr<std::unique_ptr<Session>> LocalSession::Create(std::shared_ptr<Environment> environment,

@@ -407,6 +407,19 @@ TEST_F(StubbornStepTest, AStepMayOutliveItsSession) {
   ended.WaitForNotification();
 }
 
+TEST_F(StubbornStepTest, TheMemoryOfADestroyedSessionIsFreedWhenItsStepsEnd) {
+  absl::Notification ended, freed;
+  std::shared_ptr<Environment> kept = environment_;
+  environment_ = std::shared_ptr<Environment>(kept.get(), [&](Environment*) { freed.Notify(); });
+  StartStubbornStep(&ended);
+  environment_ = nullptr;
+  session_ = nullptr;
+  EXPECT_FALSE(freed.HasBeenNotified());
+  ReleaseBlocked();
+  ended.WaitForNotification();
+  EXPECT_TRUE(freed.WaitForNotificationWithTimeout(absl::Seconds(60)));
+}
+
 TEST_F(SessionTest, ATracedStepReportsItsNodes) {
   Plus("y", Placeholder("x"), Const("one", Tensor::Scalar(1.0f)));
   Start();

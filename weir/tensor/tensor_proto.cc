@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "weir/base/varint.h"
 #include "weir/tensor/tensor_fields_internal.h"
 
 namespace weir {
@@ -25,22 +26,6 @@ Status BadTensor(const Args&... args) {
 Status CheckByteOrder() {
   if constexpr (std::endian::native == std::endian::little) return OkStatus();
   return Unimplemented("tensors are read and written on little-endian machines only");
-}
-
-void AppendVarint(uint64_t value, std::string* out) {
-  for (; value >= 128; value >>= 7) out->push_back(static_cast<char>(value | 128));
-  out->push_back(static_cast<char>(value));
-}
-
-bool ReadVarint(std::string_view* in, uint64_t* value) {
-  *value = 0;
-  for (int shift = 0; shift < 64 && !in->empty(); shift += 7) {
-    uint8_t byte = static_cast<uint8_t>(in->front());
-    in->remove_prefix(1);
-    *value |= static_cast<uint64_t>(byte & 127) << shift;
-    if (byte < 128) return true;
-  }
-  return false;
 }
 
 // Bytes from outside may not be valid objects of these types.
@@ -96,7 +81,7 @@ StatusOr<Tensor> ReadObjects(DType dtype, const Shape& shape, std::string_view c
   std::vector<uint64_t> lengths(static_cast<size_t>(shape.num_elements()));
   uint64_t total = 0;
   for (uint64_t& length : lengths) {
-    if (!ReadVarint(&content, &length) || length > kMaxMessageBytes) return BadTensor("bad length of an element");
+    if (!TakeVarint(&content, &length) || length > kMaxMessageBytes) return BadTensor("bad length of an element");
     total += length;
   }
   if (total != content.size()) return BadTensor("content of ", content.size(), " bytes for elements of ", total);

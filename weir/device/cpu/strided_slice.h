@@ -1,26 +1,15 @@
-// What a strided slice (x[1:3, ..., ::-1, newaxis, 0]) means for a tensor of a known shape.
+// Strided slices (x[1:3, ..., ::-1, newaxis, 0]) of tensors in the host's memory.
 #ifndef WEIR_DEVICE_CPU_STRIDED_SLICE_H_
 #define WEIR_DEVICE_CPU_STRIDED_SLICE_H_
 
 #include "weir/device/cpu/strided_copy.h"
+#include "weir/framework/strided_slice.h"
 
 namespace weir {
 
-struct StridedSliceMasks {
-  int64_t begin = 0;
-  int64_t end = 0;
-  int64_t ellipsis = 0;
-  int64_t new_axis = 0;
-  int64_t shrink_axis = 0;
-};
-
-// The attributes begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask.
-StatusOr<StridedSliceMasks> GetStridedSliceMasks(const KernelInit& init);
-
 struct SolvedSlice {
-  Dims begin;            // one a dimension of the sliced tensor
-  Dims strides;          // likewise, never 0
-  Dims sizes;            // elements taken along each dimension
+  SliceRanges ranges;
+  Dims sizes;            // elements taken along each dimension of the tensor
   Shape shape;           // of the result, with new axes and without shrunk ones
   int64_t offset = 0;    // of the first element taken, in elements
   Dims element_strides;  // between elements taken, in elements
@@ -33,6 +22,12 @@ StatusOr<SolvedSlice> SolveStridedSlice(const Shape& shape, const Tensor& begin,
 // The slice as a dense block `to`, and a dense block written into the slice.
 void ReadSlice(const KernelContext& ctx, DType dtype, const SolvedSlice& slice, const void* from, void* to);
 void WriteSlice(const KernelContext& ctx, DType dtype, const SolvedSlice& slice, const void* from, void* to);
+
+// Whether a value of a shape may be assigned to a slice: it broadcasts to the slice's shape, and leading dimensions of
+// size 1 do not count. Anything may be assigned to an empty slice. INVALID_ARGUMENT if not.
+Status CheckAssignable(const SolvedSlice& slice, const Shape& value);
+// Writes `value`, broadcast, into the slice of `to`. REQUIRES: CheckAssignable; the two do not share memory.
+void AssignSlice(const KernelContext& ctx, const SolvedSlice& slice, const Tensor& value, void* to);
 
 }  // namespace weir
 

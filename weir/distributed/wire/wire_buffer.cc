@@ -1,18 +1,6 @@
 #include "weir/distributed/wire/wire_buffer.h"
 
-#include <bit>
-
 namespace weir {
-
-void AppendVarint(uint64_t value, std::string* out) {
-  while (value >= 0x80) {
-    out->push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  out->push_back(static_cast<char>(value));
-}
-
-size_t VarintSize(uint64_t value) { return (std::bit_width(value | 1) + 6) / 7; }
 
 std::string& WireBuffer::Tail() {
   if (pieces_.empty() || pieces_.back().tensor.has_value()) pieces_.emplace_back();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/varint.h"
 #include "weir/tensor/tensor.h"
 
 namespace weir {
@@ -51,10 +52,6 @@ class WireBuffer {
   std::vector<Piece> pieces_;
   size_t size_ = 0;
 };
-
-// Appends protobuf's varint to a string.
-void AppendVarint(uint64_t value, std::string* out);
-size_t VarintSize(uint64_t value);
 
 }  // namespace weir
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "weir/framework/op_registry.h"
+#include "weir/framework/strided_slice.h"
 #include "weir/ops/shape_tools.h"
 
 namespace weir {
@@ -66,112 +67,39 @@ Status Slice(ShapeContext& ctx) {
   return OkStatus();
 }
 
-struct SliceMasks {
-  int64_t begin, end, ellipsis, new_axis, shrink;
-};
-StatusOr<SliceMasks> Masks(const ShapeContext& ctx) {
-  SliceMasks masks;
-  WEIR_ASSIGN_OR_RETURN(masks.begin, ctx.Attr<int64_t>("begin_mask"));
-  WEIR_ASSIGN_OR_RETURN(masks.end, ctx.Attr<int64_t>("end_mask"));
-  WEIR_ASSIGN_OR_RETURN(masks.ellipsis, ctx.Attr<int64_t>("ellipsis_mask"));
-  WEIR_ASSIGN_OR_RETURN(masks.new_axis, ctx.Attr<int64_t>("new_axis_mask"));
-  WEIR_ASSIGN_OR_RETURN(masks.shrink, ctx.Attr<int64_t>("shrink_axis_mask"));
-  return masks;
-}
-
-// First index and number of elements that begin:end:stride takes of `size`, as Python does.
-struct Taken {
-  int64_t first;
-  int64_t count;
-};
-// One end of a range; `open` ends take all there is.
-struct SliceEnd {
-  bool open;
-  int64_t at;
-};
-Taken Take(SliceEnd begin, SliceEnd end, int64_t stride, int64_t size) {
-  int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? size : size - 1;
-  auto clamp = [&](int64_t v) { return std::clamp(v < 0 ? v + size : v, low, high); };
-  int64_t from = !begin.open ? clamp(begin.at) : (stride > 0 ? low : high);
-  int64_t to = !end.open ? clamp(end.at) : (stride > 0 ? high : low);
-  int64_t span = stride > 0 ? to - from : from - to;
-  int64_t step = stride > 0 ? stride : (stride == INT64_MIN ? INT64_MAX : -stride);
-  return {from, span <= 0 ? 0 : (span - 1) / step + 1};
+// What a slice of a vector of sizes takes, as far as the elements are known: x.shape[1:].
+void FollowElements(ShapeContext& ctx, const SliceRange& range, bool is_scalar) {
+  std::optional<PartialInts> values = KnownInts(ctx, 0);
+  if (!values || range.count < 0) return;
+  PartialInts part;
+  for (int64_t k = 0; k < range.count; ++k) {
+    const int64_t at = range.first + k * range.stride;
+    if (at < 0 || at >= static_cast<int64_t>(values->size())) return;
+    part.push_back((*values)[at]);
+  }
+  SetKnownInts(ctx, 0, ctx.Attr<DType>("T").value_or(DType::kInvalid), is_scalar, part);
 }
 
 Status StridedSlice(ShapeContext& ctx) {
   const PartialShape& in = ctx.input(0);
-  WEIR_ASSIGN_OR_RETURN(SliceMasks masks, Masks(ctx));
+  WEIR_ASSIGN_OR_RETURN(StridedSliceMasks masks, StridedSliceMasks::FromAttrs(ctx));
   std::optional<PartialInts> begin = KnownInts(ctx, 1), end = KnownInts(ctx, 2), strides = KnownInts(ctx, 3);
   if (!in.has_rank() || !begin || !end || !strides) return OkStatus();
   const size_t n = begin->size();
-  if (end->size() != n || strides->size() != n || n > 32) {
-    return InvalidArgument("Expected begin, end, and strides to be 1D equal size tensors, but got shapes [", n, "], [",
-                           end->size(), "], and [", strides->size(), "] instead.");
+  if (end->size() != n || strides->size() != n) {
+    auto shown = [](const PartialInts& ints) { return Cat("[", ints.size(), "]"); };
+    return UnequalSliceVectors(shown(*begin), shown(*end), shown(*strides));
   }
-  int used = 0;  // input dimensions that the spec names
-  bool has_ellipsis = false;
-  for (size_t i = 0; i < n; ++i) {
-    if (masks.ellipsis >> i & 1) {
-      if (has_ellipsis) return InvalidArgument("Multiple ellipses in slice spec not allowed");
-      has_ellipsis = true;
-    } else if (!(masks.new_axis >> i & 1)) {
-      ++used;
-    }
-  }
-  if (used > in.rank()) {
-    return InvalidArgument("Index out of range using input dim ", in.rank(), "; input has only ", in.rank(), " dims");
-  }
+  std::vector<SliceEntry> entries(n);
+  for (size_t i = 0; i < n; ++i) entries[i] = {(*begin)[i], (*end)[i], (*strides)[i]};
+  WEIR_ASSIGN_OR_RETURN(SliceRanges slice, SolveStridedSlice(in.dims(), entries, masks));
   PartialShape out = PartialShape::UnknownOfRank(0);
-  int dim = 0;
-  std::optional<Taken> only;  // what a spec of one range takes of a vector
-  for (size_t i = 0; i < n; ++i) {
-    if (masks.ellipsis >> i & 1) {
-      for (int skip = in.rank() - used; skip > 0; --skip) out.add_dim(in.dim(dim++));
-      continue;
-    }
-    if (masks.new_axis >> i & 1) {
-      out.add_dim(1);
-      continue;
-    }
-    const std::optional<int64_t>& stride = (*strides)[i];
-    if (stride && *stride == 0) return InvalidArgument("strides[", i, "] must be non-zero");
-    const int64_t size = in.dim(dim++);
-    const SliceEnd from{(masks.begin >> i & 1) != 0, (*begin)[i].value_or(0)};
-    const SliceEnd to{(masks.end >> i & 1) != 0, (*end)[i].value_or(0)};
-    if (masks.shrink >> i & 1) {
-      if (stride && *stride <= 0) return InvalidArgument("only stride 1 allowed on non-range indexing.");
-      if ((*begin)[i] && size >= 0) {
-        int64_t at = *(*begin)[i] < 0 ? *(*begin)[i] + size : *(*begin)[i];
-        if (at < 0 || at >= size) {
-          return InvalidArgument("slice index ", *(*begin)[i], " of dimension ", dim - 1, " out of bounds.");
-        }
-        if (in.rank() == 1) only = Taken{at, 1};
-      }
-      continue;
-    }
-    bool known = stride && size >= 0 && (from.open || (*begin)[i]) && (to.open || (*end)[i]);
-    if (!known) {
-      out.add_dim(kUnknown);
-      continue;
-    }
-    Taken taken = Take(from, to, *stride, size);
-    out.add_dim(taken.count);
-    if (in.rank() == 1) only = taken;
+  for (int source : slice.result) {
+    out.add_dim(source == SliceRanges::kNewAxis ? 1 : slice.ranges[source].count);
   }
-  while (dim < in.rank()) out.add_dim(in.dim(dim++));
   const int out_rank = out.rank();
   ctx.set_output(0, std::move(out));
-  std::optional<PartialInts> values = in.rank() == 1 && only && n == 1 ? KnownInts(ctx, 0) : std::nullopt;
-  if (!values || out_rank > 1) return OkStatus();
-  PartialInts part;
-  const int64_t stride = (*strides)[0].value_or(1);
-  for (int64_t k = 0; k < only->count; ++k) {
-    int64_t at = only->first + k * stride;
-    if (at < 0 || at >= static_cast<int64_t>(values->size())) return OkStatus();
-    part.push_back((*values)[at]);
-  }
-  SetKnownInts(ctx, 0, ctx.Attr<DType>("T").value_or(DType::kInvalid), out_rank == 0, part);
+  if (in.rank() == 1 && n == 1 && out_rank <= 1) FollowElements(ctx, slice.ranges[0], out_rank == 0);
   return OkStatus();
 }
 

@@ -241,5 +241,17 @@ TEST_F(ArrayTest, MovesBlocks) {
          TensorOf<F>({2, 3}, {1, 2, 3, 5, 6, 7}));
 }
 
+TEST_F(ArrayTest, InplaceUpdatesReportThatMemoryIsShort) {
+  const int64_t rows = int64_t{1} << 20;
+  KernelCall call = run("InplaceAdd");
+  call.Input(*Tensor::Zeros(DType::kInt8, Shape({2, 1})));
+  call.Input(*Tensor::Zeros(DType::kInt32, Shape({rows})));
+  call.Input(*Tensor::Zeros(DType::kInt8, Shape({rows, 1})));
+  SetCpuMemoryLimit(CpuAllocator()->Stats().bytes_in_use + rows);
+  auto out = call.Run();
+  SetCpuMemoryLimit(0);
+  EXPECT_EQ(out.status().code(), absl::StatusCode::kResourceExhausted) << out.status();
+}
+
 }  // namespace
 }  // namespace weir

@@ -31,7 +31,7 @@ class InplaceKernel : public Kernel {
     }
     if (x.num_elements() > 0 && i.num_elements() > 0) {
       // Indices wrap around.
-      Tensor rows = Tensor::Allocate(DType::kInt64, Shape({i.dim(0), 1})).value();
+      WEIR_ASSIGN_OR_RETURN(Tensor rows, ctx.AllocateTemp(DType::kInt64, Shape({i.dim(0), 1})));
       const int64_t n = shape.dim(0);
       for (int64_t k = 0; k < i.dim(0); ++k) {
         int64_t row = i.data<int32_t>()[k];

@@ -1,7 +1,6 @@
 // Slices: Slice, StridedSlice and its gradient, TensorStridedSliceUpdate.
 #include <cstring>
 
-#include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/device/cpu/strided_slice.h"
 #include "weir/framework/kernel_registry.h"
@@ -63,7 +62,7 @@ class SliceKernel : public Kernel {
 
 template <typename K>
 StatusOr<std::unique_ptr<Kernel>> MakeSliced(const KernelInit& init) {
-  WEIR_ASSIGN_OR_RETURN(StridedSliceMasks masks, GetStridedSliceMasks(init));
+  WEIR_ASSIGN_OR_RETURN(StridedSliceMasks masks, StridedSliceMasks::FromAttrs(init));
   return std::unique_ptr<Kernel>(std::make_unique<K>(masks));
 }
 
@@ -85,11 +84,12 @@ class StridedSliceKernel : public SlicedKernel {
     // All of it, or whole rows: share the memory.
     bool rows_only = slice.shape.num_elements() > 0 && x.rank() > 0;
     for (int d = 0; d < x.rank() && rows_only; ++d) {
-      bool in_order = slice.strides[d] == 1 || slice.sizes[d] == 1;
+      bool in_order = slice.ranges.ranges[d].stride == 1 || slice.sizes[d] == 1;
       rows_only = in_order && (d == 0 || slice.sizes[d] == x.dim(d));
     }
     if (rows_only || (x.rank() == 0)) {
-      Tensor part = x.rank() == 0 ? x : x.Slice(slice.begin[0], slice.begin[0] + slice.sizes[0]);
+      const int64_t first = x.rank() == 0 ? 0 : slice.ranges.ranges[0].first;
+      Tensor part = x.rank() == 0 ? x : x.Slice(first, first + slice.sizes[0]);
       if (part.is_aligned() || part.num_bytes() == x.num_bytes()) {
         WEIR_ASSIGN_OR_RETURN(part, part.Reshaped(slice.shape));
         ctx.set_output(0, std::move(part));
@@ -130,32 +130,13 @@ class StridedSliceUpdateKernel : public SlicedKernel {
     const Shape shape = ctx.input(0).shape();
     WEIR_ASSIGN_OR_RETURN(SolvedSlice slice,
                           SolveStridedSlice(shape, ctx.input(1), ctx.input(2), ctx.input(3), masks_));
-    Tensor value = ctx.input(4);
-    // Dimensions of one value in front of the others are left out.
-    while (value.rank() > slice.shape.rank() && value.dim(0) == 1) {
-      WEIR_ASSIGN_OR_RETURN(value, value.Reshaped(value.shape().Slice(1, value.rank())));
-    }
-    if (slice.shape.num_elements() == 0) {
-      ctx.set_output(0, ctx.TakeInput(0));
-      return OkStatus();
-    }
-    auto common = BroadcastShape(value.shape(), slice.shape);
-    if (!common.ok() || !(*common == slice.shape)) {
-      return InvalidArgument("Cannot broadcast input shape ", value.shape().ToString(), " into final shape ",
-                             slice.shape.ToString());
-    }
+    const Tensor value = ctx.input(4);
+    WEIR_RETURN_IF_ERROR(CheckAssignable(slice, value.shape()));
     Tensor x = ctx.TakeInput(0);
-    if (!x.unique()) {
+    if (!x.unique() && slice.shape.num_elements() > 0) {
       WEIR_ASSIGN_OR_RETURN(x, x.Clone());
     }
-    if (value.shape() == slice.shape) {
-      WriteSlice(ctx, value.dtype(), slice, value.raw_data(), x.raw_data());
-    } else {
-      WEIR_ASSIGN_OR_RETURN(Tensor full, ctx.AllocateTemp(value.dtype(), slice.shape));
-      StridedCopy(ctx, value.dtype(), slice.shape.dims(), value.raw_data(),
-                  BroadcastStrides(value.shape(), slice.shape), full.raw_data(), DenseStrides(slice.shape.dims()));
-      WriteSlice(ctx, value.dtype(), slice, full.raw_data(), x.raw_data());
-    }
+    AssignSlice(ctx, slice, value, x.raw_data());
     ctx.set_output(0, std::move(x));
     return OkStatus();
   }

@@ -42,10 +42,7 @@ class BatchDataset : public Dataset {
         drop_remainder_(drop_remainder),
         kind_(kind) {}
   int64_t Cardinality() const override { return BatchCount(input().Cardinality(), batch_size_, drop_remainder_); }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<BatchDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<BatchDataset> {
@@ -108,10 +105,7 @@ class UnbatchDataset : public Dataset {
     if (n < 0 || batch_size < 0) return kUnknown;
     return CheckedMultiply(n, batch_size).value_or(kUnknown);
   }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<UnbatchDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<UnbatchDataset> {
@@ -184,10 +178,7 @@ class RebatchDataset : public Dataset {
  public:
   RebatchDataset(ElementSpec spec, DatasetPtr input, std::vector<int64_t> sizes, bool drop_remainder)
       : Dataset(std::move(spec), {std::move(input)}), sizes_(std::move(sizes)), drop_remainder_(drop_remainder) {}
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<RebatchDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<RebatchDataset> {
@@ -314,10 +305,7 @@ class RebatchByReplicasDataset : public Dataset {
  public:
   RebatchByReplicasDataset(ElementSpec spec, DatasetPtr input, int64_t replicas)
       : Dataset(std::move(spec), {std::move(input)}), replicas_(replicas) {}
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<RebatchByReplicasDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<RebatchByReplicasDataset> {
@@ -376,10 +364,7 @@ class DenseToSparseBatchDataset : public Dataset {
   DenseToSparseBatchDataset(ElementSpec spec, DatasetPtr input, int64_t batch_size, std::vector<int64_t> row_shape)
       : Dataset(std::move(spec), {std::move(input)}), batch_size_(batch_size), row_shape_(std::move(row_shape)) {}
   int64_t Cardinality() const override { return BatchCount(input().Cardinality(), batch_size_, false); }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<DenseToSparseBatchDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<DenseToSparseBatchDataset> {

@@ -1,8 +1,7 @@
 // Columns of the lines of files, as RFC 4180 writes them; a quoted field may hold line ends.
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 
+#include "weir/base/parse_number.h"
 #include "weir/ops/data/dataset_kernel.h"
 #include "weir/ops/data/file_dataset.h"
 #include "weir/ops/data/register.h"
@@ -50,26 +49,6 @@ class CharStream {
   int64_t offset_;
   Status status_;
 };
-
-template <typename T>
-bool ParseNumber(std::string_view text, T& value) {
-  constexpr std::string_view kBlanks = " \t\n\v\f\r";
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == text.npos) return false;
-  text = text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end == text.data() + text.size() && error == std::errc()) return true;
-  if constexpr (std::is_floating_point_v<T>) {
-    // Too large or too small is infinity or zero, which from_chars does not give.
-    const std::string copy(text);
-    char* stop = nullptr;
-    const double wide = std::strtod(copy.c_str(), &stop);
-    value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(copy.c_str(), &stop)) : static_cast<T>(wide);
-    return stop == copy.c_str() + copy.size();
-  }
-  return false;
-}
 
 class CsvElements : public ElementReader {
  public:
@@ -181,7 +160,7 @@ class CsvElements : public ElementReader {
     DispatchDType(dtype, TypeList<float, double, int32_t, int64_t>{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       T value{};
-      valid = ParseNumber(text, value);
+      valid = ParseNumber(text, &value);
       out->push_back(Tensor::Scalar(value));
     });
     if (valid) return OkStatus();

@@ -30,6 +30,14 @@ Status CheckShapesCompatible(const std::vector<PartialShape>& expected, const st
   return OkStatus();
 }
 
+StatusOr<std::vector<IteratorPtr>> Dataset::WalkInputs(IteratorContext& ctx) const {
+  std::vector<IteratorPtr> out;
+  for (const std::shared_ptr<Dataset>& input : inputs_) {
+    WEIR_ASSIGN_OR_RETURN(out.emplace_back(), input->MakeIterator(ctx));
+  }
+  return out;
+}
+
 Status CheckElement(const ElementSpec& spec, const Element& element) {
   if (spec.types.size() != element.size()) {
     return InvalidArgument("Number of components does not match: expected ", spec.types.size(), " types but got ",

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weir/base/cancellation.h"
@@ -107,6 +108,16 @@ class Dataset : public VariantValue, public std::enable_shared_from_this<Dataset
   std::shared_ptr<const Derived> Self() const {
     return std::static_pointer_cast<const Derived>(shared_from_this());
   }
+  // An iterator of type I, an InputIterator, over this dataset and a new walk over its input. `args` are the
+  // constructor's further arguments.
+  template <typename I, typename... Args>
+  StatusOr<IteratorPtr> WalkInput(IteratorContext& ctx, Args&&... args) const {
+    WEIR_ASSIGN_OR_RETURN(IteratorPtr walk, input().MakeIterator(ctx));
+    return IteratorPtr(
+        std::make_unique<I>(Self<typename I::DatasetType>(), std::move(walk), std::forward<Args>(args)...));
+  }
+  // A new walk over each input.
+  StatusOr<std::vector<IteratorPtr>> WalkInputs(IteratorContext& ctx) const;
 
  private:
   const ElementSpec spec_;
@@ -123,6 +134,7 @@ StatusOr<DatasetPtr> DatasetFromTensor(const Tensor& tensor);
 template <typename D>
 class InputIterator : public DatasetIterator {
  public:
+  using DatasetType = D;
   InputIterator(std::shared_ptr<const D> dataset, IteratorPtr input)
       : dataset_(std::move(dataset)), input_(std::move(input)) {}
   Status Save(IteratorContext& ctx, StateWriter state) override {

@@ -81,10 +81,7 @@ class SleepDataset : public Dataset {
   SleepDataset(DatasetPtr input, absl::Duration pause) : Dataset(input->spec(), {input}), pause_(pause) {}
   int64_t Cardinality() const override { return input().Cardinality(); }
   bool MayWait() const override { return true; }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<SleepDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<SleepDataset> {

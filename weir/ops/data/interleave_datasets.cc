@@ -20,10 +20,8 @@ class InterleaveDataset : public Dataset {
         block_length_(block_length) {}
   bool MayWait() const override { return true; }
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<FunctionCaller> caller, FunctionCaller::Make(ctx, function_));
-    return IteratorPtr(
-        std::make_unique<Iterator>(Self<InterleaveDataset>(), std::move(input_iterator), std::move(caller)));
+    return WalkInput<Iterator>(ctx, std::move(caller));
   }
 
  private:
@@ -167,11 +165,7 @@ class DirectedInterleaveDataset : public Dataset {
     return sum;
   }
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    std::vector<IteratorPtr> iterators;
-    for (const DatasetPtr& input : inputs()) {
-      WEIR_ASSIGN_OR_RETURN(IteratorPtr iterator, input->MakeIterator(ctx));
-      iterators.push_back(std::move(iterator));
-    }
+    WEIR_ASSIGN_OR_RETURN(std::vector<IteratorPtr> iterators, WalkInputs(ctx));
     return IteratorPtr(std::make_unique<Iterator>(Self<DirectedInterleaveDataset>(), std::move(iterators)));
   }
 

@@ -44,9 +44,8 @@ class MapDataset : public FunctionDataset {
         preserve_cardinality_(preserve_cardinality) {}
   int64_t Cardinality() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknown; }
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<FunctionCaller> caller, FunctionCaller::Make(ctx, function_));
-    return IteratorPtr(std::make_unique<Iterator>(Self<MapDataset>(), std::move(input_iterator), std::move(caller)));
+    return WalkInput<Iterator>(ctx, std::move(caller));
   }
 
  private:
@@ -68,9 +67,8 @@ class FilterDataset : public FunctionDataset {
  public:
   using FunctionDataset::FunctionDataset;
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<FunctionCaller> caller, FunctionCaller::Make(ctx, function_));
-    return IteratorPtr(std::make_unique<Iterator>(Self<FilterDataset>(), std::move(input_iterator), std::move(caller)));
+    return WalkInput<Iterator>(ctx, std::move(caller));
   }
 
  private:
@@ -93,10 +91,8 @@ class TakeWhileDataset : public FunctionDataset {
  public:
   using FunctionDataset::FunctionDataset;
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<FunctionCaller> caller, FunctionCaller::Make(ctx, function_));
-    return IteratorPtr(
-        std::make_unique<Iterator>(Self<TakeWhileDataset>(), std::move(input_iterator), std::move(caller)));
+    return WalkInput<Iterator>(ctx, std::move(caller));
   }
 
  private:
@@ -126,17 +122,16 @@ class ScanDataset : public FunctionDataset {
         preserve_cardinality_(preserve_cardinality) {}
   int64_t Cardinality() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknown; }
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<FunctionCaller> caller, FunctionCaller::Make(ctx, function_));
-    auto out = std::make_unique<Iterator>(Self<ScanDataset>(), std::move(input_iterator), std::move(caller));
-    out->state_ = initial_;
-    return IteratorPtr(std::move(out));
+    return WalkInput<Iterator>(ctx, std::move(caller), initial_);
   }
 
  private:
   class Iterator : public FunctionIterator<ScanDataset> {
    public:
-    using FunctionIterator::FunctionIterator;
+    Iterator(std::shared_ptr<const ScanDataset> dataset, IteratorPtr input, std::unique_ptr<FunctionCaller> caller,
+             Element state)
+        : FunctionIterator(std::move(dataset), std::move(input), std::move(caller)), state_(std::move(state)) {}
     Status GetNext(IteratorContext& ctx, Element* out, bool* end) override {
       Element element;
       WEIR_RETURN_IF_ERROR(Pull(ctx, &element, end));
@@ -171,6 +166,8 @@ class ScanDataset : public FunctionDataset {
       state_ = std::move(saved);
       return FunctionIterator::Restore(ctx, state);
     }
+
+   private:
     Element state_;
   };
   const Element initial_;

@@ -37,10 +37,7 @@ class PaddedBatchDataset : public Dataset {
         padded_(std::move(padded)),
         padding_(std::move(padding)) {}
   int64_t Cardinality() const override { return BatchCount(input().Cardinality(), batch_size_, drop_remainder_); }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<PaddedBatchDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<PaddedBatchDataset> {

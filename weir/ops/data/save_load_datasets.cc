@@ -66,10 +66,7 @@ class SaveDataset : public Dataset {
   SaveDataset(DatasetPtr input, SaveOptions options) : Dataset(input->spec(), {input}), options_(std::move(options)) {}
   int64_t Cardinality() const override { return input().Cardinality(); }
   bool MayWait() const override { return true; }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<SaveDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<SaveDataset> {

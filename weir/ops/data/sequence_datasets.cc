@@ -17,10 +17,7 @@ class TakeDataset : public Dataset {
     if (count_ < 0 || n == kUnknown) return n;
     return n == kInfinite ? count_ : std::min(n, count_);
   }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<TakeDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<TakeDataset> {
@@ -106,10 +103,7 @@ class RepeatDataset : public Dataset {
     if (count_ == 0) return 0;
     return n < 0 ? n : CheckedMultiply(n, count_).value_or(kInfinite);
   }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<RepeatDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<RepeatDataset> {
@@ -164,10 +158,7 @@ class ShardDataset : public Dataset {
     const int64_t n = input().Cardinality();
     return n < 0 ? n : n / shards_ + (index_ < n % shards_ ? 1 : 0);
   }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<ShardDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<ShardDataset> {
@@ -275,11 +266,7 @@ class ZipDataset : public Dataset {
     return least;
   }
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    std::vector<IteratorPtr> iterators;
-    for (const DatasetPtr& input : inputs()) {
-      WEIR_ASSIGN_OR_RETURN(IteratorPtr iterator, input->MakeIterator(ctx));
-      iterators.push_back(std::move(iterator));
-    }
+    WEIR_ASSIGN_OR_RETURN(std::vector<IteratorPtr> iterators, WalkInputs(ctx));
     return IteratorPtr(std::make_unique<Iterator>(Self<ZipDataset>(), std::move(iterators)));
   }
 

@@ -243,10 +243,7 @@ class SamplingDataset : public Dataset {
  public:
   SamplingDataset(DatasetPtr input, float rate, SeedGenerator::Seeds seeds)
       : Dataset(input->spec(), {input}), rate_(rate), seeds_(seeds) {}
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<SamplingDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<SamplingDataset> {

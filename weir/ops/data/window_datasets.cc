@@ -31,10 +31,7 @@ class WindowDataset : public Dataset {
     if (!options_.drop_remainder) return n / options_.shift + (n % options_.shift != 0 ? 1 : 0);
     return n < options_.span() ? 0 : (n - options_.span()) / options_.shift + 1;
   }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<WindowDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<WindowDataset> {

@@ -50,10 +50,7 @@ class AssertCardinalityDataset : public Dataset {
  public:
   AssertCardinalityDataset(DatasetPtr input, int64_t expected) : Dataset(input->spec(), {input}), expected_(expected) {}
   int64_t Cardinality() const override { return expected_; }
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<AssertCardinalityDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<AssertCardinalityDataset> {
@@ -106,8 +103,7 @@ class IgnoreErrorsDataset : public Dataset {
   StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
     IteratorContext lenient = ctx;
     lenient.errors_ignored = true;
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(lenient));
-    return IteratorPtr(std::make_unique<Iterator>(Self<IgnoreErrorsDataset>(), std::move(input_iterator)));
+    return WalkInput<Iterator>(lenient);
   }
 
  private:
@@ -140,10 +136,7 @@ StatusOr<DatasetPtr> MakeIgnoreErrors(DatasetNode& node) {
 class UniqueDataset : public Dataset {
  public:
   explicit UniqueDataset(DatasetPtr input) : Dataset(input->spec(), {input}) {}
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<UniqueDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<UniqueDataset> {
@@ -209,10 +202,7 @@ StatusOr<DatasetPtr> MakeUnique(DatasetNode& node) {
 class FilterByLastComponentDataset : public Dataset {
  public:
   FilterByLastComponentDataset(ElementSpec spec, DatasetPtr input) : Dataset(std::move(spec), {std::move(input)}) {}
-  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override {
-    WEIR_ASSIGN_OR_RETURN(IteratorPtr input_iterator, input().MakeIterator(ctx));
-    return IteratorPtr(std::make_unique<Iterator>(Self<FilterByLastComponentDataset>(), std::move(input_iterator)));
-  }
+  StatusOr<IteratorPtr> MakeIterator(IteratorContext& ctx) const override { return WalkInput<Iterator>(ctx); }
 
  private:
   class Iterator : public InputIterator<FilterByLastComponentDataset> {

@@ -1,31 +1,10 @@
 // DecodeCSV: the columns of lines as RFC 4180 writes them.
-#include <charconv>
-
+#include "weir/base/parse_number.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/io/register.h"
 
 namespace weir {
 namespace {
-
-template <typename T>
-bool ParseField(std::string_view text, T& value) {
-  constexpr std::string_view kBlanks = " \t\n\v\f\r";
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == text.npos) return false;
-  text = text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end == text.data() + text.size() && error == std::errc()) return true;
-  if constexpr (std::is_floating_point_v<T>) {
-    // Too large or too small is infinity or zero, which from_chars does not give.
-    const std::string copy(text);
-    char* stop = nullptr;
-    value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(copy.c_str(), &stop))
-                                     : static_cast<T>(std::strtod(copy.c_str(), &stop));
-    return stop == copy.c_str() + copy.size();
-  }
-  return false;
-}
 
 class DecodeCsvKernel : public Kernel {
  public:
@@ -93,7 +72,7 @@ class DecodeCsvKernel : public Kernel {
       if (missing) {
         out.data<T>()[record] = fallback.data<T>()[0];
       } else {
-        valid = ParseField(text, out.data<T>()[record]);
+        valid = ParseNumber(text, &out.data<T>()[record]);
       }
     });
     if (valid) return OkStatus();

@@ -136,6 +136,8 @@ TEST_F(IoTest, CommaSeparatedLines) {
                                     {"1,2,3", "Expect 2 fields but have 3 in record 0"},
                                     {"", "Expect 2 fields but have 0 in record 0"},
                                     {"x,2", "Field 0 in record 0 is not a valid float: x"},
+                                    {"++1,2", "Field 0 in record 0 is not a valid float: ++1"},
+                                    {"+ 1,2", "Field 0 in record 0 is not a valid float: + 1"},
                                     {"1,", "Field 1 is required but missing in record 0!"},
                                     {"1,\"ab\"c", "Quote inside a string has to be escaped by another quote"},
                                     {"1,a\"b", "Unquoted fields cannot have quotes/CRLFs inside"},

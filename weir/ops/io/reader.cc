@@ -2,7 +2,8 @@
 
 #include <atomic>
 
-#include "weir/io/coding.h"
+#include "absl/strings/escaping.h"
+#include "weir/proto/reader.pb.h"
 
 namespace weir {
 
@@ -38,9 +39,9 @@ void Reader::Cancel(uint64_t id) {
   Done done;
   {
     absl::MutexLock lock(&mu_);
-    // The first is at hand: it reads, or its queue has heard of the cancellation too.
-    for (auto it = std::next(line_.begin()); it != line_.end(); ++it) {
-      if (it->id != id) continue;
+    for (auto it = line_.begin(); it != line_.end(); ++it) {
+      // The first attempt is being worked on: it reads, or its queue has heard of the cancellation too.
+      if (it->id != id || it == line_.begin()) continue;
       done = std::move(it->done);
       line_.erase(it);
       break;
@@ -169,48 +170,29 @@ void Reader::Reset() {
 StatusOr<std::string> Reader::SerializeState() const {
   absl::MutexLock lock(&mu_);
   if (!source_->can_restore()) return Unimplemented("Reader SerializeState");
-  // The message ReaderBaseState: numbers that are zero are left out.
-  std::string out;
-  auto number = [&](int field, int64_t value) {
-    if (value == 0) return;
-    AppendVarint64(&out, static_cast<uint64_t>(field) << 3);
-    AppendVarint64(&out, static_cast<uint64_t>(value));
-  };
-  number(1, work_started_);
-  number(2, work_finished_);
-  number(3, records_);
-  if (!file_.empty()) {
-    AppendVarint64(&out, 4 << 3 | 2);
-    AppendVarint64(&out, file_.size());
-    out += file_;
-  }
-  return out;
+  ReaderBaseState state;
+  state.set_work_started(work_started_);
+  state.set_work_finished(work_finished_);
+  state.set_num_records_produced(records_);
+  state.set_current_work(file_);
+  return state.SerializeAsString();
 }
 
 Status Reader::RestoreState(const std::string& state) {
   absl::MutexLock lock(&mu_);
   if (!source_->can_restore()) return Unimplemented("Reader RestoreState");
-  int64_t numbers[4] = {};
-  std::string file;
-  std::string_view left = state;
-  uint64_t tag = 0, value = 0;
-  while (!left.empty()) {
-    bool good = TakeVarint64(&left, &tag) && TakeVarint64(&left, &value);
-    if (good && tag == (4 << 3 | 2)) {
-      good = value <= left.size();
-      if (good) file = left.substr(0, value);
-      if (good) left.remove_prefix(value);
-    } else if (good) {
-      good = (tag & 7) == 0 && tag >> 3 >= 1 && tag >> 3 <= 3;
-      if (good) numbers[tag >> 3] = static_cast<int64_t>(value);
-    }
-    if (!good) return InvalidArgument("Could not parse state for ", name_, ": ", state);
+  ReaderBaseState saved;
+  if (!saved.ParseFromString(state)) {
+    return InvalidArgument("Could not parse state for ", name_, ": ", absl::CHexEscape(state));
+  }
+  if (saved.work_started() < 0 || saved.work_finished() < 0 || saved.num_records_produced() < 0) {
+    return InvalidArgument("Unexpected negative value when restoring in ", name_, ": ", saved.ShortDebugString());
   }
   source_->Close();
-  work_started_ = numbers[1];
-  work_finished_ = numbers[2];
-  records_ = numbers[3];
-  file_ = file;
+  work_started_ = saved.work_started();
+  work_finished_ = saved.work_finished();
+  records_ = saved.num_records_produced();
+  file_ = saved.current_work();
   if (at_work()) return source_->Open(file_);
   return OkStatus();
 }

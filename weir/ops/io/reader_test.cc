@@ -146,6 +146,20 @@ TEST_F(ReaderTest, StateIsSavedAndRestored) {
             absl::StatusCode::kUnimplemented);
 }
 
+TEST_F(ReaderTest, RefusesAStateThatCannotBe) {
+  const Tensor reader = Handle(run("IdentityReaderV2"));
+  auto restore = [&](S state) {
+    return run("ReaderRestoreStateV2").Input(reader).Input(Tensor::Scalar(state)).Run().status();
+  };
+  EXPECT_EQ(restore("\x18\x07"), OkStatus());
+  EXPECT_EQ(Message(restore("\x18\xfd\xff\xff\xff\xff\xff\xff\xff\xff\x01")),
+            "Unexpected negative value when restoring in reader0: num_records_produced: -3");
+  EXPECT_EQ(Message(restore("\xff")), "Could not parse state for reader0: \\xff");
+  auto count = run("ReaderNumRecordsProducedV2").Input(reader).Run();
+  ExpectTensorEqual((*count)[0], Tensor::Scalar<int64_t>(7));
+  EXPECT_EQ(restore("\x50\x05"), OkStatus());  // a field of a later version
+}
+
 TEST_F(ReaderTest, BadQueues) {
   struct Row {
     DType type;
@@ -184,6 +198,32 @@ TEST_F(ReaderTest, AReadThatWaitsIsCancelledAndLeavesTheReaderUsable) {
   ASSERT_TRUE(first_ended.WaitForNotificationWithTimeout(absl::Seconds(60)));
   EXPECT_TRUE(first.ok()) << first;
   EXPECT_EQ(ended, 2);
+}
+
+TEST_F(ReaderTest, AReadThatWaitedInLineIsCancelledAtItsTurn) {
+  const Tensor reader = Handle(run("IdentityReaderV2")), queue = QueueHandle();
+  for (int round = 0; round < 20; ++round) {  // the reader and the queue hear of a cancellation in any order
+    absl::Notification first_ended, second_ended;
+    Status first, second;
+    auto waits = run("ReaderReadV2").Input(reader).Input(queue).RunAsync([&](Status s, auto) {
+      first = s;
+      first_ended.Notify();
+    });
+    auto in_line = run("ReaderReadV2").Input(reader).Input(queue).RunAsync([&](Status s, auto) {
+      second = s;
+      second_ended.Notify();
+    });
+    Put(Tensor::Scalar("x"));
+    first_ended.WaitForNotification();
+    EXPECT_TRUE(first.ok()) << first;
+    in_line->StartCancel();
+    second_ended.WaitForNotification();
+    EXPECT_EQ(second.code(), absl::StatusCode::kCancelled);
+  }
+  Put(Tensor::Scalar("y"));
+  auto out = run("ReaderReadV2").Input(reader).Input(queue).Run();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ((*out)[1].scalar<S>(), "y");
 }
 
 }  // namespace

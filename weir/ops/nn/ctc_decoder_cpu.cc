@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "weir/ops/nn/log_sum.h"
 #include "weir/ops/nn/register_extended.h"
 
 namespace weir {
@@ -96,18 +97,6 @@ class GreedyKernel : public Kernel {
   bool merge_ = false;
   int64_t blank_ = -1;
 };
-
-template <typename T>
-constexpr T kLogZero = -std::numeric_limits<T>::infinity();
-
-template <typename T>
-T LogSum(T a, T b) {
-  if (a == kLogZero<T>) return b;
-  if (b == kLogZero<T>) return a;
-  // In single precision for doubles too, as TensorFlow adds them.
-  const float distance = static_cast<float>(-std::abs(a - b));
-  return std::max(a, b) + std::log1p(std::exp(distance));
-}
 
 // The best of the entries pushed, `limit` of them. Which of equal ones stay, and in which order, is as TensorFlow's
 // heap has it. E: an entry with is_better_than, a strict weak order.

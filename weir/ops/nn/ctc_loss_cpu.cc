@@ -4,22 +4,11 @@
 #include <limits>
 #include <vector>
 
+#include "weir/ops/nn/log_sum.h"
 #include "weir/ops/nn/register_extended.h"
 
 namespace weir {
 namespace {
-
-template <typename T>
-constexpr T kLogZero = -std::numeric_limits<T>::infinity();
-
-template <typename T>
-T LogSum(T a, T b) {
-  if (a == kLogZero<T>) return b;
-  if (b == kLogZero<T>) return a;
-  // In single precision for doubles too, as TensorFlow adds them.
-  const float distance = static_cast<float>(-std::abs(a - b));
-  return std::max(a, b) + std::log1p(std::exp(distance));
-}
 
 // One sequence: log probabilities y[time, classes] and the labels with blanks between and around them.
 template <typename T>

@@ -8,19 +8,22 @@ namespace {
 using G = GradientContext;
 
 // Of the logits. The second output is the derivative itself, so something flows into it only for second derivatives.
-Value LogitsGradient(G& g) {
+Value LogitsGradient(G& g, Value logits) {
   Value out = ExpandDims(g.grad(0), -1) * g.output(1);
   if (!g.has_grad(1)) return out;
-  Value softmax = Unary("Softmax", g.input(0)), flow = g.grad(1);
+  Value softmax = Unary("Softmax", logits), flow = g.grad(1);
   return out + (flow - Sum(flow * softmax, {-1}, /*keep_dims=*/true)) * softmax;
 }
 
 void AddAll(GradientRegistry& r) {
   r.Add("SoftmaxCrossEntropyWithLogits", [](G& g) -> Gradients {
-    Value labels = ExpandDims(g.grad(0), -1) * -Unary("LogSoftmax", g.input(0));
-    return {SumToShapeOf(LogitsGradient(g), g.input(0), g.input(1)), SumToShapeOf(labels, g.input(1), g.input(0))};
+    // The softmax is that of the logits as they were broadcast: one logit for all classes makes them equally likely.
+    Value logits = BroadcastTo(g.input(0), Shape(g.output(1)));
+    Value labels = ExpandDims(g.grad(0), -1) * -Unary("LogSoftmax", logits);
+    return {SumToShapeOf(LogitsGradient(g, logits), g.input(0), g.input(1)),
+            SumToShapeOf(labels, g.input(1), g.input(0))};
   });
-  r.Add("SparseSoftmaxCrossEntropyWithLogits", [](G& g) -> Gradients { return {LogitsGradient(g)}; });
+  r.Add("SparseSoftmaxCrossEntropyWithLogits", [](G& g) -> Gradients { return {LogitsGradient(g, g.input(0))}; });
   r.Add("L2Loss", [](G& g) -> Gradients { return {g.input(0) * g.grad()}; });
   // Every element of a pool gets the mean of what flows into the pool. Pools are numbered row by row.
   r.Add("IsotonicRegression", [](G& g) -> Gradients {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "weir/base/varint.h"
 #include "weir/ops/queue/arithmetic.h"
 #include "weir/ops/queue/list_wire.h"
 
@@ -18,10 +19,10 @@ StatusOr<VariantData> TensorList::Encode() const {
       unset.push_back(i);
     }
   }
-  AppendVarint(data.metadata, unset.size());
-  for (uint64_t index : unset) AppendVarint(data.metadata, index);
-  AppendVarint(data.metadata, static_cast<uint64_t>(dtype));
-  AppendVarint(data.metadata, static_cast<uint64_t>(max_num_elements));
+  AppendVarint(unset.size(), &data.metadata);
+  for (uint64_t index : unset) AppendVarint(index, &data.metadata);
+  AppendVarint(static_cast<uint64_t>(dtype), &data.metadata);
+  AppendVarint(static_cast<uint64_t>(max_num_elements), &data.metadata);
   AppendShape(data.metadata, element_shape);
   return data;
 }
@@ -30,19 +31,19 @@ StatusOr<std::shared_ptr<VariantValue>> TensorList::Decode(VariantData data) {
   std::string_view rest = data.metadata;
   Status broken = DataLoss("The metadata of a tensor list on the wire is broken");
   uint64_t num_unset = 0;
-  if (!TakeVarint(rest, num_unset) || num_unset > rest.size()) return broken;
+  if (!TakeVarint(&rest, &num_unset) || num_unset > rest.size()) return broken;
   uint64_t size = num_unset + data.tensors.size();
   auto list = std::make_shared<TensorList>();
   list->elements.resize(size);
   std::vector<bool> is_unset(size, false);
   for (uint64_t i = 0; i < num_unset; ++i) {
     uint64_t index = 0;
-    if (!TakeVarint(rest, index) || index >= size || is_unset[index]) return broken;
+    if (!TakeVarint(&rest, &index) || index >= size || is_unset[index]) return broken;
     is_unset[index] = true;
   }
   uint64_t dtype = 0;
   uint64_t max_num_elements = 0;
-  if (!TakeVarint(rest, dtype) || dtype > static_cast<uint64_t>(kMaxDType) || !TakeVarint(rest, max_num_elements)) {
+  if (!TakeVarint(&rest, &dtype) || dtype > static_cast<uint64_t>(kMaxDType) || !TakeVarint(&rest, &max_num_elements)) {
     return broken;
   }
   list->dtype = static_cast<DType>(dtype);

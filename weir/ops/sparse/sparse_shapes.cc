@@ -231,8 +231,9 @@ Status SparseCount(ShapeContext& ctx) {
   return CountsOfRank(ctx, std::min<int64_t>(rank, 2));
 }
 
+// The kernel takes splits of any shape, as TensorFlow's does: their number counts.
 Status RaggedBincount(ShapeContext& ctx) {
-  const int64_t size = ctx.InputAsInt(2).value_or(kUnknown), ends = Dim(ctx.input(0), 0);
+  const int64_t size = ctx.InputAsInt(2).value_or(kUnknown), ends = ctx.input(0).num_elements();
   if (size < kUnknown) return InvalidArgument("size (", size, ") must be non-negative");
   ctx.set_output(0, PartialShape{ends > 0 ? ends - 1 : kUnknown, size});
   return OkStatus();

@@ -1,8 +1,7 @@
 // Numbers to text and back.
-#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 
+#include "weir/base/parse_number.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/string/map_strings.h"
 #include "weir/ops/string/register.h"
@@ -113,30 +112,6 @@ class AsStringKernel : public Kernel {
   bool left_ = false;
 };
 
-std::string_view Trim(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\n\v\f\r";
-  size_t begin = text.find_first_not_of(kBlanks);
-  return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
-
-template <typename T>
-bool Parse(std::string_view text, T& value) {
-  text = Trim(text);
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+') text.remove_prefix(1);
-  if (text.empty()) return false;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size()) return true;
-  if constexpr (std::is_floating_point_v<T>) {
-    // Overflow, hexadecimal, names of infinity: the C library knows them all.
-    const std::string copy(text);
-    char* stop = nullptr;
-    value = std::is_same_v<T, float> ? static_cast<T>(std::strtof(copy.c_str(), &stop))
-                                     : static_cast<T>(std::strtod(copy.c_str(), &stop));
-    return stop == copy.c_str() + copy.size();
-  }
-  return false;
-}
-
 class StringToNumberKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
@@ -148,7 +123,7 @@ class StringToNumberKernel : public Kernel {
       using T = typename decltype(tag)::type;
       const std::string* from = input.data<std::string>();
       for (int64_t i = 0; i < input.num_elements() && status.ok(); ++i) {
-        if (!Parse(from[i], out->data<T>()[i])) {
+        if (!ParseNumber(from[i], &out->data<T>()[i])) {
           status = InvalidArgument("StringToNumberOp could not correctly convert string: ", from[i]);
         }
       }

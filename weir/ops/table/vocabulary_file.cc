@@ -4,7 +4,7 @@
 #include <sstream>
 #include <vector>
 
-#include "absl/strings/numbers.h"
+#include "weir/base/parse_number.h"
 #include "weir/io/file.h"
 
 namespace weir {
@@ -67,25 +67,25 @@ class Column {
         return OkStatus();
       case DType::kInt32: {
         int32_t value = 0;
-        valid = absl::SimpleAtoi(ToAbsl(field), &value);
+        valid = ParseNumber(field, &value);
         integers_.push_back(value);
         break;
       }
       case DType::kInt64: {
         int64_t value = 0;
-        valid = absl::SimpleAtoi(ToAbsl(field), &value);
+        valid = ParseNumber(field, &value);
         integers_.push_back(value);
         break;
       }
       case DType::kFloat: {
         float value = 0;
-        valid = absl::SimpleAtof(ToAbsl(field), &value);
+        valid = ParseNumber(field, &value);
         numbers_.push_back(value);
         break;
       }
       case DType::kDouble: {
         double value = 0;
-        valid = absl::SimpleAtod(ToAbsl(field), &value);
+        valid = ParseNumber(field, &value);
         numbers_.push_back(value);
         break;
       }
