@@ -5,6 +5,7 @@
 #include "weir/client/builtin_kernels.h"
 #include "weir/client/saved_model.h"
 #include "weir/device/cpu/cpu_device.h"
+#include "weir/device/cpu/rewrites/register.h"
 #include "weir/ops/op_tables.h"
 #include "weir/runtime/environment.h"
 #include "weir/tensor/npy.h"
@@ -24,6 +25,7 @@ Status Run(const std::string& folder, const char* path) {
   auto environment = std::make_shared<Environment>();
   WEIR_RETURN_IF_ERROR(RegisterBuiltinOps(environment->ops));
   RegisterBuiltinKernels(environment->kernels);
+  RegisterCpuRewrites(environment->rewrites);
   environment->devices.Add(MakeCpuDevice(environment->task_name, 0));
   WEIR_ASSIGN_OR_RETURN(auto model, LoadedModel::Load(folder, {"serve"}, environment));
   WEIR_ASSIGN_OR_RETURN(const Signature* signature, model->FindSignature("serving_default"));
