@@ -143,7 +143,7 @@ void PlanRun::ExecuteRecv(const ReadyNode& entry, Ready& ready) {
                                      return run->CompleteAsync(op, OkStatus());
                                    }
                                    run->plan_->device->CopyFromHost(value, [op](StatusOr<Tensor> copied) {
-                                     if (copied.ok()) op->outputs[0].tensor = *std::move(copied);
+                                     if (copied.ok()) op->outputs[0].tensor = std::move(*copied);
                                      op->run->CompleteAsync(op, copied.status());
                                    });
                                  });
