@@ -13,7 +13,7 @@ LEAKS := ASAN_OPTIONS=intercept_tls_get_addr=0 LSAN_OPTIONS=suppressions=$(CURDI
 SANITIZED_CTEST := $(LEAKS) ctest --parallel $(JOBS) --output-on-failure --no-tests=error --label-exclude lint
 
 .DEFAULT_GOAL := all
-.PHONY: all test bench asan tsan lint format fuzz soak faults docs tensorflow install help
+.PHONY: all test bench asan tsan lint analyze format fuzz soak faults check-all docs tensorflow install help
 
 all:  ## Build everything into build/release
 	cmake --preset release
@@ -38,6 +38,10 @@ tsan:  ## Run the tests under ThreadSanitizer
 lint:  ## Check layering and format
 	scripts/check_layers
 	scripts/check_format
+
+analyze: all  ## Check the use of locks with Clang, and the lower rooms with clang-tidy
+	scripts/check_threads
+	scripts/check_tidy
 
 format:  ## Format every C++ file
 	scripts/check_format --fix
@@ -67,6 +71,9 @@ faults:  ## Kill workers, parameter servers and masters at random moments of FAU
 tensorflow:  ## Run the tests that need TensorFlow, with $WEIR_TF_PYTHON or one installed below build/
 	scripts/tensorflow
 
+check-all:  ## Run asan, tsan, fuzz, faults and soak in short form, and print a table of the results
+	scripts/check_all
+
 docs:  ## Write the op reference anew
 	cmake --preset release
 	cmake --build --preset release --target weir_program
@@ -76,4 +83,4 @@ install: all  ## Install the library, its headers, the CMake package and the pro
 	cmake --install build/release --prefix "$(PREFIX)"
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -276,7 +276,7 @@ std::optional<CallNode> TakeApart(const Graph& graph, const Node& node) {
   CallNode out;
   auto add = [&](const char* attr) {
     auto function = node.Attr<FunctionAttr>(attr);
-    if (function.ok()) out.functions.push_back(*std::move(function));
+    if (function.ok()) out.functions.push_back(std::move(*function));
     return function.ok();
   };
   if (op == "PartitionedCall" || op == "StatefulPartitionedCall") {

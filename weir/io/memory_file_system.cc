@@ -1,7 +1,5 @@
 // Files in memory.
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <set>
 
@@ -27,11 +25,8 @@ class MemoryReadableFile : public ReadableFile {
   uint64_t size() const override { return size_; }
   StatusOr<size_t> ReadUpTo(uint64_t offset, size_t count, char* out) const override {
     absl::MutexLock lock(&contents_->mu);
-    const std::string& bytes = contents_->bytes;
-    if (offset >= bytes.size()) return size_t{0};
-    count = std::min<size_t>(count, bytes.size() - offset);
-    std::memcpy(out, bytes.data() + offset, count);
-    return count;
+    if (offset >= contents_->bytes.size()) return size_t{0};
+    return contents_->bytes.copy(out, count, offset);
   }
 
  private:

@@ -434,7 +434,7 @@ void PlanRun::ExecuteArg(const ReadyNode& entry, Ready& ready) {
     auto* op = new AsyncOp(this, entry);
     StartAsync(op);
     exchange_->GetArg(entry.node->aux, context_.cancellation, [op](StatusOr<Tensor> value) {
-      if (value.ok()) op->outputs[0].tensor = *std::move(value);
+      if (value.ok()) op->outputs[0].tensor = std::move(*value);
       op->run->CompleteAsync(op, value.status());
     });
     return ReturnAsync(op, ready);

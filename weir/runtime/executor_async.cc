@@ -141,7 +141,7 @@ void PlanRun::ExecuteRecv(const ReadyNode& entry, Ready& ready) {
         }
         Device* const device = to_device ? run->plan_->device : nullptr;
         BringValue(std::move(value), device, run->device_run_, [op](StatusOr<Tensor> copied) {
-          if (copied.ok()) op->outputs[0].tensor = *std::move(copied);
+          if (copied.ok()) op->outputs[0].tensor = std::move(*copied);
           op->run->CompleteAsync(op, copied.status());
         });
       });

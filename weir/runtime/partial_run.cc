@@ -134,23 +134,23 @@ void PartialRunState::Call(std::span<const Feed> feeds, std::span<const std::str
   std::vector<int> feed_indices;
   Request request;
   Answers answers;
-  Status status;
   {
-    absl::MutexLock lock(&mu_);
-    status = Check(feeds, fetches, &feed_indices, &request.fetches);
-    if (status.ok()) {
-      for (size_t i = 0; i < feeds.size(); ++i) {
-        int index = feed_indices[i];
-        args_[index] = feeds[i].second;
-        Answer(index, feeds[i].second, &answers);
-      }
-      for (int index : request.fetches) fetched_[index] = true;
-      request.done = std::move(done);
-      requests_.push_back(std::move(request));
-      CollectAnswers(&answers);
+    absl::ReleasableMutexLock lock(&mu_);
+    Status status = Check(feeds, fetches, &feed_indices, &request.fetches);
+    if (!status.ok()) {
+      lock.Release();
+      return done(std::move(status), {});
     }
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      int index = feed_indices[i];
+      args_[index] = feeds[i].second;
+      Answer(index, feeds[i].second, &answers);
+    }
+    for (int index : request.fetches) fetched_[index] = true;
+    request.done = std::move(done);
+    requests_.push_back(std::move(request));
+    CollectAnswers(&answers);
   }
-  if (!status.ok()) return done(status, {});
   for (auto& answer : answers) answer();
 }
 

@@ -37,7 +37,8 @@ class Rendezvous;
 
 enum class Toggle { kDefault, kOn, kOff };
 
-// Which graph rewrites a session does; kDefault is on. All off gives the graph exactly as it was written.
+// Which graph rewrites a session does; kDefault is on. `disable_all` switches off all but two: functions are inlined
+// unless that is off by itself, and If, Case and While always become Switch, Merge and loops.
 struct RewriteOptions {
   bool disable_all = false;
   Toggle inline_functions = Toggle::kDefault;
@@ -88,11 +89,13 @@ struct SessionOptions {
   // Sizes beyond which a graph is refused with RESOURCE_EXHAUSTED.
   int64_t max_graph_nodes = 50'000'000;
 
-  // What a config leaves open stays as in `defaults`. A placer is named by an entry "weir_placer" of
-  // graph_options.rewrite_options.custom_optimizers, parameter "placer"; INVALID_ARGUMENT if there is none of that
-  // name.
+  // The config decides threads, filters, placement, state and rewrites, also where it leaves them at their defaults.
+  // Other options, the timeout of steps if the config has none, and what it does not switch on for transfers stay as in
+  // `defaults`. A placer is named by an entry "weir_placer" of graph_options.rewrite_options.custom_optimizers,
+  // parameter "placer"; INVALID_ARGUMENT if there is none of that name.
   static StatusOr<SessionOptions> FromConfig(const ConfigProto& config, const SessionOptions& defaults);
-  // What a server is told of them; threads and limits of a process's own are not.
+  // Writes what a server is told: all but the target itself, spread_nodes, costs, deterministic, close_timeout and
+  // max_graph_nodes.
   void ToConfig(ConfigProto* config) const;
 };
 
@@ -117,7 +120,8 @@ class Session {
   static StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<Environment> environment,
                                                    SessionOptions options = {},
                                                    std::shared_ptr<RemoteTasks> remote = nullptr);
-  // Closes, and waits for running steps to end.
+  // Closes, and waits for running steps to end, at most for `close_timeout`; what steps still use then is freed when
+  // they end.
   virtual ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

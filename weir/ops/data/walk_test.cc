@@ -27,7 +27,7 @@ class GatedDataset : public Dataset {
     }
     void AwaitWaiting(int n) {
       absl::MutexLock lock(&mu);
-      auto enough = [this, n] { return waiting >= n; };
+      auto enough = [this, n]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return waiting >= n; };
       mu.Await(absl::Condition(&enough));
     }
   };
@@ -57,7 +57,7 @@ class GatedDataset : public Dataset {
       {
         absl::MutexLock lock(&gate_->mu);
         ++gate_->waiting;
-        auto may_go = [&] { return cancelled.load() || gate_->permits > 0; };
+        auto may_go = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_->mu) { return cancelled.load() || gate_->permits > 0; };
         gate_->mu.Await(absl::Condition(&may_go));
         --gate_->waiting;
         if (!cancelled) --gate_->permits;
