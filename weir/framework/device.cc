@@ -112,8 +112,11 @@ struct CopyAll {
     Status ended;
     {
       absl::MutexLock lock(&mu);
-      if (copy.ok()) copies[index] = *std::move(copy);
-      if (!copy.ok() && status.ok()) status = copy.status();
+      if (copy.ok()) {
+        copies[index] = std::move(*copy);
+      } else if (status.ok()) {
+        status = copy.status();
+      }
       if (--left > 0) return;
       ended = status;
       all = std::move(copies);

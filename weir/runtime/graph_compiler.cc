@@ -234,7 +234,8 @@ std::vector<std::string> GraphCompiler::SupportedDeviceTypes(const Node& node) c
   const bool is_for_host =
       preference_ == Preference::kHost ||
       (native && (node.num_outputs() == 0 || NativeMemory(node.output_type(0)) == MemoryType::kHost));
-  std::ranges::stable_partition(types, [&](const std::string& type) { return (type == host) == is_for_host; });
+  std::stable_partition(types.begin(), types.end(),
+                        [&](const std::string& type) { return (type == host) == is_for_host; });
   return types;
 }
 
