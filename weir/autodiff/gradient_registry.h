@@ -73,7 +73,7 @@ class GradientContext {
   std::vector<GradientValue> grads_;
 };
 
-// One a flat input of the forward op; those that are missing at the end are none.
+// One gradient per flat input of the forward op. Missing trailing entries mean "no gradient".
 using Gradients = std::vector<GradientValue>;
 using GradientFunction = std::function<Gradients(GradientContext&)>;
 

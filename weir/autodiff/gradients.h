@@ -5,7 +5,7 @@
 // comes from its GradientFunction (gradient_registry.h); Switch and Merge, loops and calls of functions are
 // differentiated here:
 // - a loop gets a counter and, for every forward value that the backward half needs, a list that grows by one element
-// an
+// per
 //   iteration; the backward loop runs as often and takes the elements off again;
 // - a call, If, Case or While gets a forward function that also returns what the backward function needs, so that
 //   nothing is computed twice and random numbers are the same in both.
@@ -47,9 +47,9 @@ struct GradientOptions {
   std::string scope = "gradients";
 };
 
-// One gradient for each x. `grad_ys` is empty (ones for every y) or has one endpoint a y, where an empty endpoint means
-// ones. INVALID_ARGUMENT if a y or an x is no tensor that can be differentiated (integers, strings), NOT_FOUND that
-// names the node if an op on the way has no gradient. After an error the graph may have nodes that nothing uses.
+// One gradient for each x. `grad_ys` is empty (ones for every y) or has one endpoint per y, where an empty endpoint
+// means ones. INVALID_ARGUMENT if a y or an x is no tensor that can be differentiated (integers, strings), NOT_FOUND
+// that names the node if an op on the way has no gradient. After an error the graph may have nodes that nothing uses.
 StatusOr<std::vector<GraphGradient>> AddGradients(Graph& graph, const GradientRegistry& registry,
                                                   std::span<const Endpoint> ys, std::span<const Endpoint> xs,
                                                   std::span<const Endpoint> grad_ys = {},

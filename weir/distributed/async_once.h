@@ -1,5 +1,5 @@
-// AsyncOnce: something that is done once for many. The first who needs it starts it, all hear how it ended; after a
-// failure the next one starts it again.
+// AsyncOnce: work that is done once for many callers. The first caller starts it, and all callers get its result; after
+// a failure the next one starts it again.
 #ifndef WEIR_DISTRIBUTED_ASYNC_ONCE_H_
 #define WEIR_DISTRIBUTED_ASYNC_ONCE_H_
 

@@ -1,5 +1,6 @@
-// Old-style variables are memory that everybody sees. Who takes a reference as a plain tensor, and ops that hand their
-// input on, share that memory: TensorFlow's programs count on it that such a tensor shows later writes.
+// Old-style variables are memory that every reader shares. A consumer that takes a reference as a plain tensor, and ops
+// whose output is a view of their input, share that memory too: TensorFlow's programs rely on seeing later writes in
+// it.
 #ifndef WEIR_PASSES_REFERENCE_VIEWS_H_
 #define WEIR_PASSES_REFERENCE_VIEWS_H_
 

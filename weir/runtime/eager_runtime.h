@@ -1,4 +1,4 @@
-// EagerRuntime: runs single operations at once, with kernels made for graphs.
+// EagerRuntime: eager execution of single operations, with the same kernels as graphs.
 //
 // A kernel is made for an op, its attributes (types are among them) and a device, and kept. So a random generator with
 // a seed goes on where it was, as in a session. Tensors are in the host's memory between operations; for a device with

@@ -31,7 +31,7 @@ struct Environment {
   ~Environment();
 
   // The pools of sessions that do not ask for their own, made at first use and sized by the first asker. `threads` 0:
-  // one a core.
+  // one per core.
   ThreadPool* InterOpPool(int threads);
   ThreadPool* IntraOpPool(int threads);
 

@@ -106,7 +106,7 @@ struct ExecutionPlan {
     int32_t slot;  // in the root frame
     Tensor value;
   };
-  // A constant that a kernel has taken: who holds it, too, may give it up.
+  // The kernel keeps its own packed copy of this constant; other holders may release theirs.
   struct Taken {
     std::string node;
     TakenConstant constant;

@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// Owned by itself: whoever of the starting thread and the completion comes second finishes it.
+// Owns itself: the starting thread and the completion both report, and the second of the two finishes it.
 struct PlanRun::AsyncOp {
   AsyncOp(PlanRun* r, const ReadyNode& e) : run(r), entry(e), outputs(std::max<int>(1, e.node->num_outputs)) {}
   PlanRun* const run;

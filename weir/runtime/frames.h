@@ -107,7 +107,8 @@ struct Frame {
   Iteration*& at(int64_t number) { return window[static_cast<size_t>(number) & (window.size() - 1)]; }
 };
 
-// All frames of one run.
+// Moves the outputs of finished nodes to their consumers, within an iteration and between the frames of loops: all
+// frames of one run.
 class Propagator {
  public:
   explicit Propagator(const ExecutionPlan& plan) : plan_(plan) {}

@@ -27,7 +27,7 @@ class PartialRunState : public StepExchange, public std::enable_shared_from_this
   // One call: gives the feeds, answers when the fetches are there. INVALID_ARGUMENT if a name was not announced, comes
   // a second time, or a fetch needs what has not been fed.
   void Call(std::span<const Feed> feeds, std::span<const std::string> fetches, Session::RunDone done);
-  // The step ended: whoever still waits is told.
+  // The step ended: callers that still wait get its status.
   void StepEnded(const Status& status);
   // True once every feed came and every fetch was asked for.
   bool complete() const;
@@ -45,7 +45,7 @@ class PartialRunState : public StepExchange, public std::enable_shared_from_this
     CancellationManager::Token token = CancellationManager::kNoToken;
   };
   using Answers = std::vector<std::function<void()>>;
-  // Nobody waits for the feed any more; the answer tells the one who did, if any.
+  // Takes the waiter of a feed out, if there is one; running the answer tells it.
   void Answer(int index, StatusOr<Tensor> value, Answers* answers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CancelArg(int index, const Status& reason);
   Status Check(std::span<const Feed> feeds, std::span<const std::string> fetches, std::vector<int>* feed_indices,

@@ -55,13 +55,14 @@ struct SessionOptions {
   // then; empty: this process's.
   std::string target;
   absl::Duration connect_timeout = absl::Minutes(5);  // until the target, and the tasks of its cluster, answer
-  // For a target with TLS, PEM texts: who its certificate comes from, and what this client shows if it is asked.
+  // For a target with TLS, as PEM texts: the certificate authority to trust, and the client certificate and key to
+  // present.
   std::string tls_root;
   std::string tls_certificate;
   std::string tls_key;
 
   int inter_op_threads =
-      0;  // 0: the process's shared pool, one thread a core; < 0: steps run in the caller's thread alone
+      0;  // 0: the process's shared pool, one thread per core; < 0: steps run in the caller's thread alone
   int intra_op_threads = 0;
   bool own_threads = false;                 // pools of this session's own
   std::map<std::string, int> device_count;  // at most so many devices of a type
@@ -69,7 +70,7 @@ struct SessionOptions {
   bool allow_soft_placement = false;
   bool log_device_placement = false;
   bool spread_nodes = false;  // see PlacementOptions::spread
-  // Who chooses among the devices that a node may be on, and what was measured of earlier steps; may be null.
+  // How a device is chosen where a node may be on several, and the measured costs of earlier steps; may be null.
   PlacerKind placer = PlacerKind::kDefault;
   std::shared_ptr<const CostTable> costs;
   // Floats go to other tasks as bfloat16, which halves the bytes and loses 16 of 24 significant bits.

@@ -18,7 +18,7 @@ class AllowShortWork {
   AllowShortWork() { allowed_ = true; }
   ~AllowShortWork() { allowed_ = false; }
   AllowShortWork(const AllowShortWork&) = delete;
-  // Whether it is allowed here. What asks first gets it: work does not nest.
+  // Whether it is allowed here. Only the first caller gets permission, because short work must not nest.
   static bool Take() { return std::exchange(allowed_, false); }
 
  private:

@@ -37,7 +37,7 @@ struct CompiledStep {
   std::atomic<int64_t> last_start_ns{std::numeric_limits<int64_t>::max()};
   // The same of the plans alone, for steps with remote parts.
   std::atomic<int64_t> last_plans_ns{std::numeric_limits<int64_t>::max()};
-  // The graphs that the plans were made of, serialized; made anew when asked for, since few ask.
+  // The graphs that the plans were compiled from, serialized. Computed on demand, because few callers ask.
   std::function<std::vector<std::string>()> export_partitions;
   // The same graphs as a serialized CostGraphDef with the costs of a step.
   std::function<std::string(const std::vector<DeviceStats>&)> export_costs;
@@ -106,7 +106,7 @@ class Step {
 
   // An empty vector for the feeds of the next step, with the memory of the last one's.
   std::vector<Tensor> TakeFeedMemory() { return std::move(feed_memory_); }
-  // What it waits for, for people.
+  // A sentence for error messages that says what the step waits for.
   std::string DescribePending();
   const std::shared_ptr<CancellationManager>& cancellation() const { return cancellation_; }
   int64_t id() const { return config_.context.step_id; }
