@@ -551,7 +551,7 @@ TEST(Metrics, CountStepsAndTensors) {
   EXPECT_THAT(text, HasSubstr("\nweir_sessions 1\n"));
 }
 
-// Tensors that are too large to go with an answer come out of the sender's memory.
+// Tensors that are too large to go with an answer come through shared memory.
 TEST(Cluster, LargeTensorsCrossTasks) {
   Cluster cluster;
   cluster.StartAll();

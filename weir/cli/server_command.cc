@@ -153,6 +153,8 @@ void AddServerCommand(CLI::App& program) {
   command->add_option("--worker", flags->worker, "host:port,... of the workers");
   command->add_flag("--only_peers", flags->server.only_peers,
                     "refuse parts of steps from hosts that are not of the cluster");
+  command->add_option("--share_memory", flags->server.share_memory,
+                      "copy large tensors between tasks of this machine and user through shared memory; 0: never");
   command->add_flag("--spread", flags->server.spread_nodes,
                     "nodes that ask for no device go to all tasks in turn, variables to the last: for tests");
   command->add_option("--placer", flags->placer,

@@ -33,6 +33,7 @@ void AppendMetrics(const TaskMetrics& metrics, MetricsText* text) {
   count("tensor_bytes_sent_total", "bytes of these", metrics.tensor_bytes_sent);
   count("tensors_fetched_total", "tensors got from other tasks", metrics.tensors_fetched);
   count("tensor_bytes_fetched_total", "bytes of these", metrics.tensor_bytes_fetched);
+  count("tensors_shared_total", "of these, tensors that came through shared memory", metrics.tensors_shared);
   count("fetch_wait_seconds_total", "time between asking for them and having them", metrics.fetch_wait_micros, 1e-6);
 }
 

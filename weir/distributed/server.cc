@@ -10,10 +10,10 @@
 #include "absl/strings/numbers.h"
 #include "weir/base/logging.h"
 #include "weir/distributed/grpc_service_internal.h"
-#include "weir/distributed/host_memory.h"
 #include "weir/distributed/loopback.h"
 #include "weir/distributed/master.h"
 #include "weir/distributed/metrics.h"
+#include "weir/distributed/peer_buffers.h"
 #include "weir/distributed/peer_filter.h"
 #include "weir/distributed/peers_internal.h"
 #include "weir/distributed/worker.h"
@@ -109,11 +109,20 @@ MasterOptions ToMasterOptions(const ServerOptions& options) {
   return out;
 }
 
-WorkerOptions ToWorkerOptions(const ServerOptions& options) {
+WorkerOptions ToWorkerOptions(const ServerOptions& options, PeerBuffers* buffers) {
   MasterOptions master = ToMasterOptions(options);
-  WorkerOptions out{master.sessions, master.max_graph_nodes, {}};
+  WorkerOptions out{master.sessions, master.max_graph_nodes, {}, buffers};
   for (const ClusterSpec::Task& task : options.cluster.tasks()) out.masters.push_back(task.name());
   return out;
+}
+
+// For the tensors of receivers on this machine; null if there can be none.
+std::unique_ptr<PeerBuffers> MakePeerBuffers(const ServerOptions& options, Peers* peers) {
+  if (!options.share_memory || peers->others().empty()) return nullptr;
+  auto buffers = PeerBuffers::Listen([peers](const std::string& key) { return peers->steps().held().HasKey(key); });
+  if (buffers.ok()) return *std::move(buffers);
+  WEIR_LOG(INFO) << "tensors for tasks of this machine go through the network: " << Message(buffers.status());
+  return nullptr;
 }
 
 }  // namespace
@@ -124,9 +133,10 @@ constexpr absl::Duration kHangUpTime = absl::Milliseconds(100);
 class Server::Impl {
  public:
   Impl(const ServerOptions& options, const std::shared_ptr<Environment>& environment)
-      : peers_(environment->task_name, options.cluster, PeerCredentials(options)),
+      : peers_(environment->task_name, options.cluster, PeerCredentials(options), options.share_memory),
+        peer_buffers_(MakePeerBuffers(options, &peers_)),
         master_(environment, ToMasterOptions(options), &peers_),
-        worker_(environment, ToWorkerOptions(options), &peers_.steps()),
+        worker_(environment, ToWorkerOptions(options, peer_buffers_.get()), &peers_.steps()),
         stay_awake_(MakeStayAwake(options, peers_.others().empty())),
         master_service_(
             "MasterService", kMasterMethodNames,
@@ -139,7 +149,6 @@ class Server::Impl {
             options.only_peers ? [this](std::string_view peer) { return peer_filter_.Check(peer); }
                                : GrpcService::Admit()) {
     TakeAddress(options, &host_, &public_host_, &port_);
-    if (!peers_.others().empty()) AllowPeersToRead();
   }
   ~Impl() { Shutdown(absl::Seconds(5)); }
 
@@ -175,6 +184,7 @@ class Server::Impl {
   std::string target() const { return Cat("grpc://", Address(public_host_, port_)); }
   size_t num_sessions() const { return master_.num_sessions(); }
   int64_t num_awaited_calls() const { return stay_awake_ != nullptr ? stay_awake_->num_calls() : 0; }
+  int64_t num_shared_tensors() { return peers_.steps().metrics().tensors_shared.load(std::memory_order_relaxed); }
   Master& master() { return master_; }
 
   void Shutdown(absl::Duration grace) {
@@ -218,6 +228,7 @@ class Server::Impl {
   std::string public_host_;  // what others call it
   int port_ = 0;
   Peers peers_;
+  const std::unique_ptr<PeerBuffers> peer_buffers_;  // may be null
   Master master_;
   Worker worker_;
   const std::shared_ptr<StayAwake> stay_awake_;  // may be null
@@ -250,6 +261,7 @@ int Server::port() const { return impl_->port(); }
 int Server::metrics_port() const { return impl_->metrics_port(); }
 std::string Server::target() const { return impl_->target(); }
 size_t Server::num_sessions() const { return impl_->num_sessions(); }
+int64_t Server::num_shared_tensors() const { return impl_->num_shared_tensors(); }
 int64_t Server::num_awaited_calls() const { return impl_->num_awaited_calls(); }
 StatusOr<std::unique_ptr<Session>> Server::CreateSession(SessionOptions options, absl::Duration timeout) {
   return impl_->master().NewSession(std::move(options), timeout);

@@ -29,8 +29,11 @@ struct ServerOptions {
   ClusterSpec cluster;
   std::string job = "localhost";
   int task = 0;
-  bool only_peers = false;    // the worker service refuses callers from other hosts than the cluster's (peer_filter.h)
-  bool spread_nodes = false;  // nodes that ask for no device go to all tasks, for tests (SessionOptions)
+  bool only_peers = false;  // the worker service refuses callers from other hosts than the cluster's (peer_filter.h)
+  // Large tensors between tasks of one user on one machine are copied into memory that the receiver hands to the
+  // sender, instead of going through the network.
+  bool share_memory = true;
+  bool spread_nodes = false;                 // nodes that ask for no device go to all tasks, for tests (SessionOptions)
   PlacerKind placer = PlacerKind::kDefault;  // of clients' sessions whose config names none
   std::shared_ptr<const CostTable> costs;    // what it knows of earlier steps; may be null
 
@@ -67,7 +70,8 @@ class Server {
   std::string target() const;  // "grpc://host:port"
   int metrics_port() const;    // -1 if there is none
   size_t num_sessions() const;
-  int64_t num_awaited_calls() const;  // that a thread stayed awake for
+  int64_t num_shared_tensors() const;  // that came to this task through shared memory
+  int64_t num_awaited_calls() const;   // that a thread stayed awake for
 
   // A session of this process whose steps use the devices of the whole cluster, as those of the clients do, without a
   // client in between. Waits for the tasks to answer; DEADLINE_EXCEEDED names those that do not. The server must

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "weir/distributed/host_memory.h"
+#include "weir/distributed/held_tensors.h"
 #include "weir/distributed/metrics.h"
 #include "weir/runtime/local_rendezvous.h"
 
@@ -81,7 +81,7 @@ class RendezvousTable {
   // False if the step has ended meanwhile.
   bool EndPeer(int64_t step_id);
 
-  // What peers of this machine are reading.
+  // What peers have asked for and do not have yet.
   HeldTensors& held() { return held_; }
   TaskMetrics& metrics() { return metrics_; }
   size_t size() const;

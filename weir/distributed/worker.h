@@ -12,15 +12,19 @@
 #include "weir/distributed/request_ids.h"
 #include "weir/distributed/session_table.h"
 #include "weir/distributed/step_rendezvous.h"
+#include "weir/distributed/wire/recv_tensor_messages.h"
 #include "weir/distributed/worker_methods.h"
 #include "weir/runtime/environment.h"
 
 namespace weir {
 
+class PeerBuffers;
+
 struct WorkerOptions {
   SessionLimits sessions;
   int64_t max_graph_nodes = 50'000'000;  // of one part
   std::vector<std::string> masters;      // the tasks that may have sessions here; none: any
+  PeerBuffers* buffers = nullptr;        // of receivers on this machine; must outlive the worker; null: none are used
 };
 
 // Thread-safe.
@@ -48,6 +52,17 @@ class Worker {
   void CleanupAll(IncomingCall* call);
   void RecvTensor(IncomingCall* call);
   void MarkRecvFinished(IncomingCall* call);
+
+  struct TensorCall;
+  // The tensor that a peer waits for is there, or will never be.
+  void Deliver(const TensorCall& wanted, const Status& status, Tensor value, bool is_dead);
+  void DeliverIntoBuffer(const TensorCall& wanted, Tensor value);
+  // Keeps the answer's tensor until the peer has it. `share`: it may hand over memory for it.
+  void Keep(const TensorCall& wanted, bool share, RecvTensorAnswer* answer);
+  void FinishTensor(const TensorCall& wanted, const Status& status, RecvTensorAnswer answer);
+  // A peer has handed over memory for a tensor that is kept.
+  void FillBuffer(TensorCall wanted);
+  bool MayShare(const RecvTransport& transport) const;
 
   // ABORTED if the handle is unknown. EndCall must be called on what is given.
   StatusOr<std::shared_ptr<ServedSession>> BeginCall(const std::string& handle);

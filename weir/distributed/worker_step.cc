@@ -1,10 +1,7 @@
-// Parts of steps, and the tensors that they send to other tasks.
-#include <algorithm>
-
+// Parts of steps. The tensors that they send to other tasks are in worker_tensors.cc.
 #include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "weir/distributed/cluster_spec.h"
-#include "weir/distributed/host_memory.h"
 #include "weir/distributed/wire/worker_messages.h"
 #include "weir/distributed/worker.h"
 #include "weir/proto/config.pb.h"
@@ -156,83 +153,6 @@ void Worker::CleanupGraph(IncomingCall* call) {
     steps_->End(request.step_id(), Cancelled("The step has ended"));
   }
   Answer(call, status, CleanupGraphResponse());
-}
-
-Status Worker::CheckSource(const RendezvousKey& key) const {
-  const Device* device = environment_->devices.Find(key.src_device);
-  if (device == nullptr) {
-    return InvalidArgument("'", key.edge_name, "' is asked of ", key.src_device, ", which is no device of ",
-                           environment_->task_name);
-  }
-  if (device->info().incarnation == key.src_incarnation) return OkStatus();
-  return Aborted("The task ", environment_->task_name, " has restarted: '", key.edge_name,
-                 "' is asked of an earlier life of ", key.src_device);
-}
-
-namespace {
-
-bool HasBytes(const Tensor& tensor, size_t count) {
-  return tensor.has_value() && IsPlain(tensor.dtype()) && tensor.num_bytes() >= count;
-}
-
-void AnswerPiece(IncomingCall* call, const Tensor& tensor, const std::string& offset_text) {
-  uint64_t offset = 0;
-  if (!tensor.has_value()) return call->Finish(Aborted("The tensor is not kept any more: its step has ended"), {});
-  if (!absl::SimpleAtoi(offset_text, &offset) || offset >= tensor.num_bytes()) {
-    return call->Finish(InvalidArgument("The tensor has no piece at '", offset_text, "'"), {});
-  }
-  WireBuffer message;
-  WritePieceResponse(tensor, offset, std::min<size_t>(kPieceBytes, tensor.num_bytes() - offset), &message);
-  call->Finish(OkStatus(), std::move(message));
-}
-
-void AnswerTensor(IncomingCall* call, RecvTensorAnswer answer) {
-  answer.send_start_micros = absl::GetCurrentTimeNanos() / 1000;
-  WireBuffer message;
-  Status status = WriteRecvTensorResponse(answer, &message);
-  call->Finish(status, std::move(message));
-}
-
-}  // namespace
-
-void Worker::RecvTensor(IncomingCall* call) {
-  RecvTensorRequest request;
-  Status status = ParseRequest(call, &request);
-  if (status.ok()) {
-    StatusOr<RendezvousKey> key = RendezvousKey::Parse(request.rendezvous_key());
-    status = key.ok() ? CheckSource(*key) : InvalidArgument("Invalid  rendezvous key: ", request.rendezvous_key());
-  }
-  if (!status.ok()) return call->Finish(status, {});
-  const int64_t step_id = request.step_id(), request_id = request.request_id();
-  const std::string& url = request.transport_options().type_url();
-  if (url == kPieceUrl) return AnswerPiece(call, steps_->held().Look(request_id), request.transport_options().value());
-  const bool same_host =
-      url == kSameHostUrl && !HostIdentity().empty() && request.transport_options().value() == HostIdentity();
-  const bool in_pieces = url == kSameHostUrl || url == kPiecesUrl;
-  std::shared_ptr<StepRendezvous> rendezvous = steps_->BeginPeer(step_id);
-  rendezvous->RecvForPeer(
-      request.rendezvous_key(), &call->cancellation,
-      [this, call, step_id, request_id, same_host, in_pieces](const Status& status, Tensor value, bool is_dead) {
-        if (value.has_value()) steps_->metrics().CountSent(value.num_bytes());
-        RecvTensorAnswer answer{std::move(value), std::nullopt, is_dead};
-        const size_t limit = same_host ? kMinSharedBytes : in_pieces ? kPieceBytes : SIZE_MAX;
-        if (status.ok() && HasBytes(answer.tensor, limit)) {
-          answer.memory = DescribeMemory(answer.tensor);
-          if (!same_host) answer.memory->process = 0;
-          steps_->held().Hold(step_id, request_id, std::move(answer.tensor));
-        }
-        // Before the answer: afterwards the service may end.
-        if (!steps_->EndPeer(step_id)) steps_->held().ForgetStep(step_id);
-        if (!status.ok()) return call->Finish(status, {});
-        AnswerTensor(call, std::move(answer));
-      });
-}
-
-void Worker::MarkRecvFinished(IncomingCall* call) {
-  MarkRecvFinishedRequest request;
-  Status status = ParseRequest(call, &request);
-  if (status.ok()) steps_->held().Take(request.request_id());
-  Answer(call, status, MarkRecvFinishedResponse());
 }
 
 }  // namespace weir

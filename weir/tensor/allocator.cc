@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "weir/base/sanitizers.h"
+#include "weir/tensor/memory_charge.h"
 #include "weir/tensor/trim.h"
 
 namespace weir {
@@ -259,18 +260,6 @@ class CentralCache {
     }
   }
 
-  void set_limit(int64_t bytes) { limit_.store(std::max<int64_t>(0, bytes), std::memory_order_relaxed); }
-  int64_t system_allocations() const { return system_allocations_.load(std::memory_order_relaxed); }
-
- private:
-  struct alignas(64) Central {
-    std::mutex mutex;
-    FreeBlock* head = nullptr;
-    std::atomic<int> count{0};  // of the list, where the class is large
-    char* slab = nullptr;
-    char* slab_end = nullptr;
-  };
-
   // Counts `bytes` as handed out, unless that would pass the limit. Blocks that idle in threads are counted as handed
   // out, so they are looked at only when the limit seems to be passed.
   bool Charge(int64_t bytes) {
@@ -285,6 +274,19 @@ class CentralCache {
     }
     return true;
   }
+  void Discharge(int64_t bytes) { in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+  void set_limit(int64_t bytes) { limit_.store(std::max<int64_t>(0, bytes), std::memory_order_relaxed); }
+  int64_t system_allocations() const { return system_allocations_.load(std::memory_order_relaxed); }
+
+ private:
+  struct alignas(64) Central {
+    std::mutex mutex;
+    FreeBlock* head = nullptr;
+    std::atomic<int> count{0};  // of the list, where the class is large
+    char* slab = nullptr;
+    char* slab_end = nullptr;
+  };
 
   int64_t IdleInThreads(int64_t* allocations) {
     std::lock_guard<std::mutex> lock(threads_mutex_);
@@ -481,6 +483,8 @@ Allocator* CpuAllocator() {
 }
 void CpuTrim(size_t bytes) { CentralCache::Get().TrimSize(bytes); }
 void SetCpuMemoryLimit(int64_t bytes) { CentralCache::Get().set_limit(bytes); }
+bool ChargeCpuMemory(size_t bytes) { return CentralCache::Get().Charge(static_cast<int64_t>(bytes)); }
+void DischargeCpuMemory(size_t bytes) { CentralCache::Get().Discharge(static_cast<int64_t>(bytes)); }
 int64_t CpuSystemAllocations() { return CentralCache::Get().system_allocations(); }
 
 }  // namespace weir

@@ -4,8 +4,6 @@
 
 #include "weir/distributed/wire/fields_internal.h"
 #include "weir/distributed/wire/tensor_wire.h"
-#include "weir/proto/tensor.pb.h"
-#include "weir/tensor/tensor_proto.h"
 
 namespace weir {
 namespace {
@@ -102,91 +100,6 @@ bool ReadRunGraphAnswer(CodedInputStream* in, RunGraphAnswer* answer, Status* er
   return in->ConsumedEntireMessage();
 }
 
-constexpr std::string_view kHostMemoryUrl = "weir/host_memory";
-
-// The value of the transport options: process = 1, address = 2, the tensor's type and shape = 3.
-bool ReadHostMemory(CodedInputStream* in, std::optional<HostMemory>* memory) {
-  HostMemory found;
-  TensorProto described;
-  while (uint32_t tag = in->ReadTag()) {
-    int64_t number = 0;
-    bool good = true;
-    if (tag == Tag(1, 0)) {
-      good = ReadNumber(in, &found.process);
-    } else if (tag == Tag(2, 0)) {
-      good = ReadNumber(in, &number);
-      found.address = static_cast<uint64_t>(number);
-    } else if (tag == Tag(3, 2)) {
-      good = ReadNested(in, [&] { return described.MergeFromCodedStream(in) && in->ConsumedEntireMessage(); });
-    } else {
-      good = WireFormatLite::SkipField(in, tag);
-    }
-    if (!good) return false;
-  }
-  std::vector<int64_t> dims;
-  for (const auto& dim : described.tensor_shape().dim()) dims.push_back(dim.size());
-  StatusOr<Shape> shape = Shape::Make(dims);
-  if (!in->ConsumedEntireMessage() || !shape.ok() || !IsValidDType(described.dtype())) return false;
-  found.dtype = static_cast<DType>(described.dtype());
-  found.shape = *std::move(shape);
-  *memory = std::move(found);
-  return true;
-}
-
-bool ReadTransport(CodedInputStream* in, std::optional<HostMemory>* memory) {
-  std::string url;
-  while (uint32_t tag = in->ReadTag()) {
-    bool good = true;
-    if (tag == Tag(1, 2)) {
-      good = ReadText(in, &url);
-    } else if (tag == Tag(2, 2) && url == kHostMemoryUrl) {
-      good = ReadNested(in, [&] { return ReadHostMemory(in, memory); });
-    } else {
-      good = WireFormatLite::SkipField(in, tag);
-    }
-    if (!good) return false;
-  }
-  return in->ConsumedEntireMessage();
-}
-
-void WriteTransport(const HostMemory& memory, WireBuffer* out) {
-  TensorProto described;
-  described.set_dtype(static_cast<DataType>(memory.dtype));
-  ToProto(memory.shape, described.mutable_tensor_shape());
-  WireBuffer value;
-  WriteNumber(1, static_cast<uint64_t>(memory.process), &value);
-  WriteNumber(2, memory.address, &value);
-  value.AppendBytesField(3, described.SerializeAsString());
-  WireBuffer any;
-  any.AppendBytesField(1, kHostMemoryUrl);
-  any.AppendBytesField(2, value.Flatten());
-  out->AppendBytesField(4, any.Flatten());
-}
-
-bool ReadRecvTensorAnswer(CodedInputStream* in, RecvTensorAnswer* answer, StatusOr<Tensor>* tensor) {
-  while (uint32_t tag = in->ReadTag()) {
-    bool good = true;
-    switch (tag) {
-      case Tag(1, 2):
-        good = ReadNested(in, [&] { return ReadTensorProto(in, tensor); });
-        break;
-      case Tag(2, 0):
-        good = ReadFlag(in, &answer->is_dead);
-        break;
-      case Tag(3, 0):
-        good = ReadNumber(in, &answer->send_start_micros);
-        break;
-      case Tag(4, 2):
-        good = ReadNested(in, [&] { return ReadTransport(in, &answer->memory); });
-        break;
-      default:
-        good = WireFormatLite::SkipField(in, tag);
-    }
-    if (!good) return false;
-  }
-  return in->ConsumedEntireMessage();
-}
-
 }  // namespace
 
 Status WriteRunGraph(const RunGraphCall& call, WireBuffer* out) {
@@ -234,66 +147,6 @@ Status ReadRunGraphResponse(ZeroCopyInputStream* in, size_t size, RunGraphAnswer
   Status error;
   if (!ReadRunGraphAnswer(&coded, answer, &error)) return InvalidArgument("Malformed RunGraphResponse");
   return error;
-}
-
-Status WriteRecvTensorResponse(const RecvTensorAnswer& answer, WireBuffer* out) {
-  WireBuffer message;
-  if (answer.is_dead) {
-    WriteNumber(2, 1, &message);
-  } else if (answer.memory.has_value()) {
-    WriteTransport(*answer.memory, &message);
-    WriteNumber(5, 1, &message);  // an acknowledgement is awaited
-  } else {
-    WEIR_RETURN_IF_ERROR(AppendTensorField(1, answer.tensor, &message));
-  }
-  WriteNumber(3, static_cast<uint64_t>(answer.send_start_micros), &message);
-  *out = std::move(message);
-  return OkStatus();
-}
-
-Status ReadRecvTensorResponse(ZeroCopyInputStream* in, size_t size, RecvTensorAnswer* answer) {
-  CodedInputStream coded(in);
-  WEIR_RETURN_IF_ERROR(Limit(size, &coded));
-  StatusOr<Tensor> tensor = InvalidArgument("The answer has no tensor");
-  if (!ReadRecvTensorAnswer(&coded, answer, &tensor)) return InvalidArgument("Malformed RecvTensorResponse");
-  if (answer->is_dead || answer->memory.has_value()) return OkStatus();
-  if (!tensor.ok()) return tensor.status();
-  answer->tensor = *std::move(tensor);
-  return OkStatus();
-}
-
-void WritePieceResponse(const Tensor& tensor, size_t offset, size_t length, WireBuffer* out) {
-  out->AppendTag(4, 2);
-  out->AppendVarint(2 + kPieceUrl.size() + 1 + VarintSize(length) + length);
-  out->AppendBytesField(1, kPieceUrl);
-  out->AppendTag(2, 2);
-  out->AppendVarint(length);
-  out->AppendMemory(tensor, offset, length);
-}
-
-StatusOr<size_t> ReadPieceResponse(ZeroCopyInputStream* in, size_t size, char* memory, size_t capacity) {
-  CodedInputStream coded(in);
-  WEIR_RETURN_IF_ERROR(Limit(size, &coded));
-  size_t count = 0;
-  auto read_any = [&] {
-    while (uint32_t tag = coded.ReadTag()) {
-      uint32_t length = 0;
-      if (tag != Tag(2, 2)) {
-        if (!WireFormatLite::SkipField(&coded, tag)) return false;
-        continue;
-      }
-      if (!coded.ReadVarint32(&length) || length > capacity || length > static_cast<uint32_t>(INT32_MAX)) return false;
-      if (!coded.ReadRaw(memory, static_cast<int>(length))) return false;
-      count = length;
-    }
-    return coded.ConsumedEntireMessage();
-  };
-  while (uint32_t tag = coded.ReadTag()) {
-    const bool good = tag == Tag(4, 2) ? ReadNested(&coded, read_any) : WireFormatLite::SkipField(&coded, tag);
-    if (!good) return InvalidArgument("Malformed RecvTensorResponse");
-  }
-  if (!coded.ConsumedEntireMessage() || count == 0) return InvalidArgument("The answer has no piece of a tensor");
-  return count;
 }
 
 }  // namespace weir

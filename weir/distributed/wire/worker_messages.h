@@ -1,8 +1,7 @@
-// The messages between tasks that carry tensors, read and written without copying them: RunGraph and RecvTensor.
+// RunGraph, read and written without copying the tensors that it carries.
 #ifndef WEIR_DISTRIBUTED_WIRE_WORKER_MESSAGES_H_
 #define WEIR_DISTRIBUTED_WIRE_WORKER_MESSAGES_H_
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,7 +32,7 @@ struct RunGraphCall {
 };
 // Fails if a tensor cannot leave the process.
 Status WriteRunGraph(const RunGraphCall& call, WireBuffer* out);
-// INVALID_ARGUMENT if the bytes are no such message; so do the others below.
+// INVALID_ARGUMENT if the bytes are no such message; so does ReadRunGraphResponse.
 Status ReadRunGraph(google::protobuf::io::ZeroCopyInputStream* in, size_t size, RunGraphCall* call);
 
 struct RunGraphAnswer {
@@ -44,33 +43,6 @@ struct RunGraphAnswer {
 };
 Status WriteRunGraphResponse(const RunGraphAnswer& answer, WireBuffer* out);
 Status ReadRunGraphResponse(google::protobuf::io::ZeroCopyInputStream* in, size_t size, RunGraphAnswer* answer);
-
-// Where the bytes of a tensor are.
-struct HostMemory {
-  int64_t process = 0;  // of the same machine; 0: they are to be asked for in pieces
-  uint64_t address = 0;
-  DType dtype = DType::kInvalid;
-  Shape shape;
-};
-// What a receiver says in a RecvTensorRequest's transport options: that it can read the memory of processes of a
-// machine (the value names it) or ask for pieces; that it can only do the latter; that it wants the piece at an offset
-// (the value is the number) of what the request with this id was told of.
-inline constexpr std::string_view kSameHostUrl = "weir/same_host";
-inline constexpr std::string_view kPiecesUrl = "weir/pieces";
-inline constexpr std::string_view kPieceUrl = "weir/piece";
-
-struct RecvTensorAnswer {
-  Tensor tensor;                     // no value if it is dead, or in `memory`
-  std::optional<HostMemory> memory;  // to be read there, and then to be acknowledged
-  bool is_dead = false;
-  int64_t send_start_micros = 0;
-};
-Status WriteRecvTensorResponse(const RecvTensorAnswer& answer, WireBuffer* out);
-// A response that holds a piece of a tensor's memory, and how many bytes of it came into `memory`.
-void WritePieceResponse(const Tensor& tensor, size_t offset, size_t length, WireBuffer* out);
-StatusOr<size_t> ReadPieceResponse(google::protobuf::io::ZeroCopyInputStream* in, size_t size, char* memory,
-                                   size_t capacity);
-Status ReadRecvTensorResponse(google::protobuf::io::ZeroCopyInputStream* in, size_t size, RecvTensorAnswer* answer);
 
 }  // namespace weir
 

@@ -70,41 +70,6 @@ TEST(WorkerMessages, AnswersComeBack) {
   EXPECT_TRUE(absl::IsAborted(back.status));
   EXPECT_TRUE(back.forgotten);
   EXPECT_EQ(back.received[0].second.scalar<int32_t>(), 7);
-
-  for (bool dead : {false, true}) {
-    RecvTensorAnswer sent{.tensor = dead ? Tensor() : Tensor::Scalar(1.0), .is_dead = dead, .send_start_micros = 5};
-    WireBuffer message;
-    ASSERT_TRUE(WriteRecvTensorResponse(sent, &message).ok());
-    RecvTensorAnswer received;
-    ASSERT_TRUE(Read(ReadRecvTensorResponse, message.Flatten(), &received).ok());
-    EXPECT_EQ(received.is_dead, dead);
-    EXPECT_EQ(received.send_start_micros, 5);
-    if (dead) continue;
-    EXPECT_EQ(received.tensor.scalar<double>(), 1.0);
-  }
-}
-
-TEST(WorkerMessages, PiecesOfATensorComeBack) {
-  Tensor tensor = Tensor::Zeros(DType::kInt32, Shape({5000})).value();
-  for (int i = 0; i < 5000; ++i) tensor.data<int32_t>()[i] = i;
-  Tensor copy = Tensor::Zeros(DType::kInt32, Shape({5000})).value();
-  for (size_t offset = 0, length = 7000; offset < tensor.num_bytes(); offset += length) {
-    length = std::min(length, tensor.num_bytes() - offset);
-    WireBuffer message;
-    WritePieceResponse(tensor, offset, length, &message);
-    const std::string bytes = message.Flatten();
-    RecvTensorResponse response;
-    ASSERT_TRUE(response.ParseFromString(bytes));
-    EXPECT_EQ(response.transport_options().value().size(), length);
-    char* memory = static_cast<char*>(copy.raw_data()) + offset;
-    ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 100);
-    StatusOr<size_t> count = ReadPieceResponse(&stream, bytes.size(), memory, length);
-    ASSERT_TRUE(count.ok()) << count.status();
-    EXPECT_EQ(*count, length);
-    ArrayInputStream again(bytes.data(), static_cast<int>(bytes.size()));
-    EXPECT_FALSE(ReadPieceResponse(&again, bytes.size(), memory, length - 1).ok());  // more than there is room for
-  }
-  EXPECT_EQ(memcmp(copy.raw_data(), tensor.raw_data(), tensor.num_bytes()), 0);
 }
 
 TEST(WorkerMessages, CutOrBrokenBytesAreErrors) {
@@ -120,13 +85,9 @@ TEST(WorkerMessages, CutOrBrokenBytesAreErrors) {
     Read(ReadRunGraph, broken, &other).IgnoreError();
     RunGraphAnswer answer;
     Read(ReadRunGraphResponse, broken, &answer).IgnoreError();
-    RecvTensorAnswer tensor;
-    Read(ReadRecvTensorResponse, broken, &tensor).IgnoreError();
   }
   RunGraphCall call;
   EXPECT_TRUE(absl::IsInvalidArgument(Read(ReadRunGraph, bytes.substr(0, bytes.size() - 1), &call)));
-  RecvTensorAnswer empty;
-  EXPECT_FALSE(Read(ReadRecvTensorResponse, std::string(), &empty).ok());
 }
 
 }  // namespace

@@ -1,0 +1,41 @@
+// HeldTensors: tensors that are too large to go with an answer, kept until the peers that asked for them have them.
+#ifndef WEIR_DISTRIBUTED_HELD_TENSORS_H_
+#define WEIR_DISTRIBUTED_HELD_TENSORS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "weir/tensor/tensor.h"
+
+namespace weir {
+
+// Tensors are kept by the id of the request that asked for them. Thread-safe.
+class HeldTensors {
+ public:
+  // `key`: the secret of a receiver on this machine that may hand over memory for it; empty: there is none.
+  void Hold(int64_t step_id, int64_t request_id, Tensor tensor, std::string key = "");
+  // No value if there is none (any more).
+  Tensor Take(int64_t request_id);
+  Tensor Look(int64_t request_id);  // without taking it
+  // Whether it is kept for the receiver with that key.
+  bool IsFor(int64_t request_id, const std::string& key);
+  // Whether something is kept for that receiver.
+  bool HasKey(const std::string& key);
+  bool HasStep(int64_t step_id);
+  void ForgetStep(int64_t step_id);
+
+ private:
+  struct Held {
+    int64_t step_id;
+    Tensor tensor;
+    std::string key;
+  };
+  absl::Mutex mu_;
+  absl::flat_hash_map<int64_t, Held> held_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_DISTRIBUTED_HELD_TENSORS_H_

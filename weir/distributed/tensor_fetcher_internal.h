@@ -1,0 +1,72 @@
+// TensorFetcher: gets the tensors that one peer sends to this task. Only files of this folder include this header: it
+// brings gRPC along.
+#ifndef WEIR_DISTRIBUTED_TENSOR_FETCHER_INTERNAL_H_
+#define WEIR_DISTRIBUTED_TENSOR_FETCHER_INTERNAL_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "weir/distributed/metrics.h"
+#include "weir/distributed/receive_buffers.h"
+#include "weir/distributed/wire/recv_tensor_messages.h"
+#include "weir/distributed/worker_client_internal.h"
+#include "weir/framework/rendezvous.h"
+
+namespace weir {
+
+// A random number that is not 0, for requests, steps and sessions.
+int64_t RandomId();
+
+// The name of the tensor in a rendezvous key, for people: "edge_3_w" of "src;1f;dst;edge_3_w;0:0".
+std::string_view EdgeName(std::string_view key);
+
+// Thread-safe. Must outlive the calls of `client`.
+class TensorFetcher {
+ public:
+  // With `share_memory` large tensors of a peer on this machine come through memory that both see.
+  TensorFetcher(std::shared_ptr<WorkerClient> client, bool share_memory, TaskMetrics* metrics);
+  ~TensorFetcher();
+
+  // As FetchTensor (step_rendezvous.h).
+  void Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation, Rendezvous::RecvDone done);
+
+ private:
+  struct Fetching;
+  using FetchingPtr = std::shared_ptr<Fetching>;
+  // Asks for the tensor in a way; an answer without an error goes to `take`.
+  using Take = void (TensorFetcher::*)(const FetchingPtr& fetching, grpc::ByteBuffer& response);
+  void Ask(const FetchingPtr& fetching, const RecvTransport& transport, Take take);
+  void TakeAnswer(const FetchingPtr& fetching, grpc::ByteBuffer& response);
+  // The tensor is in the buffer, or is to be got as `there` says.
+  void TakeFromBuffer(const FetchingPtr& fetching, const OutOfBand& there);
+  void HandBuffer(const FetchingPtr& fetching, const OutOfBand& there);
+  void TakeFilled(const FetchingPtr& fetching, grpc::ByteBuffer& response);
+  void FetchPieces(const FetchingPtr& fetching, const OutOfBand& there);
+  void AskPiece(const FetchingPtr& fetching);
+  void TakePiece(const FetchingPtr& fetching, grpc::ByteBuffer& response);
+  // Tells the sender that it need not keep the tensor any more.
+  void Release(const Fetching& fetching);
+  void Finish(Fetching& fetching, StatusOr<Tensor> tensor, bool is_dead = false);
+
+  // How large the tensor of an edge was when it last came; 0: not known or small.
+  size_t ExpectedBytes(std::string_view edge);
+  void Expect(std::string_view edge, size_t bytes);
+  // A sender that listens on this socket could not be handed memory, or has taken some. After several failures in a row
+  // the network is used at once.
+  void NoteFailure(const std::string& socket, const Status& reason);
+  void NoteSuccess();
+  bool HasFailed(const std::string& socket);
+
+  const std::shared_ptr<WorkerClient> client_;
+  TaskMetrics* const metrics_;
+  const std::shared_ptr<ReceiveBuffers> buffers_;  // null: none are used
+  absl::Mutex mu_;
+  StringMap<size_t> expected_ ABSL_GUARDED_BY(mu_);
+  std::string failed_socket_ ABSL_GUARDED_BY(mu_);
+  int failures_ ABSL_GUARDED_BY(mu_) = 0;  // there, in a row
+};
+
+}  // namespace weir
+
+#endif  // WEIR_DISTRIBUTED_TENSOR_FETCHER_INTERNAL_H_
