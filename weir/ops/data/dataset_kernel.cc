@@ -1,5 +1,7 @@
 #include "weir/ops/data/dataset_kernel.h"
 
+#include "weir/base/varint.h"
+
 namespace weir {
 namespace {
 
@@ -26,11 +28,12 @@ class DatasetKernel : public Kernel {
   const DatasetFactory factory_;
 };
 
-// The name in a serialised `Metadata` message: field 1, a string.
+// The name in a serialised `Metadata` message, whose first field it is.
 std::string MetadataName(std::string_view bytes) {
-  if (bytes.size() < 2 || bytes[0] != '\x0a') return "";
-  const size_t length = static_cast<unsigned char>(bytes[1]);
-  return length < 128 && bytes.size() >= 2 + length ? std::string(bytes.substr(2, length)) : "";
+  constexpr uint64_t kName = 1 << 3 | 2;
+  uint64_t tag = 0, length = 0;
+  if (!TakeVarint(&bytes, &tag) || tag != kName || !TakeVarint(&bytes, &length)) return "";
+  return length <= bytes.size() ? std::string(bytes.substr(0, length)) : "";
 }
 
 }  // namespace
