@@ -5,11 +5,12 @@
 #include <google/protobuf/message.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/impl/codegen/client_unary_call.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <string>
 
+#include "absl/synchronization/notification.h"
 #include "weir/distributed/grpc_bytes_internal.h"
 #include "weir/proto/master.pb.h"
 #include "weir/tensor/tensor_proto.h"
@@ -37,11 +38,16 @@ class MasterClient {
       context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     }
     std::string path = "/tensorflow." + service_ + "/" + method;
-    grpc::internal::RpcMethod rpc(path.c_str(), grpc::internal::RpcMethod::NORMAL_RPC);
     grpc::Slice slice(request);
     grpc::ByteBuffer in(&slice, 1), out;
-    grpc::Status status =
-        grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>(channel_.get(), rpc, context, in, &out);
+    grpc::GenericStub stub(channel_);
+    grpc::Status status;
+    absl::Notification answered;
+    stub.UnaryCall(context, path, grpc::StubOptions(), &in, &out, [&](const grpc::Status& outcome) {
+      status = outcome;
+      answered.Notify();
+    });
+    answered.WaitForNotification();
     if (!status.ok()) return FromGrpcStatus(status);
     grpc::Slice whole;
     if (!out.DumpToSingleSlice(&whole).ok()) return Internal("no bytes");

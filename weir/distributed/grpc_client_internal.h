@@ -22,12 +22,17 @@ class MessageLite;
 
 namespace weir {
 
+class CallQueue;
+
 // Thread-safe.
 class GrpcClient {
  public:
   // `service` is "WorkerService". The channel connects at its first call, and again whenever the connection breaks.
+  // Answers are dealt with by the threads of `queue`, which must outlive the client, or if that is null by gRPC's own.
+  // In a server it is better to have one queue for both directions: what a thread reads from the network for another
+  // queue has to wake a thread there.
   GrpcClient(std::string_view service, std::span<const std::string_view> methods, std::string address,
-             const std::shared_ptr<grpc::ChannelCredentials>& credentials);
+             const std::shared_ptr<grpc::ChannelCredentials>& credentials, CallQueue* queue = nullptr);
   // Shuts down. REQUIRES: not called by the `done` of a call.
   ~GrpcClient();
   GrpcClient(const GrpcClient&) = delete;
@@ -58,6 +63,7 @@ class GrpcClient {
   struct Outgoing;
   class InFlight;
   const std::string address_;
+  CallQueue* const queue_;
   const std::shared_ptr<InFlight> in_flight_;
   const std::unique_ptr<Link> link_;
 };

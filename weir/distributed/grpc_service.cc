@@ -1,8 +1,9 @@
-#include <grpcpp/impl/codegen/server_callback_handlers.h>
-#include <grpcpp/server_context.h>
+#include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <atomic>
+#include <chrono>
+#include <optional>
 
 #include "weir/distributed/grpc_bytes_internal.h"
 #include "weir/distributed/grpc_service_internal.h"
@@ -10,126 +11,25 @@
 namespace weir {
 namespace {
 
-using grpc::ByteBuffer;
-using grpc::CallbackServerContext;
-using grpc::internal::CallbackUnaryHandler;
-using grpc::internal::MethodHandler;
-using grpc::internal::RpcMethod;
-using grpc::internal::RpcServiceMethod;
+// Calls that gRPC can take from the network before one of them has been looked at.
+constexpr int kAwaitedCalls = 32;
 
-// The call whose handler this thread runs.
-struct Handled {
-  grpc::CompletionQueue* queue = nullptr;
-  bool answered = false;
-};
-thread_local Handled* t_handled = nullptr;
+// When a thread that begins to serve a call lets another poll: waking that takes some microseconds. Samples are
+// bounded, so that one that took very long (a graph was compiled) is soon forgotten.
+constexpr int64_t kLongServiceNs = 100'000;
+constexpr int64_t kLongestSampleNs = 1'000'000;
+constexpr size_t kLargeRequest = 256 << 10;
+constexpr int kManyWaiting = 3;
 
-// One call: gRPC's reactor and the served task's view of it in one object, which deletes itself when gRPC is done with
-// it.
-class GrpcCall final : public grpc::ServerUnaryReactor, public IncomingCall {
- public:
-  GrpcCall(GrpcService* service, CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response)
-      : service_(service),
-        request_(*request),
-        request_bytes_(request_.Length()),
-        reader_(&request_),
-        response_(response),
-        queue_(t_handled->queue) {
-    // gRPC's copy of the request holds the same slices; dropping it lets them go as soon as they are read.
-    const_cast<ByteBuffer*>(request)->Clear();
-    gpr_timespec left = gpr_time_sub(gpr_convert_clock_type(context->raw_deadline(), GPR_CLOCK_MONOTONIC),
-                                     gpr_now(GPR_CLOCK_MONOTONIC));
-    if (gpr_time_cmp(context->raw_deadline(), gpr_inf_future(context->raw_deadline().clock_type)) != 0) {
-      deadline = absl::Now() + absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
-    }
-    is_made_.store(true, std::memory_order_release);
-  }
-
-  google::protobuf::io::ZeroCopyInputStream* request() override { return &reader_; }
-  size_t request_bytes() const override { return request_bytes_; }
-
-  void Finish(const Status& status, WireBuffer message) override {
-    if (status.ok()) *response_ = ToByteBuffer(std::move(message));
-    if (t_handled != nullptr) t_handled->answered = true;
-    ServerUnaryReactor::Finish(ToGrpcStatus(status));
-  }
-
-  // In another thread, perhaps, but after the constructor; gRPC sees to it, and the flag shows it to ThreadSanitizer.
-  void OnCancel() override {
-    (void)is_made_.load(std::memory_order_acquire);
-    cancellation.StartCancel(absl::Now() >= deadline ? DeadlineExceeded("Deadline Exceeded")
-                                                     : Cancelled("The client dropped the call"));
-    cancelled_.store(true, std::memory_order_release);
-  }
-  // After OnCancel, if that is called at all; as above.
-  void OnDone() override {
-    (void)cancelled_.load(std::memory_order_acquire);
-    GrpcService* service = service_;
-    grpc::CompletionQueue* queue = queue_;
-    std::shared_ptr<StayAwake> stay_awake = service->stay_awake();
-    delete this;
-    service->EndCall();
-    if (stay_awake != nullptr) stay_awake->AfterCall(queue);
-  }
-  // The reactions run in the thread that hears of the event, not in one that has to be woken.
-  bool InternalInlineable() override { return true; }
-
- private:
-  GrpcService* const service_;
-  ByteBuffer request_;
-  size_t request_bytes_;
-  grpc::ProtoBufferReader reader_;
-  ByteBuffer* response_;
-  grpc::CompletionQueue* const queue_;
-  std::atomic<bool> is_made_{false}, cancelled_{false};
-};
-
-// gRPC's handler of the callback interface, between two words to the service.
-class Handler final : public MethodHandler {
- public:
-  using Start = std::function<grpc::ServerUnaryReactor*(CallbackServerContext*, const ByteBuffer*, ByteBuffer*)>;
-  Handler(GrpcService* service, Start start) : service_(service), handler_(std::move(start)) {}
-
-  void RunHandler(const HandlerParameter& parameter) override {
-    Handled handled{parameter.call->cq()};
-    t_handled = &handled;
-    // The last call may end, and the service with it, as soon as it is answered.
-    std::shared_ptr<StayAwake> stay_awake = service_->stay_awake();
-    if (stay_awake != nullptr) stay_awake->BeginCall(parameter.call->call());
-    handler_.RunHandler(parameter);
-    if (stay_awake != nullptr) stay_awake->EndCall(handled.answered);
-    t_handled = nullptr;
-  }
-  void* Deserialize(grpc_call* call, grpc_byte_buffer* request, grpc::Status* status, void** data) override {
-    return handler_.Deserialize(call, request, status, data);
-  }
-
- private:
-  GrpcService* const service_;
-  CallbackUnaryHandler<ByteBuffer, ByteBuffer> handler_;
-};
+// Whether the call that this thread serves was answered meanwhile.
+thread_local bool* t_answered = nullptr;
 
 }  // namespace
 
 GrpcService::GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve, Admit admit,
-                         std::shared_ptr<StayAwake> stay_awake)
-    : serve_(std::move(serve)), admit_(std::move(admit)), stay_awake_(std::move(stay_awake)) {
+                         bool has_quick_clients)
+    : serve_(std::move(serve)), admit_(std::move(admit)), has_quick_clients_(has_quick_clients) {
   for (std::string_view method : methods) paths_.push_back(Cat("/tensorflow.", name, "/", method));
-  for (size_t i = 0; i < paths_.size(); ++i) {
-    AddMethod(new RpcServiceMethod(paths_[i].c_str(), RpcMethod::NORMAL_RPC, nullptr));
-    auto start = [this, i](CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
-      BeginCall();
-      auto* call = new GrpcCall(this, context, request, response);
-      Status admitted = admit_ ? admit_(context->peer()) : OkStatus();
-      if (admitted.ok()) {
-        serve_(static_cast<int>(i), call);
-      } else {
-        call->Finish(admitted, {});
-      }
-      return call;
-    };
-    MarkMethodRawCallback(static_cast<int>(i), new Handler(this, start));
-  }
 }
 
 bool GrpcService::AwaitIdle(absl::Time deadline) {
@@ -138,12 +38,192 @@ bool GrpcService::AwaitIdle(absl::Time deadline) {
   return mu_.AwaitWithDeadline(absl::Condition(&idle), deadline);
 }
 
-void GrpcService::BeginCall() {
-  absl::MutexLock lock(&mu_);
-  ++num_calls_;
+void GrpcService::Begin(int method, std::string_view peer, IncomingCall* call) {
+  {
+    absl::MutexLock lock(&mu_);
+    ++num_calls_;
+  }
+  Status admitted = admit_ ? admit_(peer) : OkStatus();
+  if (!admitted.ok()) return call->Finish(admitted, {});
+  serve_(method, call);
 }
 
-void GrpcService::EndCall() {
+void GrpcService::End() {
+  absl::MutexLock lock(&mu_);
+  --num_calls_;
+}
+
+// One call, from before it comes until gRPC is done with it; then it deletes itself.
+class GrpcCalls::Call final : public IncomingCall {
+ public:
+  explicit Call(GrpcCalls* calls) : calls_(calls), stream_(&context_) {
+    grpc::ServerCompletionQueue* queue = calls_->queue_->queue();
+    context_.AsyncNotifyWhenDone(&ended_);
+    LeaveToQueue();
+    calls_->generic_.RequestCall(&context_, &stream_, queue, queue, &came_);
+  }
+
+  google::protobuf::io::ZeroCopyInputStream* request() override { return &*reader_; }
+  size_t request_bytes() const override { return request_bytes_; }
+
+  void Finish(const Status& status, WireBuffer message) override {
+    if (t_answered != nullptr) *t_answered = true;
+    LeaveToQueue();
+    if (!status.ok()) return stream_.Finish(ToGrpcStatus(status), &answered_);
+    stream_.WriteAndFinish(ToByteBuffer(std::move(message)), grpc::WriteOptions(), grpc::Status::OK, &answered_);
+  }
+
+ private:
+  // An event of the call.
+  template <void (Call::*react)(bool)>
+  class Reaction final : public CallQueue::Event {
+   public:
+    explicit Reaction(Call* call) : call_(call) {}
+    void Happen(bool ok) override {
+      (void)call_->left_.load(std::memory_order_acquire);
+      (call_->*react)(ok);
+    }
+
+   private:
+    Call* const call_;
+  };
+
+  // What was done to the call so far is seen by the thread that gets the next event; gRPC sees to that, and this shows
+  // it to ThreadSanitizer.
+  void LeaveToQueue() { left_.fetch_add(1, std::memory_order_release); }
+
+  // A client calls; not `ok`: the server is shut down and nobody will.
+  void Came(bool ok) {
+    if (!ok) return Delete();
+    at_once_ = calls_->queue_->CameAtOnce();
+    calls_->num_waiting_.store(at_once_ ? calls_->num_waiting_.load(std::memory_order_relaxed) + 1 : 0,
+                               std::memory_order_relaxed);
+    method_ = calls_->Find(context_.method());
+    if (method_ == nullptr) return Refuse(grpc::StatusCode::UNIMPLEMENTED, "There is no such method");
+    LeaveToQueue();
+    stream_.Read(&request_, &read_);
+  }
+
+  void Read(bool ok) {
+    if (!ok) return Refuse(grpc::StatusCode::INTERNAL, "The call brings no request");
+    request_bytes_ = request_.Length();
+    reader_.emplace(&request_);
+    const auto until = context_.deadline();
+    if (until != decltype(until)::max()) deadline = absl::FromChrono(until);
+    is_served_ = true;
+    const std::string peer = context_.peer();
+    CallQueue& queue = *calls_->queue_;
+    GrpcCalls* const calls = calls_;
+    const bool may_be_quick = method_->service->has_quick_clients() && queue.may_stay();
+    Method& method = *method_;
+    if (calls->IsLongService(method, request_bytes_)) queue.LetOthersPoll();
+    if (may_be_quick) queue.BeginCall(std::hash<std::string>()(peer), at_once_);
+    const auto start = std::chrono::steady_clock::now();
+    bool answered = false;
+    bool* const outer = std::exchange(t_answered, &answered);
+    method.service->Begin(method.index, peer, this);  // afterwards this call may be gone
+    t_answered = outer;
+    if (may_be_quick) queue.EndCall(answered);
+    method.Took(std::chrono::steady_clock::now() - start);
+    calls->AwaitCall();  // in place of this one, which has its answer by now or takes longer
+  }
+
+  void Refuse(grpc::StatusCode code, const std::string& reason) {
+    calls_->AwaitCall();
+    LeaveToQueue();
+    stream_.Finish(grpc::Status(code, reason), &answered_);
+  }
+
+  void Answered(bool) { TakeLastEvent(); }
+
+  // The client has its answer or has gone away.
+  void Ended(bool) {
+    if (context_.IsCancelled()) {
+      calls_->queue_->LetOthersPoll();
+      cancellation.StartCancel(absl::Now() >= deadline ? DeadlineExceeded("Deadline Exceeded")
+                                                       : Cancelled("The client dropped the call"));
+    }
+    TakeLastEvent();
+  }
+
+  // Both of these come for every call, in either order.
+  void TakeLastEvent() {
+    if (events_left_.fetch_sub(1, std::memory_order_acq_rel) == 1) Delete();
+  }
+
+  void Delete() {
+    GrpcCalls* calls = calls_;
+    if (is_served_) method_->service->End();
+    delete this;
+    calls->EndCall();
+  }
+
+  GrpcCalls* const calls_;
+  grpc::GenericServerContext context_;
+  grpc::GenericServerAsyncReaderWriter stream_;
+  grpc::ByteBuffer request_;
+  std::optional<grpc::ProtoBufferReader> reader_;
+  size_t request_bytes_ = 0;
+  Method* method_ = nullptr;
+  bool at_once_ = false;
+  bool is_served_ = false;
+  std::atomic<int> left_{0};
+  std::atomic<int> events_left_{2};  // the answer's and the end
+  Reaction<&Call::Came> came_{this};
+  Reaction<&Call::Read> read_{this};
+  Reaction<&Call::Answered> answered_{this};
+  Reaction<&Call::Ended> ended_{this};
+};
+
+GrpcCalls::GrpcCalls(CallQueue* queue, std::span<GrpcService* const> services) : queue_(queue) {
+  for (GrpcService* service : services) {
+    const std::vector<std::string>& paths = service->paths();
+    for (size_t i = 0; i < paths.size(); ++i) {
+      auto method = std::make_unique<Method>();
+      method->service = service;
+      method->index = static_cast<int>(i);
+      methods_[paths[i]] = std::move(method);
+    }
+  }
+}
+
+GrpcCalls::~GrpcCalls() = default;
+
+void GrpcCalls::AwaitEnd() {
+  absl::MutexLock lock(&mu_);
+  auto none = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return num_calls_ == 0; };
+  mu_.Await(absl::Condition(&none));
+}
+
+void GrpcCalls::Start() {
+  for (int i = 0; i < kAwaitedCalls; ++i) AwaitCall();
+}
+
+GrpcCalls::Method* GrpcCalls::Find(std::string_view path) const {
+  auto found = methods_.find(path);
+  return found != methods_.end() ? found->second.get() : nullptr;
+}
+
+void GrpcCalls::Method::Took(std::chrono::nanoseconds duration) {
+  const int64_t usual = usual_ns.load(std::memory_order_relaxed);
+  const int64_t sample = std::min<int64_t>(duration.count(), kLongestSampleNs);
+  usual_ns.store(usual + (sample - usual) / 4, std::memory_order_relaxed);
+}
+
+bool GrpcCalls::IsLongService(const Method& method, size_t request_bytes) const {
+  return method.usual_ns.load(std::memory_order_relaxed) > kLongServiceNs || request_bytes > kLargeRequest ||
+         num_waiting_.load(std::memory_order_relaxed) >= kManyWaiting;
+}
+
+void GrpcCalls::AwaitCall() {
+  {
+    absl::MutexLock lock(&mu_);
+    ++num_calls_;
+  }
+  new Call(this);
+}
+
+void GrpcCalls::EndCall() {
   absl::MutexLock lock(&mu_);
   --num_calls_;
 }

@@ -10,13 +10,13 @@ constexpr absl::Duration kFarewellTime = absl::Seconds(1);
 }  // namespace
 
 Peers::Peers(std::string own_task, const ClusterSpec& cluster,
-             const std::shared_ptr<grpc::ChannelCredentials>& credentials, bool share_memory)
+             const std::shared_ptr<grpc::ChannelCredentials>& credentials, CallQueue* queue, bool share_memory)
     : own_task_(std::move(own_task)),
       steps_(own_task_, [this](int64_t step_id, std::string_view key, CancellationManager* cancellation,
                                Rendezvous::RecvDone done) { Fetch(step_id, key, cancellation, std::move(done)); }) {
   for (const ClusterSpec::Task& task : cluster.tasks()) {
     if (task.name() == own_task_) continue;
-    others_.push_back(std::make_shared<WorkerClient>(task.name(), task.address, credentials));
+    others_.push_back(std::make_shared<WorkerClient>(task.name(), task.address, credentials, queue));
     by_task_[task.name()] = {others_.back(),
                              std::make_unique<TensorFetcher>(others_.back(), share_memory, &steps_.metrics())};
   }

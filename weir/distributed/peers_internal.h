@@ -17,10 +17,10 @@ namespace weir {
 // Thread-safe.
 class Peers {
  public:
-  // `own_task` is "/job:worker/replica:0/task:0"; a cluster without tasks is this task alone. `share_memory` as for
-  // TensorFetcher.
+  // `own_task` is "/job:worker/replica:0/task:0"; a cluster without tasks is this task alone. `queue` as for
+  // GrpcClient, `share_memory` as for TensorFetcher.
   Peers(std::string own_task, const ClusterSpec& cluster, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-        bool share_memory = true);
+        CallQueue* queue, bool share_memory = true);
   // Waits for calls on their way, shortly; those that are left are cancelled.
   ~Peers();
 

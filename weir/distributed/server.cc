@@ -5,6 +5,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <array>
 #include <thread>
 
 #include "absl/strings/numbers.h"
@@ -91,11 +92,15 @@ std::string Address(const std::string& host, int port) {
   return bare_v6 ? Cat("[", host, "]:", port) : Cat(host, ":", port);
 }
 
-// In a cluster the other tasks may need the processors, on the same machine as often as not.
-std::shared_ptr<StayAwake> MakeStayAwake(const ServerOptions& options, bool alone) {
-  if (!alone || options.stay_awake <= absl::ZeroDuration() || std::thread::hardware_concurrency() < 2) return nullptr;
-  return std::make_shared<StayAwake>(options.stay_awake);
+// How long a thread may stay awake for a quick client. In a cluster the other tasks may need the processors, on the
+// same machine as often as not.
+absl::Duration StayAwake(const ServerOptions& options) {
+  const bool alone = options.cluster.tasks().size() < 2;
+  return alone && std::thread::hardware_concurrency() > 1 ? options.stay_awake : absl::ZeroDuration();
 }
+
+// Threads that wait for calls and begin to serve them; steps that are not short have other threads.
+int NumCallThreads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 2, 16); }
 
 MasterOptions ToMasterOptions(const ServerOptions& options) {
   MasterOptions out;
@@ -133,32 +138,32 @@ constexpr absl::Duration kHangUpTime = absl::Milliseconds(100);
 class Server::Impl {
  public:
   Impl(const ServerOptions& options, const std::shared_ptr<Environment>& environment)
-      : peers_(environment->task_name, options.cluster, PeerCredentials(options), options.share_memory),
+      : queue_(builder_.AddCompletionQueue(), NumCallThreads(), StayAwake(options)),
+        peers_(environment->task_name, options.cluster, PeerCredentials(options), &queue_, options.share_memory),
         peer_buffers_(MakePeerBuffers(options, &peers_)),
         master_(environment, ToMasterOptions(options), &peers_),
         worker_(environment, ToWorkerOptions(options, peer_buffers_.get()), &peers_.steps()),
-        stay_awake_(MakeStayAwake(options, peers_.others().empty())),
         master_service_(
             "MasterService", kMasterMethodNames,
             [this](int method, IncomingCall* call) { master_.Serve(static_cast<MasterMethod>(method), call); },
-            /*admit=*/nullptr, stay_awake_),
+            /*admit=*/nullptr, /*has_quick_clients=*/true),
         peer_filter_(options.cluster),
         worker_service_(
             "WorkerService", kWorkerMethodNames,
             [this](int method, IncomingCall* call) { worker_.Serve(static_cast<WorkerMethod>(method), call); },
             options.only_peers ? [this](std::string_view peer) { return peer_filter_.Check(peer); }
-                               : GrpcService::Admit()) {
+                               : GrpcService::Admit()),
+        calls_(&queue_, std::array{&master_service_, &worker_service_}) {
     TakeAddress(options, &host_, &public_host_, &port_);
   }
   ~Impl() { Shutdown(absl::Seconds(5)); }
 
   Status Listen(const ServerOptions& options) {
-    grpc::ServerBuilder builder;
+    grpc::ServerBuilder& builder = builder_;
     const std::string address = Address(host_, port_);
     port_ = 0;
     builder.AddListeningPort(address, Credentials(options), &port_);
-    builder.RegisterService(&master_service_);
-    builder.RegisterService(&worker_service_);
+    builder.RegisterAsyncGenericService(calls_.generic());
     builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
     // Two servers on one port would share its connections at random.
@@ -173,6 +178,7 @@ class Server::Impl {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
     grpc_ = builder.BuildAndStart();
     if (grpc_ == nullptr || port_ == 0) return Unavailable("cannot listen on ", address);
+    calls_.Start();
     if (options.metrics_port < 0) return OkStatus();
     WEIR_ASSIGN_OR_RETURN(metrics_, MetricsServer::Start(host_, options.metrics_port, [this] { return Metrics(); }));
     return OkStatus();
@@ -183,7 +189,7 @@ class Server::Impl {
   const std::string& host() const { return host_; }
   std::string target() const { return Cat("grpc://", Address(public_host_, port_)); }
   size_t num_sessions() const { return master_.num_sessions(); }
-  int64_t num_awaited_calls() const { return stay_awake_ != nullptr ? stay_awake_->num_calls() : 0; }
+  int64_t num_awaited_calls() const { return queue_.num_awaited_calls(); }
   int64_t num_shared_tensors() { return peers_.steps().metrics().tensors_shared.load(std::memory_order_relaxed); }
   Master& master() { return master_; }
 
@@ -192,7 +198,7 @@ class Server::Impl {
       absl::MutexLock lock(&mu_);
       if (std::exchange(stopping_, true)) return;
     }
-    if (stay_awake_ != nullptr) stay_awake_->Stop();
+    queue_.StopStaying();
     // Steps that end now are still answered. gRPC itself would wait for idle clients to hang up, too.
     const absl::Time end = absl::Now() + grace;
     master_.CloseAllSessions();
@@ -202,6 +208,7 @@ class Server::Impl {
     if (grpc_ != nullptr) grpc_->Shutdown(absl::ToChronoTime(absl::Now() + kHangUpTime));
     master_.CloseAllSessions();  // those that were being made meanwhile
     worker_.CloseAllSessions();
+    calls_.AwaitEnd();
     absl::MutexLock lock(&mu_);
     stopped_ = true;
   }
@@ -227,14 +234,16 @@ class Server::Impl {
   std::string host_;         // to listen on
   std::string public_host_;  // what others call it
   int port_ = 0;
+  grpc::ServerBuilder builder_;
+  CallQueue queue_;  // of this task's own calls, too
   Peers peers_;
   const std::unique_ptr<PeerBuffers> peer_buffers_;  // may be null
   Master master_;
   Worker worker_;
-  const std::shared_ptr<StayAwake> stay_awake_;  // may be null
   GrpcService master_service_;
   PeerFilter peer_filter_;
   GrpcService worker_service_;
+  GrpcCalls calls_;
   std::unique_ptr<MetricsServer> metrics_;
   std::unique_ptr<grpc::Server> grpc_;  // ends before what it calls
   absl::Mutex mu_;

@@ -14,8 +14,10 @@ namespace weir {
 // Thread-safe.
 class WorkerClient {
  public:
-  WorkerClient(std::string task, std::string address, const std::shared_ptr<grpc::ChannelCredentials>& credentials)
-      : task_(std::move(task)), client_("WorkerService", kWorkerMethodNames, std::move(address), credentials) {}
+  // `queue` as for GrpcClient.
+  WorkerClient(std::string task, std::string address, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+               CallQueue* queue = nullptr)
+      : task_(std::move(task)), client_("WorkerService", kWorkerMethodNames, std::move(address), credentials, queue) {}
 
   const std::string& task() const { return task_; }  // "/job:ps/replica:0/task:0"
   const std::string& address() const { return client_.address(); }

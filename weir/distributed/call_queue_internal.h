@@ -1,0 +1,100 @@
+// CallQueue: the completion queue of a server's calls, and the threads that wait on it. Only files of this folder
+// include this header: it brings gRPC along.
+//
+// One thread at a time polls: it waits for the network and reacts to what happened, since waking another thread takes
+// longer than most reactions. Before one that is likely to take long it lets another thread take its place
+// (LetOthersPoll). Should a reaction take long all the same, a thread that looks after the polling one takes its place;
+// it does so only while there are calls. All threads of an idle server sleep.
+//
+// A client that sends a call, waits for the answer and sends the next spends most of a small call's time on threads
+// that are woken. While such a conversation goes on (call_rhythm.h), the polling thread stays awake: it asks the queue
+// again and again instead of sleeping. That is bounded: it sleeps again when no call came within the window, when a
+// call is not answered at once, when another client calls, and when something else wants the processor.
+#ifndef WEIR_DISTRIBUTED_CALL_QUEUE_INTERNAL_H_
+#define WEIR_DISTRIBUTED_CALL_QUEUE_INTERNAL_H_
+
+#include <grpcpp/completion_queue.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "weir/distributed/call_rhythm.h"
+
+namespace weir {
+
+// Thread-safe.
+class CallQueue {
+ public:
+  // The tag of an operation on the queue. `Happen` is called once the operation has come to an end; `ok` as gRPC's.
+  class Event {
+   public:
+    virtual void Happen(bool ok) = 0;
+
+   protected:
+    ~Event() = default;
+  };
+
+  // `stay_awake`: how long the next call of a quick client is waited for without sleep; zero: not at all.
+  CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, int num_threads, absl::Duration stay_awake);
+  // Waits until every operation has come to an end. REQUIRES: none is started any more.
+  ~CallQueue();
+  CallQueue(const CallQueue&) = delete;
+  CallQueue& operator=(const CallQueue&) = delete;
+
+  grpc::ServerCompletionQueue* queue() { return queue_.get(); }
+
+  // Called by an event that is likely to take long from now on. Does nothing while the thread stays awake.
+  void LetOthersPoll();
+  // Whether the event that this thread reacts to was there when the one before it had been dealt with.
+  bool CameAtOnce() const;
+  // Around the service of a call that may belong to a quick conversation, in the event that brought it. `client` is the
+  // same for all calls of a connection, `at_once` is CameAtOnce() of the call's first event; `answered`: the call has
+  // its answer already.
+  void BeginCall(size_t client, bool at_once);
+  void EndCall(bool answered);
+  // From now on no thread stays awake.
+  void StopStaying();
+
+  bool may_stay() const { return window_ > CallRhythm::Clock::duration::zero(); }
+  // Calls that a thread stayed awake for.
+  int64_t num_awaited_calls() const { return num_awaited_calls_.load(std::memory_order_relaxed); }
+
+ private:
+  using Clock = CallRhythm::Clock;
+
+  void Work();
+  // False if the queue has ended.
+  bool AwaitTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Poll(int64_t turn);
+  // Before and after an event, or a look at the queue that brought none.
+  void BeginEvent(Clock::time_point now);
+  bool GoOn(int64_t turn, Clock::time_point now, bool* stays);  // false: it is not this thread's turn any more
+
+  const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  const Clock::duration window_;
+  std::atomic<int64_t> num_awaited_calls_{0};
+
+  absl::Mutex mu_;
+  absl::CondVar changed_;
+  int64_t turn_ ABSL_GUARDED_BY(mu_) = 0;      // a number for each time that a thread begins or ends to poll
+  bool polled_ ABSL_GUARDED_BY(mu_) = false;   // by the thread whose turn it is
+  bool working_ ABSL_GUARDED_BY(mu_) = false;  // that thread reacts to an event
+  Clock::time_point last_event_ ABSL_GUARDED_BY(mu_);
+  bool busy_ ABSL_GUARDED_BY(mu_) = false;         // there have been events lately, so it is looked after
+  bool watched_ ABSL_GUARDED_BY(mu_) = false;      // by a thread
+  bool stays_ ABSL_GUARDED_BY(mu_) = false;        // it does not sleep
+  int64_t calls_before_ ABSL_GUARDED_BY(mu_) = 0;  // it began to stay
+  CallRhythm rhythm_ ABSL_GUARDED_BY(mu_);
+  bool stop_staying_ ABSL_GUARDED_BY(mu_) = false;
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_DISTRIBUTED_CALL_QUEUE_INTERNAL_H_
