@@ -4,6 +4,7 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <google/protobuf/io/zero_copy_stream.h>
 #include <gtest/gtest.h>
 
 #include <array>
