@@ -1,10 +1,10 @@
 // Calls from the network to the services and back.
+#include <google/protobuf/io/zero_copy_stream.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <google/protobuf/io/zero_copy_stream.h>
 #include <gtest/gtest.h>
 
 #include <array>
