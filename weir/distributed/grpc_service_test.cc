@@ -156,6 +156,9 @@ grpc::StatusCode CodeOf(grpc::GenericStub& stub, const std::string& path, bool h
     stream->WritesDone(nullptr);
   }
   next();
+  grpc::ByteBuffer response;  // the status comes behind it
+  stream->Read(&response, nullptr);
+  next();
   stream->Finish(&status, nullptr);
   next();
   queue.Shutdown();
