@@ -8,9 +8,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Thread-safe.
 class CancellationManager {

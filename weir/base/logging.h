@@ -6,7 +6,9 @@
 #include <sstream>
 #include <string_view>
 
-namespace weir {
+#include "weir/base/export.h"
+
+namespace WEIR_PUBLIC weir {
 
 enum class LogLevel { DEBUG = 0, INFO = 1, WARNING = 2, ERROR = 3, NONE = 4 };
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <utility>
 
-namespace weir {
+#include "weir/base/export.h"
+
+namespace WEIR_PUBLIC weir {
 
 template <typename T>
 class RefPtr;

@@ -7,9 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "weir/base/export.h"
 #include "weir/base/strings.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 using Status = absl::Status;
 template <typename T>

@@ -12,8 +12,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "weir/base/export.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 inline absl::string_view ToAbsl(std::string_view s) { return absl::string_view(s.data(), s.size()); }
 inline std::string_view FromAbsl(absl::string_view s) { return std::string_view(s.data(), s.size()); }

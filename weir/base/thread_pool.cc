@@ -3,17 +3,15 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/container/inlined_vector.h"
 #include "weir/base/denormals.h"
-#include "weir/base/workers.h"
+#include "weir/base/mutex.h"
+#include "weir/base/pool_worker_internal.h"
+#include "weir/base/processors.h"
+#include "weir/base/shared_loop_internal.h"
 
 namespace weir {
 namespace {
@@ -24,125 +22,284 @@ struct ThreadIdentity {
 };
 thread_local ThreadIdentity current_thread;
 
-constexpr auto kLinger = std::chrono::microseconds(50);
-
 }  // namespace
 
 // Shared by the pool and its threads: a pool may be destroyed by one of its own threads, which then outlives it.
-class ThreadPool::Impl {
+class ThreadPool::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  explicit Impl(std::string name) : name_(std::move(name)), ring_(64) {}
+  Impl(std::string name, int limit) : name_(std::move(name)), limit_(limit) {}
+  // Register makes the pool known to fork().
+  void Register();
+  void Unregister();
 
-  void Schedule(std::function<void()> closure) {
-    bool is_awaited = false;  // by a thread that is awake
-    {
-      std::lock_guard<std::mutex> lock(mu_);
-      if (size_ == ring_.size()) Grow();
-      ring_[(first_ + size_++) % ring_.size()] = std::move(closure);
-      is_awaited = size_ <= lingering_;
-      has_news_.store(true, std::memory_order_relaxed);
-    }
-    if (!is_awaited) wake_.notify_one();
+  int limit() const { return limit_; }
+  int num_started() {
+    FastMutexLock lock(&mu_);
+    return static_cast<int>(workers_.size());
   }
 
-  // How many more threads may help with loops, at most `wanted`: no more than the pool has.
-  int BeginHelp(int wanted) {
-    int busy = helpers_.load(std::memory_order_relaxed), more;
-    do {
-      more = std::min(wanted, most_helpers_ - busy);
-      if (more <= 0) return 0;
-    } while (!helpers_.compare_exchange_weak(busy, busy + more, std::memory_order_relaxed));
-    return more;
-  }
-  void EndHelp() { helpers_.fetch_sub(1, std::memory_order_relaxed); }
-  void set_most_helpers(int count) { most_helpers_ = count; }
-
-  void Stop() {
-    {
-      std::lock_guard<std::mutex> lock(mu_);
-      stopping_ = true;
-      has_news_.store(true, std::memory_order_relaxed);
-    }
-    wake_.notify_all();
-  }
-
-  void Loop(int index) {
-    current_thread = {this, index};
-    FlushDenormals flush;
-    pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
-    std::unique_lock<std::mutex> lock(mu_);
-    for (bool is_first = true;; is_first = false) {
-      if (!is_first && size_ == 0 && !stopping_) Linger(lock);
-      wake_.wait(lock, [this] { return stopping_ || size_ > 0; });
-      if (size_ == 0) return;
-      std::function<void()> closure = std::move(ring_[first_]);
-      ring_[first_] = nullptr;
-      first_ = (first_ + 1) % ring_.size();
-      --size_;
-      has_news_.store(size_ > 0 || stopping_, std::memory_order_relaxed);
-      lock.unlock();
-      closure();
-      closure = nullptr;
-      lock.lock();
-    }
-  }
+  void Schedule(std::function<void()> closure);
+  // Gives the loop as many helpers as there are idle threads, at most `helpers`, and threads that become idle later.
+  void BeginLoop(SharedLoop& loop, int helpers);
+  // REQUIRES: no part of the loop is left.
+  void EndLoop(SharedLoop& loop);
+  // Ends the threads when nothing is queued any more, and waits for them.
+  void Stop();
 
  private:
-  // Looks for more work for a moment: one loop mostly follows another, and to be woken takes longer than many of them.
-  // Others who want the processor get it. `lock` is held before and after.
-  void Linger(std::unique_lock<std::mutex>& lock) {
-    ++lingering_;
-    lock.unlock();
-    const auto end = std::chrono::steady_clock::now() + kLinger;
-    while (!has_news_.load(std::memory_order_relaxed) && std::chrono::steady_clock::now() < end) {
-      std::this_thread::yield();
-    }
-    lock.lock();
-    --lingering_;
-  }
+  struct Pools;
+  static Pools& AllPools();
+  static void BeforeFork();
+  static void AfterForkInParent();
+  static void AfterForkInChild();
 
-  // A ring, so that a steady stream of closures allocates nothing.
-  void Grow() {
-    std::vector<std::function<void()>> larger(ring_.size() * 2);
-    for (size_t i = 0; i < size_; ++i) larger[i] = std::move(ring_[(first_ + i) % ring_.size()]);
-    ring_ = std::move(larger);
-    first_ = 0;
-  }
+  struct ThreadStart {
+    std::shared_ptr<Impl> impl;
+    PoolWorker* worker;
+  };
+  static void* ThreadMain(void* start);
+  void Loop(PoolWorker& worker);
+  // Null if all are busy.
+  PoolWorker* TakeIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Starts a thread that helps with `loop`, if not null. False if there are enough, or the system has none to give.
+  bool Start(SharedLoop* loop) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // How many more threads may work on loops.
+  int RoomInLoops() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return limit_ - callers_ - helpers_; }
+  // A loop for one more helper; null if none wants one, or there is no room.
+  SharedLoop* TakeLoop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What a worker does next: hands it work, or makes it one of the idle, or says that its thread shall end.
+  enum class Next { kWork, kIdle, kEnd };
+  Next FindNext(PoolWorker& worker);
+  // In the child of a fork: none of the threads exist.
+  void ForgetThreads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::string name_;
-  int most_helpers_ = 0;
-  std::atomic<int> helpers_{0};
-  std::mutex mu_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
-  std::vector<std::function<void()>> ring_;
-  size_t first_ = 0;
-  size_t size_ = 0;
-  size_t lingering_ = 0;
-  std::atomic<bool> has_news_ = false;  // something is queued, or the threads shall end
+  const int limit_;
+  FastMutex mu_;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  ClosureQueue queue_ ABSL_GUARDED_BY(mu_);
+  int callers_ ABSL_GUARDED_BY(mu_) = 0;                      // threads that are in a loop of their own
+  int helpers_ ABSL_GUARDED_BY(mu_) = 0;                      // threads of the pool that are in loops of others
+  std::vector<SharedLoop*> open_loops_ ABSL_GUARDED_BY(mu_);  // that want helpers, the oldest first
+  std::vector<std::unique_ptr<PoolWorker>> workers_ ABSL_GUARDED_BY(mu_);  // one for each thread
+  std::vector<PoolWorker*> idle_ ABSL_GUARDED_BY(mu_);                     // the one that was busy last is at the end
 };
 
-ThreadPool::ThreadPool(std::string name, int num_threads) : impl_(std::make_shared<Impl>(std::move(name))) {
-  if (num_threads <= 0) num_threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  impl_->set_most_helpers(num_threads);
-  threads_.reserve(num_threads);
-  for (int i = 0; i < num_threads; ++i) {
-    threads_.emplace_back([impl = impl_, i] { impl->Loop(i); });
+void ThreadPool::Impl::Schedule(std::function<void()> closure) {
+  PoolWorker* chosen = nullptr;
+  bool run_here = false;
+  {
+    FastMutexLock lock(&mu_);
+    chosen = TakeIdle();
+    if (chosen == nullptr) Start(nullptr);
+    run_here = workers_.empty();
+    if (chosen != nullptr && !chosen->is_asleep()) {
+      chosen->closure = std::move(closure);
+    } else if (!run_here) {  // a thread that must be woken may be overtaken by one that is done with something else
+      queue_.Push(std::move(closure));
+    }
   }
+  if (chosen != nullptr) chosen->Wake();
+  if (run_here) closure();
+}
+
+void ThreadPool::Impl::BeginLoop(SharedLoop& loop, int helpers) {
+  absl::InlinedVector<PoolWorker*, 32> chosen;
+  {
+    FastMutexLock lock(&mu_);
+    ++callers_;
+    for (; helpers > 0 && RoomInLoops() > 0; --helpers) {
+      if (PoolWorker* idle = TakeIdle()) {
+        loop.Ref();
+        idle->loop = &loop;
+        chosen.push_back(idle);
+      } else if (!Start(&loop)) {
+        break;
+      }
+      ++helpers_;
+    }
+    loop.wanted_helpers = helpers;
+    if (helpers > 0) open_loops_.push_back(&loop);
+  }
+  for (PoolWorker* worker : chosen) worker->Wake();
+}
+
+void ThreadPool::Impl::EndLoop(SharedLoop& loop) {
+  PoolWorker* chosen = nullptr;
+  {
+    FastMutexLock lock(&mu_);
+    --callers_;
+    if (loop.wanted_helpers > 0) std::erase(open_loops_, &loop);
+    if (!open_loops_.empty() && !idle_.empty()) {  // there may be room now
+      if (SharedLoop* other = TakeLoop()) {
+        chosen = TakeIdle();
+        chosen->loop = other;
+      }
+    }
+  }
+  if (chosen != nullptr) chosen->Wake();
+}
+
+PoolWorker* ThreadPool::Impl::TakeIdle() {
+  if (idle_.empty()) return nullptr;
+  PoolWorker* worker = idle_.back();
+  idle_.pop_back();
+  return worker;
+}
+
+bool ThreadPool::Impl::Start(SharedLoop* loop) {
+  if (stopping_ || static_cast<int>(workers_.size()) >= limit_) return false;
+  auto worker = std::make_unique<PoolWorker>(static_cast<int>(workers_.size()));
+  auto start = std::make_unique<ThreadStart>(ThreadStart{shared_from_this(), worker.get()});
+  worker->loop = loop;
+  if (loop != nullptr) loop->Ref();
+  if (pthread_create(&worker->thread, nullptr, &ThreadMain, start.get()) != 0) {
+    if (loop != nullptr) loop->Unref();
+    return false;
+  }
+  start.release();
+  workers_.push_back(std::move(worker));
+  return true;
+}
+
+SharedLoop* ThreadPool::Impl::TakeLoop() {
+  while (!open_loops_.empty() && RoomInLoops() > 0) {
+    SharedLoop* loop = open_loops_.front();
+    const bool has_parts = loop->HasParts();
+    if (!has_parts) loop->wanted_helpers = 0;
+    if (!has_parts || --loop->wanted_helpers == 0) open_loops_.erase(open_loops_.begin());
+    if (!has_parts) continue;
+    loop->Ref();
+    ++helpers_;
+    return loop;
+  }
+  return nullptr;
+}
+
+ThreadPool::Impl::Next ThreadPool::Impl::FindNext(PoolWorker& worker) {
+  FastMutexLock lock(&mu_);
+  if (std::exchange(worker.was_helper, false)) --helpers_;
+  if (!queue_.empty()) {
+    worker.closure = queue_.Pop();
+    return Next::kWork;
+  }
+  worker.loop = TakeLoop();
+  if (worker.loop != nullptr) return Next::kWork;
+  if (stopping_) return Next::kEnd;
+  worker.SetIdle();
+  idle_.push_back(&worker);
+  return Next::kIdle;
+}
+
+void ThreadPool::Impl::Loop(PoolWorker& worker) {
+  current_thread = {this, worker.index};
+  FlushDenormals flush;
+  pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
+  bool has_helped = false;  // since it was idle
+  for (Next next = Next::kWork; next != Next::kEnd; next = FindNext(worker)) {
+    if (next == Next::kIdle) worker.Await(/*spins=*/std::exchange(has_helped, false));
+    if (SharedLoop* loop = std::exchange(worker.loop, nullptr)) {
+      loop->Work();
+      loop->Unref();
+      worker.was_helper = has_helped = true;
+    } else if (worker.closure != nullptr) {
+      const std::function<void()> closure = std::exchange(worker.closure, nullptr);
+      closure();
+    }
+  }
+}
+
+void* ThreadPool::Impl::ThreadMain(void* start) {
+  const std::unique_ptr<ThreadStart> own(static_cast<ThreadStart*>(start));
+  own->impl->Loop(*own->worker);
+  return nullptr;
+}
+
+void ThreadPool::Impl::Stop() {
+  std::vector<PoolWorker*> idle;
+  std::vector<pthread_t> threads;
+  {
+    FastMutexLock lock(&mu_);
+    stopping_ = true;
+    idle.swap(idle_);
+    for (const auto& worker : workers_) threads.push_back(worker->thread);
+  }
+  for (PoolWorker* worker : idle) worker->Wake();
+  for (pthread_t thread : threads) {
+    if (pthread_equal(thread, pthread_self()) != 0) {
+      pthread_detach(thread);
+    } else {
+      pthread_join(thread, nullptr);
+    }
+  }
+}
+
+// All pools of the process. A fork waits until none of them is being changed.
+struct ThreadPool::Impl::Pools {
+  FastMutex mu;
+  std::vector<Impl*> all ABSL_GUARDED_BY(mu);
+};
+
+ThreadPool::Impl::Pools& ThreadPool::Impl::AllPools() {
+  static Pools* const pools = [] {
+    pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
+    return new Pools;
+  }();
+  return *pools;
+}
+
+void ThreadPool::Impl::Register() {
+  Pools& pools = AllPools();
+  FastMutexLock lock(&pools.mu);
+  pools.all.push_back(this);
+}
+void ThreadPool::Impl::Unregister() {
+  Pools& pools = AllPools();
+  FastMutexLock lock(&pools.mu);
+  std::erase(pools.all, this);
+}
+
+void ThreadPool::Impl::BeforeFork() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  AllPools().mu.Lock();
+  for (Impl* pool : AllPools().all) pool->mu_.Lock();
+}
+void ThreadPool::Impl::AfterForkInParent() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (Impl* pool : AllPools().all) pool->mu_.Unlock();
+  AllPools().mu.Unlock();
+}
+void ThreadPool::Impl::AfterForkInChild() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  for (Impl* pool : AllPools().all) {
+    pool->ForgetThreads();
+    pool->mu_.Unlock();
+  }
+  AllPools().mu.Unlock();
+}
+
+void ThreadPool::Impl::ForgetThreads() {
+  // What the threads had is neither run nor destroyed here: it belongs to steps of the parent.
+  struct Lost {
+    std::vector<std::unique_ptr<PoolWorker>> workers;
+    ClosureQueue queue;
+  };
+  static std::vector<Lost>* const lost = new std::vector<Lost>;
+  lost->push_back({std::exchange(workers_, {}), std::exchange(queue_, {})});
+  idle_.clear();
+  open_loops_.clear();
+  callers_ = helpers_ = 0;
+}
+
+ThreadPool::ThreadPool(std::string name, int num_threads)
+    : impl_(std::make_shared<Impl>(std::move(name), num_threads > 0 ? num_threads : NumUsableProcessors())) {
+  impl_->Register();
 }
 
 ThreadPool::~ThreadPool() {
   impl_->Stop();
-  for (std::thread& thread : threads_) {
-    if (thread.get_id() == std::this_thread::get_id()) {
-      thread.detach();
-    } else {
-      thread.join();
-    }
-  }
+  impl_->Unregister();
 }
 
-int ThreadPool::num_threads() const { return static_cast<int>(threads_.size()); }
+int ThreadPool::num_threads() const { return impl_->limit(); }
+int ThreadPool::num_started() const { return impl_->num_started(); }
 void ThreadPool::Schedule(std::function<void()> closure) {
   // The closure may be the one that lets the pool go, and may run before this returns.
   const std::shared_ptr<Impl> impl = impl_;
@@ -150,85 +307,24 @@ void ThreadPool::Schedule(std::function<void()> closure) {
 }
 int ThreadPool::CurrentThread() const { return current_thread.pool == impl_.get() ? current_thread.index : -1; }
 
-namespace {
-
-// Below this a hand-over to another thread costs more than it saves.
-constexpr double kMinPartNs = 20'000;
-constexpr auto kPatience = std::chrono::microseconds(50);
-
-// Shared by all threads that help with one loop; whoever comes late finds nothing left and just drops it.
-struct SharedLoop {
-  SharedLoop(int64_t total, int64_t part, absl::FunctionRef<void(int64_t, int64_t)> body)
-      : total(total), part(part), body(body) {}
-  const int64_t total;
-  const int64_t part;
-  absl::FunctionRef<void(int64_t, int64_t)> body;  // valid while some part is undone: the caller waits for all
-  std::atomic<int64_t> next{0};
-  std::atomic<int64_t> done{0};
-  absl::Mutex mu;
-  std::exception_ptr error;  // the first; read when all is done
-
-  void Work() {
-    while (true) {
-      int64_t begin = next.fetch_add(part, std::memory_order_relaxed);
-      if (begin >= total) return;
-      int64_t end = std::min(total, begin + part);
-      try {
-        body(begin, end);
-      } catch (...) {  // no memory, most likely; the caller gets it when nobody uses `body` any more
-        absl::MutexLock lock(&mu);
-        if (error == nullptr) error = std::current_exception();
-      }
-      if (done.fetch_add(end - begin, std::memory_order_acq_rel) + (end - begin) == total) {
-        absl::MutexLock wake(&mu);
-      }
-    }
-  }
-  bool AllDone() const { return done.load(std::memory_order_acquire) == total; }
-  // What is left is in others' hands, and mostly done before this thread would have fallen asleep and woken up again.
-  void Await() {
-    const auto patience_end = std::chrono::steady_clock::now() + kPatience;
-    while (!AllDone()) {
-      if (std::chrono::steady_clock::now() < patience_end) continue;
-      absl::MutexLock lock(&mu);
-      mu.Await(absl::Condition(this, &SharedLoop::AllDone));
-    }
-  }
-};
-
-}  // namespace
-
 void ThreadPool::ParallelFor(int64_t total, double unit_cost_ns,
                              absl::FunctionRef<void(int64_t begin, int64_t end)> body) {
+  constexpr double kMinPartNs = 20'000;  // below this a hand-over to another thread costs more than it saves
   if (total <= 0) return;
-  double total_ns = static_cast<double>(total) * std::max(unit_cost_ns, 1e-3);
-  int64_t parts = std::min<double>({static_cast<double>(total), total_ns / kMinPartNs, 4.0 * num_threads()});
+  const double total_ns = static_cast<double>(total) * std::max(unit_cost_ns, 1e-3);
+  const int64_t parts = std::min<double>({static_cast<double>(total), total_ns / kMinPartNs, 4.0 * num_threads()});
   if (parts <= 1 || num_threads() <= 1) {
     body(0, total);
     return;
   }
-  int64_t part = (total + parts - 1) / parts;
-  auto loop = std::make_shared<SharedLoop>(total, part, body);
-  const int helpers = impl_->BeginHelp(static_cast<int>(std::min<int64_t>(num_threads(), parts)) - 1);
-  if (helpers > 0) {
-    struct Help {
-      std::shared_ptr<SharedLoop> loop;
-      std::shared_ptr<Impl> impl;
-    };
-    std::vector<Worker*> workers;
-    TakeWorkers(helpers, workers);
-    for (Worker* worker : workers) {
-      BeginTask(worker, {[](void* data) {
-                           std::unique_ptr<Help> help(static_cast<Help*>(data));
-                           help->loop->Work();
-                           help->impl->EndHelp();
-                         },
-                         new Help{loop, impl_}});
-    }
-  }
+  struct Unref {
+    void operator()(SharedLoop* loop) const { loop->Unref(); }
+  };
+  const std::unique_ptr<SharedLoop, Unref> loop(new SharedLoop(total, (total + parts - 1) / parts, body));
+  impl_->BeginLoop(*loop, static_cast<int>(std::min<int64_t>(num_threads(), parts)) - 1);
   loop->Work();
+  impl_->EndLoop(*loop);
   loop->Await();
-  if (loop->error != nullptr) std::rethrow_exception(loop->error);
 }
 
 }  // namespace weir

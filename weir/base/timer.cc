@@ -1,12 +1,21 @@
 #include "weir/base/timer.h"
 
+#include <pthread.h>
+
+#include <atomic>
+
 #include "absl/time/clock.h"
 
 namespace weir {
 
 Timer& Timer::Global() {
-  static Timer* const timer = new Timer;
-  return *timer;
+  // A child of a fork has not got the timer's thread: it begins with a new timer, and leaves the other, which may be
+  // locked, to its parent.
+  static std::atomic<Timer*> timer = [] {
+    pthread_atfork(nullptr, nullptr, [] { timer.store(new Timer, std::memory_order_relaxed); });
+    return new Timer;
+  }();
+  return *timer.load(std::memory_order_relaxed);
 }
 
 Timer::~Timer() {

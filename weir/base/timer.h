@@ -16,7 +16,7 @@ namespace weir {
 class Timer {
  public:
   using Id = uint64_t;
-  // The process's timer; its thread starts at the first use.
+  // The process's timer; its thread starts at the first use. The child of a fork has its own, without what was waiting.
   static Timer& Global();
 
   Timer() = default;

@@ -13,7 +13,9 @@
 #include <string>
 #include <string_view>
 
-namespace weir {
+#include "weir/base/export.h"
+
+namespace WEIR_PUBLIC weir {
 
 inline constexpr size_t kTensorAlignment = 64;
 

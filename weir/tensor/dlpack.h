@@ -5,10 +5,11 @@
 
 #include <cstdint>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 namespace dlpack {
 
 enum DeviceType : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3 };

@@ -12,9 +12,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "weir/base/export.h"
 #include "weir/tensor/number.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class ResourceHandle;
 class Variant;

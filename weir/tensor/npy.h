@@ -5,10 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Both byte orders and both array orders are read. Text ('U') becomes UTF-8 strings, bytes ('S') strings without the
 // padding; two-byte void is taken for bfloat16, since NumPy has no name for it. INVALID_ARGUMENT for what is no array

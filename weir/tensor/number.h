@@ -6,7 +6,9 @@
 #include <bit>
 #include <cstdint>
 
-namespace weir {
+#include "weir/base/export.h"
+
+namespace WEIR_PUBLIC weir {
 
 // IEEE 754 binary16. Written without calls and with few branches, so that loops over them vectorise.
 inline uint16_t FloatToHalfBits(float value) {

@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/tensor/dtype.h"
 #include "weir/tensor/shape.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class Resource;  // weir/framework/resource.h
 

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Overflow-checked arithmetic on sizes: nothing if the result does not fit an int64.
 std::optional<int64_t> CheckedMultiply(int64_t a, int64_t b);

@@ -16,13 +16,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/base/ref_counted.h"
 #include "weir/base/status.h"
 #include "weir/tensor/allocator.h"
 #include "weir/tensor/dtype.h"
 #include "weir/tensor/shape.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Private to Tensor: the counted record. It fills a cache line; the data of a tensor with memory of its own follow in
 // the same block.

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "weir/base/export.h"
 #include "weir/tensor/number.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 template <typename T>
 inline constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;

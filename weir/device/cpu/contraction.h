@@ -2,7 +2,8 @@
 //
 // A function returns false, having written nothing, where the library is not there or has no fast code for the case;
 // every caller has plain loops for that, which also define what the result is. oneDNN is loaded when it is first
-// wanted (onednn/library.cc says from where) and runs on the threads of teams.h.
+// wanted (onednn/library.cc says from where). It starts no threads: large contractions are cut into pieces that run on
+// those of the step.
 #ifndef WEIR_DEVICE_CPU_CONTRACTION_H_
 #define WEIR_DEVICE_CPU_CONTRACTION_H_
 
@@ -94,20 +95,6 @@ bool ConvolveBackwardInput(const KernelContext& ctx, const ConvolutionShape& sha
                            const float* gradient, float* input_gradient);
 bool ConvolveBackwardFilter(const KernelContext& ctx, const ConvolutionShape& shape, const float* input,
                             const float* gradient, float* filter_gradient);
-
-// Keeps the contractions that use all threads waiting while it lives, after waiting for the one that runs: for long
-// loops that use all threads themselves. Side by side the threads of a contraction would spin while they wait for one
-// of them that has no core. Does nothing for short loops. REQUIRES: the thread runs no contraction meanwhile.
-class AllThreads {
- public:
-  AllThreads(const KernelContext& ctx, double cost_ns);
-  ~AllThreads();
-  AllThreads(const AllThreads&) = delete;
-  AllThreads& operator=(const AllThreads&) = delete;
-
- private:
-  bool is_held_ = false;
-};
 
 }  // namespace weir
 

@@ -5,9 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/framework/device.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class CpuDevice : public Device {
  public:

@@ -12,11 +12,12 @@
 #include <span>
 #include <string_view>
 
+#include "weir/base/export.h"
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/vector.h"
 #include "weir/framework/kernel_registry.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // n elements; `out` may be the memory of `x`.
 using UnaryLoop = void (*)(const void* x, void* out, int64_t n);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "weir/base/export.h"
 #include "weir/tensor/number.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -55,7 +56,7 @@ WEIR_VECTOR_MATH(erfc)
 #define WEIR_UNROLL _Pragma("GCC unroll 32")
 #endif
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Element types whose loops are worth several versions.
 template <typename T>

@@ -124,7 +124,6 @@ bool Run(const KernelContext& ctx, const Tiling& t, const float* input, const fl
   const int64_t filter_floats = filter == nullptr ? kPoints * t.filter_stride() : 0;
   const Floats memory(blocks.threads * block_floats + filter_floats);
   if (memory.get() == nullptr) return false;
-  const AllThreads turn(ctx, t.cost_ns());
   if (filter == nullptr) {
     float* made = memory.get() + blocks.threads * block_floats;
     TransformInParallel(ctx, t, plain, is_turned, made);
@@ -143,7 +142,6 @@ bool RunFilter(const KernelContext& ctx, const Tiling& t, const float* input, co
   const int64_t block_floats = BlockFloats(t, blocks.tiles(t)), sum_floats = kPoints * t.filter_stride();
   const Floats memory(blocks.threads * (block_floats + sum_floats));
   if (memory.get() == nullptr) return false;
-  const AllThreads turn(ctx, t.cost_ns());
   std::vector<float*> sums(static_cast<size_t>(blocks.threads), nullptr);  // of those that took part
   ForBlocks(ctx, t, blocks, [&](int thread, int64_t begin, int64_t end) {
     float* own = memory.get() + thread * (block_floats + sum_floats);

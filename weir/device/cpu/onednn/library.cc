@@ -1,33 +1,16 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <string_view>
 #include <vector>
 
 #include "weir/base/strings.h"
 #include "weir/device/cpu/contraction.h"
 #include "weir/device/cpu/onednn/library_internal.h"
-#include "weir/device/cpu/teams.h"
 
 namespace weir::onednn {
 namespace {
 
 constexpr char kSoname[] = "libdnnl.so.3";
-constexpr char kWaitPolicy[] = "OMP_WAIT_POLICY";
-
-// While it lives, libgomp would start with threads that sleep when idle; what the user says goes first.
-class PassiveWaiting {
- public:
-  PassiveWaiting() : is_ours_(std::getenv(kWaitPolicy) == nullptr) {
-    if (is_ours_) setenv(kWaitPolicy, "passive", 0);
-  }
-  ~PassiveWaiting() {
-    if (is_ours_) unsetenv(kWaitPolicy);
-  }
-
- private:
-  const bool is_ours_;
-};
 
 // The user's choice; else beside the program or library that holds this code, as an installation puts it; else where
 // the build found it; else wherever the system has one.
@@ -56,11 +39,9 @@ std::string Bind(void* handle, Library& library) {
   if (library.name == nullptr) return "it has no dnnl_" #name;
   WEIR_ONEDNN_FUNCTIONS(WEIR_ONEDNN_BIND)
 #undef WEIR_ONEDNN_BIND
+  library.max_threads = reinterpret_cast<int (*)()>(dlsym(handle, "omp_get_max_threads"));
   library.set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(handle, "omp_set_num_threads"));
-  if (library.set_num_threads == nullptr) return "it does not run on OpenMP";
-  const char* threads = std::getenv("WEIR_ONEDNN_THREADS");
-  const bool wants_openmp = threads != nullptr && std::string_view(threads) == "openmp";
-  if (!wants_openmp && UseTeams(handle)) library.set_num_threads = &SetTeamSize;
+  if (library.max_threads == nullptr || library.set_num_threads == nullptr) return "it does not run on OpenMP";
   if (library.version()->major != DNNL_VERSION_MAJOR) return Cat("it is version ", library.version()->major);
   if (library.engine_create(&library.engine, dnnl_cpu, 0) != dnnl_success) return "it makes no engine";
   return "";
@@ -71,7 +52,6 @@ struct Loaded {
   std::string error;
 
   Loaded() {
-    PassiveWaiting passive;
     for (const std::string& path : Candidates()) {
       void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle == nullptr) {

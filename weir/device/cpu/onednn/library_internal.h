@@ -1,8 +1,10 @@
-// oneDNN's C functions, loaded at run time.
+// oneDNN's C functions, loaded at run time, and used by one thread at a time each.
 //
-// Loading rather than linking does three things: a program that multiplies no matrix does not pay for a library of 50
-// MB, a machine without it runs all the same, and libgomp, which comes with it, can be told before it starts that its
-// threads shall sleep when they have nothing to do (spinning, they would take the cores from our own pool).
+// Loading rather than linking does two things: a program that multiplies no matrix does not pay for a library of 50 MB,
+// and a machine without it runs all the same. The library is built for OpenMP, whose threads know nothing of ours: they
+// either sleep between two calls and wake late, or spin and take the cores from the step. So every call here is for one
+// thread (OneThread), and starts none; a large operation is cut into pieces that the step's own threads run
+// (pieces_internal.h).
 #ifndef WEIR_DEVICE_CPU_ONEDNN_LIBRARY_INTERNAL_H_
 #define WEIR_DEVICE_CPU_ONEDNN_LIBRARY_INTERNAL_H_
 
@@ -52,7 +54,9 @@ struct Library {
 #define WEIR_ONEDNN_MEMBER(name) decltype(&dnnl_##name) name = nullptr;
   WEIR_ONEDNN_FUNCTIONS(WEIR_ONEDNN_MEMBER)
 #undef WEIR_ONEDNN_MEMBER
-  void (*set_num_threads)(int) = nullptr;  // of the calling thread's next parallel regions
+  // OpenMP's number of threads for what the calling thread does next.
+  int (*max_threads)() = nullptr;
+  void (*set_num_threads)(int) = nullptr;
   dnnl_engine_t engine = nullptr;
 };
 
@@ -60,6 +64,23 @@ struct Library {
 const Library* GetLibrary();
 // Why GetLibrary() is null; empty if it is not.
 const std::string& LoadError();
+
+// While it lives, the library makes and runs primitives in the calling thread alone. What the thread does with OpenMP
+// otherwise is as it was before when it ends. REQUIRES: GetLibrary() is not null.
+class OneThread {
+ public:
+  OneThread() : before_(GetLibrary()->max_threads()) {
+    if (before_ != 1) GetLibrary()->set_num_threads(1);
+  }
+  ~OneThread() {
+    if (before_ != 1) GetLibrary()->set_num_threads(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  const int before_;
+};
 
 }  // namespace weir::onednn
 

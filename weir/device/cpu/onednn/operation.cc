@@ -1,4 +1,3 @@
-#include <atomic>
 #include <cstring>
 #include <string_view>
 
@@ -7,7 +6,6 @@
 #include "absl/synchronization/mutex.h"
 #include "weir/device/cpu/onednn/operation_internal.h"
 #include "weir/device/cpu/onednn/packed_weights_internal.h"
-#include "weir/framework/kernel.h"
 #include "weir/tensor/allocator.h"
 
 namespace weir::onednn {
@@ -15,11 +13,6 @@ namespace {
 
 constexpr size_t kMaxOperations = 1024;
 constexpr size_t kWeights = 1;  // which argument
-// Work that is done in less time than another thread needs to wake up.
-constexpr double kOneThreadOperations = 1e6;
-constexpr double kOperationsPerNs = 50;  // of one thread
-std::atomic<int> calls_under_way{0};
-absl::Mutex all_threads;
 
 size_t Aligned(size_t bytes) { return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment; }
 
@@ -172,26 +165,29 @@ std::unique_ptr<Operation> Operation::Make(Primitive primitive, std::vector<Argu
   return out;
 }
 
-bool Operation::Run(std::span<void* const> data, const Weights* weights) const {
+void* Operation::FindConstant(const ConstantPart& constant) const {
+  const Bound& argument = arguments_[kWeights];
+  if (argument.reorder) return constant.weights->packed->Find(constant, argument.given, argument.wanted);
+  const float* plain = PlainElements(*constant.weights);
+  return plain == nullptr ? nullptr : const_cast<float*>(plain + constant.first);
+}
+
+bool Operation::Run(std::span<void* const> data, void* constant, char* scratch) const {
   const Library& library = *GetLibrary();
   const dnnl_stream_t stream = ThisThreadStream(library);
-  Scratch scratch(scratch_bytes_);
-  if (stream == nullptr || !scratch.ok()) return false;
+  if (stream == nullptr) return false;
   Views views(library);
   absl::InlinedVector<dnnl_exec_arg_t, 6> execution;
-  if (scratchpad_.bytes() > 0) execution.push_back({DNNL_ARG_SCRATCHPAD, views.Add(scratchpad_, scratch.data())});
+  if (scratchpad_.bytes() > 0) execution.push_back({DNNL_ARG_SCRATCHPAD, views.Add(scratchpad_, scratch)});
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Bound& argument = arguments_[i];
-    if (i == kWeights && weights != nullptr && weights->packed != nullptr) {
-      void* packed = argument.reorder ? weights->packed->Find(*weights->tensor, argument.given, argument.wanted)
-                                      : const_cast<float*>(PlainElements(*weights));
-      if (packed == nullptr) return false;
-      execution.push_back({argument.id, views.Add(argument.wanted, packed)});
+    if (i == kWeights && constant != nullptr) {
+      execution.push_back({argument.id, views.Add(argument.wanted, constant)});
       continue;
     }
     dnnl_memory_t view = views.Add(argument.given, data[i]);
     if (argument.reorder) {
-      dnnl_memory_t copy = views.Add(argument.wanted, scratch.data() + argument.at);
+      dnnl_memory_t copy = views.Add(argument.wanted, scratch + argument.at);
       if (!argument.is_output && !Reorder(library, stream, argument.reorder, view, copy)) return false;
       view = copy;
     }
@@ -204,38 +200,10 @@ bool Operation::Run(std::span<void* const> data, const Weights* weights) const {
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Bound& argument = arguments_[i];
     if (!argument.is_output || !argument.reorder) continue;
-    dnnl_memory_t from = views.Add(argument.wanted, scratch.data() + argument.at);
+    dnnl_memory_t from = views.Add(argument.wanted, scratch + argument.at);
     if (!Reorder(library, stream, argument.reorder, from, views.Add(argument.given, data[i]))) return false;
   }
   return true;
-}
-
-ThreadGrant::ThreadGrant(const KernelContext& ctx, double operations, Share share) {
-  const int all = ctx.step().intra_op->num_threads();
-  // Sums are split by the number of threads, so a deterministic step has always one; see RunPieces.
-  if (all > 1 && operations > kOneThreadOperations && !ctx.step().deterministic) {
-    is_counted_ = true;
-    is_exclusive_ = share == Share::kInTurn;
-    if (is_exclusive_) all_threads.Lock();
-    const bool is_alone = calls_under_way.fetch_add(1, std::memory_order_relaxed) == 0;
-    threads_ = is_alone || is_exclusive_ ? all : std::max(1, all / 2);
-  }
-  thread_local int last = 0;
-  if (last != threads_) GetLibrary()->set_num_threads(last = threads_);
-}
-ThreadGrant::~ThreadGrant() {
-  if (is_counted_) calls_under_way.fetch_sub(1, std::memory_order_relaxed);
-  if (is_exclusive_) all_threads.Unlock();
-}
-
-bool RunPieces(const KernelContext& ctx, int64_t count, double operations, absl::FunctionRef<bool(int64_t)> run) {
-  std::atomic<bool> ok = true;
-  ctx.ParallelFor(count, operations / static_cast<double>(count) / kOperationsPerNs, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      if (!run(i)) ok.store(false, std::memory_order_relaxed);
-    }
-  });
-  return ok.load(std::memory_order_relaxed);
 }
 
 std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,
@@ -250,6 +218,7 @@ std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,
     auto found = cache->operations.find(key);
     if (found != cache->operations.end()) return found->second;
   }
+  const OneThread one_thread;
   std::shared_ptr<const Operation> made = make();
   absl::MutexLock lock(&cache->mu);
   // Rare: shapes that change all the time. What is needed again is made again.
@@ -258,16 +227,3 @@ std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,
 }
 
 }  // namespace weir::onednn
-
-namespace weir {
-
-AllThreads::AllThreads(const KernelContext& ctx, double cost_ns) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  constexpr double kLongNs = 500'000;
-  is_held_ = cost_ns > kLongNs && ctx.step().intra_op->num_threads() > 1 && !ctx.step().deterministic;
-  if (is_held_) onednn::all_threads.Lock();
-}
-AllThreads::~AllThreads() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  if (is_held_) onednn::all_threads.Unlock();
-}
-
-}  // namespace weir

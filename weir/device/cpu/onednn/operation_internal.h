@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -87,6 +88,30 @@ class PrimitiveAttr {
   int num_post_ops_ = 0;
 };
 
+// Memory of the host, freed at its end.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes) : bytes_(bytes), data_(bytes > 0 ? CpuAllocate(bytes) : nullptr) {}
+  Scratch(Scratch&& other) noexcept : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
+  Scratch& operator=(Scratch&&) = delete;
+  ~Scratch() {
+    if (data_ != nullptr) CpuDeallocate(data_, bytes_);
+  }
+  bool ok() const { return bytes_ == 0 || data_ != nullptr; }
+  char* data() const { return static_cast<char*>(data_); }
+
+ private:
+  const size_t bytes_;
+  void* data_;
+};
+
+// A constant, or a part of it, that is an operation's second argument.
+struct ConstantPart {
+  const Weights* weights = nullptr;  // null: it is no constant
+  int64_t first = 0;                 // the element that the part begins with
+  int index = 0, count = 1;          // which of the parts that the constant was cut into
+};
+
 class Operation {
  public:
   struct Argument {
@@ -98,9 +123,13 @@ class Operation {
   // Null if the primitive is absent or slow, or a layout cannot be reached.
   static std::unique_ptr<Operation> Make(Primitive primitive, std::vector<Argument> arguments);
 
-  // `data`: the tensors, in the order of the arguments. False if memory is short. `weights`, if not null, is the
-  // argument number 1 and may be a constant.
-  bool Run(std::span<void* const> data, const Weights* weights = nullptr) const;
+  // Where the constant lies in the layout that the primitive wants; null if memory is short.
+  void* FindConstant(const ConstantPart& constant) const;
+  // Memory that a run needs beside its tensors.
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  // Runs in the calling thread. `data`: the tensors, in the order of the arguments; `constant`, if not null, stands for
+  // the second. REQUIRES: OneThread.
+  bool Run(std::span<void* const> data, void* constant, char* scratch) const;
 
  private:
   struct Bound {
@@ -135,46 +164,6 @@ class EpilogueArguments {
   std::vector<Operation::Argument> arguments_;
 };
 
-// Memory of the host, freed at its end.
-class Scratch {
- public:
-  explicit Scratch(size_t bytes) : bytes_(bytes), data_(bytes > 0 ? CpuAllocate(bytes) : nullptr) {}
-  Scratch(Scratch&& other) noexcept : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
-  Scratch& operator=(Scratch&&) = delete;
-  ~Scratch() {
-    if (data_ != nullptr) CpuDeallocate(data_, bytes_);
-  }
-  bool ok() const { return bytes_ == 0 || data_ != nullptr; }
-  char* data() const { return static_cast<char*>(data_); }
-
- private:
-  const size_t bytes_;
-  void* data_;
-};
-
-// The threads that one call uses: one for little work, all for much.
-class ThreadGrant {
- public:
-  enum class Share {
-    kHalf,    // half of the threads while another call is under way
-    kInTurn,  // all of them, after those who came before: for calls whose threads spin while they wait for each other
-  };
-  ThreadGrant(const KernelContext& ctx, double operations, Share share) ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  ~ThreadGrant() ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  ThreadGrant(const ThreadGrant&) = delete;
-  ThreadGrant& operator=(const ThreadGrant&) = delete;
-  int threads() const { return threads_; }
-
- private:
-  int threads_ = 1;
-  bool is_counted_ = false;
-  bool is_exclusive_ = false;
-};
-
-// What a deterministic step does in place of giving an operation more threads: parts that do not depend on the number
-// of threads, `count` of them, are spread over the step's own. False if one of them is.
-bool RunPieces(const KernelContext& ctx, int64_t count, double operations, absl::FunctionRef<bool(int64_t)> run);
-
 // oneDNN's views of the tensors of one call.
 class Views {
  public:
@@ -203,8 +192,7 @@ bool Reorder(const Library& library, dnnl_stream_t stream, const Primitive& reor
              dnnl_memory_t to);
 
 using OperationKey = absl::InlinedVector<int64_t, 40>;
-// Finds what was made for the key before, or makes it; null where that was impossible. A primitive is made for the
-// number of threads that runs it, so that number belongs into the key.
+// Finds what was made for the key before, or makes it, for one thread; null where that was impossible.
 std::shared_ptr<const Operation> FindOrMake(const OperationKey& key,
                                             absl::FunctionRef<std::unique_ptr<Operation>()> make);
 

@@ -25,36 +25,50 @@ bool PackedConstant::Is(const Tensor& tensor) const {
   return data != nullptr && (data == plain_.raw_data() || data == lent_);
 }
 
-void* PackedConstant::Find(const MemoryDesc& given, const MemoryDesc& wanted) {
+void* PackedConstant::Find(const ConstantPart& part, const MemoryDesc& given, const MemoryDesc& wanted) {
   const Library& library = *GetLibrary();
+  const OneThread one_thread;
   Dropped dropped;  // after the lock
   absl::MutexLock lock(&mu_);
   for (const Form& form : forms_) {
-    if (library.memory_desc_equal(form.layout.get(), wanted.get())) return form.data.data();
+    if (form.first == part.first && library.memory_desc_equal(form.layout.get(), wanted.get())) return form.data.data();
   }
-  if (!given_) given_ = MemoryDesc::Copy(given.get());
-  Form form{MemoryDesc::Copy(wanted.get()), Scratch(wanted.bytes())};
-  Scratch unpacked(plain_.has_value() ? 0 : given_.bytes());
+  Form form{MemoryDesc::Copy(wanted.get()), MemoryDesc::Copy(given.get()), part.first, part.index, part.count,
+            Scratch(wanted.bytes())};
+  Scratch unpacked(plain_.has_value() ? 0 : plain_bytes());
   if (!form.data.ok() || !unpacked.ok() || (!plain_.has_value() && !Unpack(unpacked.data()))) return nullptr;
-  void* from = plain_.has_value() ? plain_.raw_data() : unpacked.data();
+  float* from = plain_.has_value() ? plain_.data<float>() : reinterpret_cast<float*>(unpacked.data());
   const Primitive reorder = MakeReorder(given, wanted);
   Views views(library);
-  if (!reorder || !Reorder(library, ThisThreadStream(library), reorder, views.Add(given, from),
+  if (!reorder || !Reorder(library, ThisThreadStream(library), reorder, views.Add(given, from + part.first),
                            views.Add(wanted, form.data.data()))) {
     return nullptr;
   }
-  if (may_drop_ && plain_.has_value() && MakeReorder(wanted, given)) dropped.tensor = std::exchange(plain_, Tensor());
   forms_.push_back(std::move(form));
+  if (may_drop_ && plain_.has_value() && IsWhole(part.count)) dropped.tensor = std::exchange(plain_, Tensor());
   return forms_.back().data.data();
+}
+
+bool PackedConstant::IsWhole(int count) {
+  whole_.assign(static_cast<size_t>(count), nullptr);
+  for (const Form& form : forms_) {
+    if (form.count == count && MakeReorder(form.layout, form.given)) whole_[form.index] = &form;
+  }
+  return std::ranges::find(whole_, nullptr) == whole_.end();
 }
 
 bool PackedConstant::Unpack(void* to) {
   const Library& library = *GetLibrary();
-  const Form& form = forms_.front();
-  const Primitive reorder = MakeReorder(form.layout, given_);
-  Views views(library);
-  return reorder && Reorder(library, ThisThreadStream(library), reorder, views.Add(form.layout, form.data.data()),
-                            views.Add(given_, to));
+  const OneThread one_thread;
+  for (const Form* form : whole_) {
+    const Primitive reorder = MakeReorder(form->layout, form->given);
+    Views views(library);
+    if (!reorder || !Reorder(library, ThisThreadStream(library), reorder, views.Add(form->layout, form->data.data()),
+                             views.Add(form->given, static_cast<float*>(to) + form->first))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 const void* PackedConstant::Keep() {
@@ -71,7 +85,7 @@ const void* PackedConstant::Keep() {
 StatusOr<Tensor> PackedConstant::Restore() {
   absl::MutexLock lock(&mu_);
   if (plain_.has_value()) return plain_;
-  const size_t bytes = static_cast<size_t>(shape_.num_elements()) * sizeof(float);
+  const size_t bytes = plain_bytes();
   void* data = CpuAllocate(bytes);
   if (data == nullptr || !Unpack(data)) {
     CpuDeallocate(data, bytes);
@@ -101,7 +115,9 @@ PackedConstant* PackedWeights::Look(const Tensor& tensor) {
   return nullptr;
 }
 
-void* PackedWeights::Find(const Tensor& constant, const onednn::MemoryDesc& given, const onednn::MemoryDesc& wanted) {
+void* PackedWeights::Find(const onednn::ConstantPart& part, const onednn::MemoryDesc& given,
+                          const onednn::MemoryDesc& wanted) {
+  const Tensor& constant = *part.weights->tensor;
   PackedConstant* found = nullptr;
   {
     absl::MutexLock lock(&mu_);
@@ -113,7 +129,7 @@ void* PackedWeights::Find(const Tensor& constant, const onednn::MemoryDesc& give
       found = entries_.back().constant.get();
     }
   }
-  return found->Find(given, wanted);
+  return found->Find(part, given, wanted);
 }
 
 TakenConstant PackedWeights::Take(const Tensor& constant) {

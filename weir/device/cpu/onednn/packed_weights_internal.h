@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "weir/device/cpu/contraction.h"
@@ -23,35 +24,42 @@ class PackedConstant : public std::enable_shared_from_this<PackedConstant> {
 
   // True if the tensor is the plain form, or what Restore has made of it.
   bool Is(const Tensor& tensor) const;
-  // In the layout `wanted`; null if memory is short. `given`: the layout of the plain form.
-  void* Find(const MemoryDesc& given, const MemoryDesc& wanted);
+  // The part in the layout `wanted`; null if memory is short. `given`: the part's layout within the plain form.
+  void* Find(const ConstantPart& part, const MemoryDesc& given, const MemoryDesc& wanted);
   // In the plain form, which is kept from now on; null if memory is short.
   const void* Keep();
   // The plain form for somebody else.
   StatusOr<Tensor> Restore();
 
  private:
+  // A part of the constant in a layout of the library's.
   struct Form {
-    MemoryDesc layout;
+    MemoryDesc layout, given;
+    int64_t first;
+    int index, count;
     Scratch data;
   };
+  size_t plain_bytes() const { return static_cast<size_t>(shape_.num_elements()) * sizeof(float); }
+  // Whether there are forms, which can be brought back, of all parts that the constant was cut into; remembers them.
+  bool IsWhole(int count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // REQUIRES: the plain form was dropped.
   bool Unpack(void* to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Shape shape_;
   mutable absl::Mutex mu_;
   Tensor plain_ ABSL_GUARDED_BY(mu_);  // without a value once dropped
   bool may_drop_ ABSL_GUARDED_BY(mu_);
-  MemoryDesc given_ ABSL_GUARDED_BY(mu_);
   std::deque<Form> forms_ ABSL_GUARDED_BY(mu_);
-  const void* lent_ ABSL_GUARDED_BY(mu_) = nullptr;  // the memory that Restore gave out last, while it lives
+  std::vector<const Form*> whole_ ABSL_GUARDED_BY(mu_);  // those that the plain form is made of again
+  const void* lent_ ABSL_GUARDED_BY(mu_) = nullptr;      // the memory that Restore gave out last, while it lives
 };
 
 }  // namespace onednn
 
 class PackedWeights {
  public:
-  // The constant, or the one that this absent tensor stands for, in the layout `wanted`.
-  void* Find(const Tensor& constant, const onednn::MemoryDesc& given, const onednn::MemoryDesc& wanted);
+  // A part of the constant, or of the one that an absent tensor stands for, in the layout `wanted`.
+  void* Find(const onednn::ConstantPart& part, const onednn::MemoryDesc& given, const onednn::MemoryDesc& wanted);
   TakenConstant Take(const Tensor& constant);
   const void* Keep(const Tensor& absent);
 

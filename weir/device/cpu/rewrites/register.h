@@ -2,9 +2,10 @@
 #ifndef WEIR_DEVICE_CPU_REWRITES_REGISTER_H_
 #define WEIR_DEVICE_CPU_REWRITES_REGISTER_H_
 
+#include "weir/base/export.h"
 #include "weir/passes/device_rewrites.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 void RegisterCpuRewrites(DeviceRewrites& rewrites);
 

@@ -28,7 +28,4 @@ bool ConvolveBackwardFilter(const KernelContext&, const ConvolutionShape&, const
   return false;
 }
 
-AllThreads::AllThreads(const KernelContext&, double) {}
-AllThreads::~AllThreads() = default;
-
 }  // namespace weir
