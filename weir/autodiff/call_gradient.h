@@ -1,8 +1,8 @@
-// Gradients of nodes that call functions: Sweep uses these for calls, If, Case and While.
+// Gradients of nodes that call functions. Sweep uses them for calls, If, Case and While.
 //
-// The forward functions are replaced by others that also return what the backward functions need; the node itself gets
-// more outputs behind its own. A backward function takes what flows into the results, then what it needs of the forward
-// one, and returns the gradients of the arguments.
+// Each forward function is replaced by one that also returns the values that its backward function needs; the node gets
+// additional outputs after its own. A backward function takes the gradients of the results and the forward values that
+// it needs, and returns the gradients of the arguments.
 #ifndef WEIR_AUTODIFF_CALL_GRADIENT_H_
 #define WEIR_AUTODIFF_CALL_GRADIENT_H_
 
@@ -15,7 +15,7 @@
 
 namespace weir {
 
-// Emits into a backward function; what it needs of the forward one becomes an argument.
+// Emits into a backward function. Forward values that it needs (captures) become arguments of the backward function.
 class FunctionBackward : public GraphEmitter {
  public:
   FunctionBackward(Graph& graph, GraphShapes& shapes, GraphEmitter& forward)
@@ -34,10 +34,11 @@ class FunctionBackward : public GraphEmitter {
   std::vector<Capture> captures_;
 };
 
-// A function's body and the backward body that belongs to it.
+// The body of a function and its backward body.
 class DifferentiatedBody {
  public:
-  // `flows` by result: the type of what flows into it, kInvalid if nothing does. `wanted` by argument.
+  // `flows` has, for each result, the type of its gradient, or kInvalid if it has none. `wanted` tells which arguments
+  // need a gradient.
   static StatusOr<std::unique_ptr<DifferentiatedBody>> Make(const SweepSettings& settings,
                                                             std::unique_ptr<FunctionBody> body,
                                                             const std::vector<DType>& flows,
@@ -48,9 +49,9 @@ class DifferentiatedBody {
   FunctionBody& backward() { return backward_; }
   FunctionBackward& emitter() { return *emitter_; }
   const std::vector<NodeId>& flow_args() const { return flow_args_; }
-  // By argument of the forward function; empty if nothing flows to it.
+  // By argument of the forward function; an argument without a gradient has an empty value.
   std::vector<Value>& gradients() { return gradients_; }
-  // The argument of the forward function that a tensor is, or -1.
+  // The index of the argument of the forward function that `tensor` is, or -1.
   int ArgumentOf(Endpoint tensor) const;
 
  private:
@@ -65,21 +66,21 @@ class DifferentiatedBody {
   std::vector<Value> gradients_;
 };
 
-// Ends of bodies.
+// Add an argument or a result to a body.
 StatusOr<NodeId> AddArgument(FunctionBody& body, std::string_view name, DType type);
 Status AddResult(FunctionBody& body, Endpoint value);
 Attribute TypesAttr(const std::vector<DType>& types);
 
-// One that calls functions, taken apart.
+// The functions and arguments of a node that calls functions.
 struct CallNode {
-  std::vector<FunctionAttr> functions;  // one; or a branch each; or condition and body
+  std::vector<FunctionAttr> functions;  // the callee; or one per branch; or condition and body
   int first_argument = 0;               // index of the first input that is an argument
   bool is_loop = false;
 };
-// Nothing if the node calls no function of the library.
+// Empty if the node does not call a function of the library.
 std::optional<CallNode> TakeApart(const Graph& graph, const Node& node);
 
-// What a call's gradient works with.
+// The inputs for differentiating a call.
 struct CallContext {
   const SweepSettings& settings;
   GraphEmitter& forward;
@@ -87,9 +88,9 @@ struct CallContext {
   Node* node;  // of the forward graph
   const CallNode& call;
   const std::vector<GradientValue>& grads;  // by output
-  const std::vector<bool>& reached;         // by input: may something flow to it
+  const std::vector<bool>& reached;         // by input: whether a gradient is needed
 };
-// The gradient of each input; none where nothing flows. Calls, If and Case.
+// Return the gradient of each input, or none. DifferentiateBranches handles calls, If and Case.
 StatusOr<std::vector<GradientValue>> DifferentiateBranches(const CallContext& context);
 StatusOr<std::vector<GradientValue>> DifferentiateWhile(const CallContext& context);
 

@@ -1,5 +1,5 @@
-// The operations that gradient functions use most, as functions and operators of values. They emit into the emitter of
-// their first value. Gradient code lives in namespace weir::emit, so that it can say `dy * Cos(x)`.
+// Functions and operators for the operations that gradient functions use most. Each emits into the emitter of its first
+// argument. Gradient code lives in namespace weir::emit, so that it can be written as `dy * Cos(x)`.
 #ifndef WEIR_AUTODIFF_EMIT_H_
 #define WEIR_AUTODIFF_EMIT_H_
 
@@ -7,26 +7,29 @@
 #include <vector>
 
 #include "weir/autodiff/gradient_registry.h"
+#include "weir/base/export.h"
 
-namespace weir::emit {
+namespace WEIR_PUBLIC weir {
+namespace emit {
 
 // True if gradients flow through tensors of this type: floating, complex, resources, variants.
 bool IsTrainable(DType dtype);
 
 // Constants.
-Tensor ScalarTensor(DType dtype, double value);  // of a number type; of others a zero
+Tensor ScalarTensor(DType dtype, double value);  // zero if the type is not numeric
 Tensor IntsTensor(std::span<const int64_t> values, DType dtype = DType::kInt32);
 Value Ints(Value like, std::vector<int64_t> values, DType dtype = DType::kInt32);  // a vector
 Value Int(Value like, int64_t value, DType dtype = DType::kInt32);                 // a scalar
 Value Scalar(Value like, double value);                                            // of the type of `like`
 Value Scalar(Value like, DType dtype, double value);
-// Whatever `x` is: a constant if the shape is known, of a variable's shape if `x` is its handle.
+// A constant if the shape of `x` is known. If `x` is the handle of a variable, the result has the variable's shape.
 Value ZerosLike(Value x);
 Value OnesLike(Value x);
 
 // A sparse gradient as a dense tensor.
 Value Densify(const GradientValue& gradient);
-// The sum of what flows into one tensor: sparse if all of it is. REQUIRES: not empty, none is none.
+// The sum of all gradients of one tensor; sparse if all terms are. REQUIRES: there are terms, and none of them
+// is_none().
 GradientValue AddUp(const std::vector<GradientValue>& terms);
 
 // Arithmetic. Scalars take the type of the other operand.
@@ -48,7 +51,7 @@ Value AddN(const std::vector<Value>& terms);  // one term is itself
 Value Cast(Value x, DType dtype);             // `x` itself if it has the type
 Value Select(Value condition, Value x, Value y);
 Value MatMul(Value a, Value b, bool transpose_a = false, bool transpose_b = false);
-// Of the two last dimensions, with broadcasting of the others.
+// Multiplies the matrices in the last two dimensions and broadcasts the other dimensions.
 Value BatchMatMul(Value a, Value b, bool adjoint_a = false, bool adjoint_b = false);
 
 // Shapes.
@@ -73,19 +76,20 @@ Value SubVector(Value vector, int64_t begin, int64_t end);  // 0 as `end` with a
 Value Gather(Value x, Value indices, int64_t axis = 0);
 Value Transpose(Value x, Value permutation);
 Value Transpose(Value x, std::vector<int64_t> permutation);
-Value MatrixTranspose(Value x);  // the two last dimensions; conjugated never
-Value Adjoint(Value x);          // the same, conjugated
+Value MatrixTranspose(Value x);  // swaps the last two dimensions without conjugating
+Value Adjoint(Value x);          // swaps the last two dimensions and conjugates
 Value Fill(Value shape, Value value);
 Value BroadcastTo(Value x, Value shape);
 Value Tile(Value x, Value multiples);
 Value InvertPermutation(Value x);
 Value Where(Value condition);
 
-// Sums a gradient over the dimensions in which an operand was broadcast, and gives it the operand's shape.
+// Sums a gradient over the dimensions in which the operand was broadcast, so that it gets the operand's shape.
 Value SumToShapeOf(Value gradient, Value operand, Value other);
 // For both operands of a binary op; an empty gradient stays empty.
 Gradients SumToOperands(Value x, Value y, Value grad_x, Value grad_y);
 
-}  // namespace weir::emit
+}  // namespace emit
+}  // namespace weir
 
 #endif  // WEIR_AUTODIFF_EMIT_H_

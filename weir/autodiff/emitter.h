@@ -1,8 +1,8 @@
-// Emitter: where gradient functions put the operations that they need: into a graph, into a function's body, into the
-// backward half of a loop; an eager tape runs them at once.
+// Emitter: the interface through which gradient functions add operations to a graph, to the body of a function or to
+// the backward half of a loop. The emitter of a tape executes them eagerly instead.
 //
-// Errors stick: the first one is kept, what is emitted after it is empty, and whoever drives the gradient functions
-// asks `status()` at the end. So gradient code reads like the formula it is.
+// Errors are sticky: the emitter keeps the first error, later operations return empty values, and the caller of the
+// gradient functions checks `status()` once at the end. Gradient code can therefore be written like the formula.
 #ifndef WEIR_AUTODIFF_EMITTER_H_
 #define WEIR_AUTODIFF_EMITTER_H_
 
@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "weir/autodiff/value.h"
+#include "weir/base/export.h"
 #include "weir/framework/op_schema.h"
 #include "weir/tensor/resource_handle.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
-// Outputs of an op. After an error there are none, and every index gives an empty value.
+// The outputs of an op. After an error there are no outputs, and every index returns an empty value.
 class Values {
  public:
   Values() = default;
@@ -47,15 +48,15 @@ class Emitter {
  public:
   virtual ~Emitter() = default;
 
-  // Adds an op. Attributes that follow from the inputs (types, lengths of lists) are filled in. The outputs are the
-  // op's; none after an error.
+  // Adds an op and returns its outputs; none after an error. Attributes that follow from the inputs (types, lengths of
+  // lists) are inferred.
   Values Outputs(std::string_view op, const EmitArguments& inputs, AttrMap attrs);
   Values Outputs(std::string_view op, const EmitArguments& inputs, EmitAttrs attrs = {});
-  // Its first output.
+  // Adds an op and returns its first output.
   Value Op(std::string_view op, const EmitArguments& inputs, EmitAttrs attrs = {});
   Value Constant(Tensor value);
 
-  // Tells the gradients of one AddGradients from another's, for ops that keep state by it.
+  // Identifies one call of AddGradients, for ops that keep separate state per call (TensorArrays).
   void set_source(std::string source) { source_ = std::move(source); }
   const std::string& source() const { return source_; }
 
@@ -63,29 +64,29 @@ class Emitter {
   void Fail(Status status);
   const Status& status() const { return status_; }
 
-  // What is known of a value of this emitter.
+  // What is known statically about a value of this emitter.
   DType dtype(Value value) const;
   PartialShape shape(Value value) const;
   Tensor constant(Value value) const;
   std::vector<ResourceHandle::DTypeAndShape> handle_data(Value value) const;  // of a resource or variant
 
-  // A value that another emitter made (the forward half of a loop or of a function), as one of this emitter. It is
-  // brought over only when an op needs it. Errors of `value`'s own emitter are not looked at.
+  // Makes a value of another emitter (the forward half of a loop or function) usable with this one. The value is
+  // imported lazily, when the first op takes it as an input. Errors of the other emitter are ignored.
   Value Borrow(Value value);
   bool is_borrowed(Value value) const { return Borrowed(value) != nullptr; }
 
  protected:
   virtual StatusOr<const OpSchema*> FindSchema(std::string_view op) const = 0;
-  // `inputs` are this emitter's own, flat; `attrs` are complete but for defaults.
+  // `inputs` are flattened and belong to this emitter; `attrs` are complete except for defaults.
   virtual StatusOr<std::vector<Value>> AddOp(const OpSchema& schema, std::vector<Value> inputs, AttrMap attrs) = 0;
-  // Of values that AddOp gave.
+  // For values that AddOp returned.
   virtual DType OwnDType(Value value) const = 0;
   virtual PartialShape OwnShape(Value value) const = 0;
   virtual Tensor OwnConstant(Value value) const = 0;
   virtual std::vector<ResourceHandle::DTypeAndShape> OwnHandleData(Value value) const = 0;
-  // Brings a borrowed value over.
+  // Imports a borrowed value.
   virtual StatusOr<Value> Import(Value foreign) = 0;
-  // `value` as an input of an op of this emitter: itself, or brought over.
+  // `value` as an input of an op of this emitter: the value itself, or its import if it is borrowed.
   StatusOr<Value> Own(Value value);
 
  private:
@@ -97,7 +98,7 @@ class Emitter {
   Status status_;
   std::string source_;
   std::vector<Value> borrowed_;  // of other emitters; value i is node -2 - i here
-  std::vector<Value> imported_;  // the same, brought over; empty until then
+  std::vector<Value> imported_;  // the imports of borrowed_; an entry is empty until it is needed
 };
 
 }  // namespace weir

@@ -9,8 +9,9 @@
 
 namespace weir {
 
-// The body of SymbolicGradient of a function: its arguments are those of `body` and one for each of its results, its
-// results the gradients of `body`'s arguments; zeros where nothing flows. For FunctionLibrary::set_differentiator.
+// Creates the body of SymbolicGradient for a function. Its arguments are the arguments of `body`, followed by one
+// gradient for each result of `body`. Its results are the gradients of the arguments of `body`; zeros for arguments
+// without a gradient. For FunctionLibrary::set_differentiator.
 StatusOr<std::unique_ptr<FunctionBody>> DifferentiateFunction(std::unique_ptr<FunctionBody> body,
                                                               const GradientRegistry& registry);
 

@@ -1,5 +1,5 @@
-// GradientRegistry: the gradient of each op, by name. A gradient is a function that emits operations, so it serves
-// graphs and tapes alike and can be differentiated again.
+// GradientRegistry: the gradient function of each op, by op name. A gradient function emits operations, so the same
+// function works for graphs and tapes, and its result can be differentiated again.
 //
 //   registry.Add("Tanh", [](GradientContext& g) -> Gradients {
 //     return {g.Op("TanhGrad", {g.output(0), g.grad(0)})};
@@ -14,13 +14,14 @@
 
 #include "absl/synchronization/mutex.h"
 #include "weir/autodiff/emitter.h"
+#include "weir/base/export.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
-// What a gradient function sees: the forward op, what flows into it from its outputs, and where to emit.
+// What a gradient function works with: the forward op, the gradients of its outputs, and the emitter.
 class GradientContext {
  public:
-  // `grads` by output; those of outputs that nothing flows from are none.
+  // `grads` has one entry per output; it is none for outputs that do not influence the result.
   GradientContext(Emitter& emitter, std::string_view op, const AttrMap& attrs, std::vector<Value> inputs,
                   std::vector<Value> outputs, std::vector<GradientValue> grads);
 
@@ -32,14 +33,15 @@ class GradientContext {
   Value output(int i) const;
   const std::vector<Value>& inputs() const { return inputs_; }
 
-  // True if anything flows into output `i`.
+  // True if output `i` has a gradient.
   bool has_grad(int i) const { return !grads_[i].is_none(); }
-  // The gradient of output `i`, made dense; zeros where nothing flows.
+  // The gradient of output `i` as a dense tensor; zeros if there is none.
   Value grad(int i = 0);
-  // ... as it came.
+  // The gradient of output `i` in its original form: dense, sparse or none.
   const GradientValue& raw_grad(int i = 0) const { return grads_[i]; }
 
-  // An attribute of the forward op. It fails the emitter, and gives T(), if there is none of that kind.
+  // An attribute of the forward op. If the attribute is missing or has another type, the emitter fails and the result
+  // is T().
   template <typename T>
   T Attr(std::string_view name) {
     StatusOr<T> value = GetAttr<T>(attrs_, name);
@@ -55,7 +57,7 @@ class GradientContext {
   Values Outputs(std::string_view op, const EmitArguments& inputs, EmitAttrs attrs = {}) {
     return emitter_.Outputs(op, inputs, attrs);
   }
-  // An op that takes over all attributes of the forward one that it has too.
+  // Adds an op that copies the attributes named in `attr_names` from the forward op.
   Values OutputsLike(std::string_view op, const EmitArguments& inputs, const std::vector<std::string_view>& attr_names,
                      EmitAttrs more = {});
   Value OpLike(std::string_view op, const EmitArguments& inputs, const std::vector<std::string_view>& attr_names,
@@ -84,9 +86,10 @@ class GradientRegistry {
   GradientRegistry(const GradientRegistry&) = delete;
   GradientRegistry& operator=(const GradientRegistry&) = delete;
 
-  // A later function for the same op takes the place of the earlier one.
+  // Registers a gradient function. It replaces an earlier one for the same op.
   void Add(std::string_view op, GradientFunction function);
-  // Nothing ever flows through these ops: asking for it is not an error, the gradient is none.
+  // Declares that no gradient flows through these ops. Differentiating through them is not an error; the result is
+  // none.
   void NotDifferentiable(std::initializer_list<std::string_view> ops);
 
   enum class Kind { kUnknown, kNotDifferentiable, kFunction };

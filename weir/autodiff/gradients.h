@@ -1,16 +1,18 @@
-// AddGradients: symbolic derivatives as more nodes of a graph.
+// AddGradients: adds nodes that compute symbolic derivatives to a graph.
 //
-// For ys = f(xs) it adds the nodes that compute sum_j grad_ys[j] * dys[j]/dxs[i] for every i. The walk goes from the ys
-// back to the xs, unit by unit in reverse topological order; a unit is a node, or a whole loop. Each node's gradient
-// comes from its GradientFunction (gradient_registry.h); Switch and Merge, loops and calls of functions are
-// differentiated here:
-// - a loop gets a counter and, for every forward value that the backward half needs, a list that grows by one element
-// per
-//   iteration; the backward loop runs as often and takes the elements off again;
-// - a call, If, Case or While gets a forward function that also returns what the backward function needs, so that
-//   nothing is computed twice and random numbers are the same in both.
-// New nodes are named under `options.scope`. The gradients are ordinary nodes: AddGradients of them gives second
-// derivatives.
+// For ys = f(xs) it adds the nodes that compute sum_j grad_ys[j] * dys[j]/dxs[i] for every i. The sweep goes backwards
+// from the ys to the xs in reverse topological order. It handles one unit at a time: a node, or a whole loop. The
+// gradient of a node comes from its GradientFunction (gradient_registry.h). Switch and Merge, loops and function calls
+// are differentiated here:
+//
+// - A loop gets an iteration counter and, for every forward value that the backward loop needs, a list to which each
+//   iteration appends one element. The backward loop runs the same number of iterations and pops the elements.
+// - A call, If, Case or While calls a forward function that also returns the values that its backward function needs,
+// so
+//   that nothing is computed twice and both see the same random numbers.
+//
+// The names of new nodes begin with `options.scope`. The gradients are ordinary nodes: calling AddGradients on them
+// gives second derivatives.
 #ifndef WEIR_AUTODIFF_GRADIENTS_H_
 #define WEIR_AUTODIFF_GRADIENTS_H_
 
@@ -19,11 +21,12 @@
 #include <vector>
 
 #include "weir/autodiff/gradient_registry.h"
+#include "weir/base/export.h"
 #include "weir/graph/graph.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
-// The gradient of one x. A sparse one has values, indices and dense_shape (GradientValue of value.h).
+// The gradient of one x. A sparse gradient has values, indices and dense_shape (see GradientValue in value.h).
 struct GraphGradient {
   Endpoint dense;
   Endpoint values;
@@ -34,28 +37,29 @@ struct GraphGradient {
 };
 
 struct GradientOptions {
-  // Taken as constants: nothing flows through them, though it may flow into them.
+  // Treated as constants: no gradient flows through these tensors, but their own gradients can be computed.
   std::vector<Endpoint> stop_gradients;
-  // What an x gets that no y depends on: nothing, or zeros.
+  // The gradient of an x that no y depends on: none, or zeros.
   enum class Unconnected { kNone, kZero };
   Unconnected unconnected = Unconnected::kNone;
-  // How terms of one gradient are added: by one AddN, or in pairs, which lets terms go as soon as they are added.
+  // How the terms of one gradient are summed: by one AddN, or pairwise, which frees terms as soon as they are added.
   enum class Aggregation { kAddN, kTree };
   Aggregation aggregation = Aggregation::kAddN;
-  // Each gradient node runs where its forward node does.
+  // Place each gradient node on the device of its forward node.
   bool colocate = false;
   std::string scope = "gradients";
 };
 
-// One gradient for each x. `grad_ys` is empty (ones for every y) or has one endpoint per y, where an empty endpoint
-// means ones. INVALID_ARGUMENT if a y or an x is no tensor that can be differentiated (integers, strings), NOT_FOUND
-// that names the node if an op on the way has no gradient. After an error the graph may have nodes that nothing uses.
+// Returns one gradient for each x. `grad_ys` is empty (ones for every y) or has one endpoint per y, where an empty
+// endpoint means ones. INVALID_ARGUMENT if the type of a y or an x has no derivative (integers, strings); NOT_FOUND,
+// with the name of the node, if an op between the ys and the xs has no gradient function. After an error the graph may
+// contain unused nodes.
 StatusOr<std::vector<GraphGradient>> AddGradients(Graph& graph, const GradientRegistry& registry,
                                                   std::span<const Endpoint> ys, std::span<const Endpoint> xs,
                                                   std::span<const Endpoint> grad_ys = {},
                                                   const GradientOptions& options = {});
 
-// The same, sparse gradients made dense, and none as an empty endpoint.
+// Like AddGradients, but converts sparse gradients to dense ones. An empty endpoint means that there is no gradient.
 StatusOr<std::vector<Endpoint>> AddDenseGradients(Graph& graph, const GradientRegistry& registry,
                                                   std::span<const Endpoint> ys, std::span<const Endpoint> xs,
                                                   std::span<const Endpoint> grad_ys = {},

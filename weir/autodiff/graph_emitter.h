@@ -1,4 +1,4 @@
-// GraphEmitter: emits into a graph.
+// GraphEmitter: an Emitter that adds nodes to a graph.
 #ifndef WEIR_AUTODIFF_GRAPH_EMITTER_H_
 #define WEIR_AUTODIFF_GRAPH_EMITTER_H_
 
@@ -6,18 +6,20 @@
 #include <vector>
 
 #include "weir/autodiff/emitter.h"
+#include "weir/base/export.h"
 #include "weir/graph/graph.h"
 #include "weir/graph/shape_inference.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
-// What is known of the tensors of a graph that grows. Nothing, where shapes contradict each other: the session tells.
+// The inferred shapes and values of the tensors of a growing graph. Contradicting shapes count as unknown: the session
+// will report them.
 class GraphShapes {
  public:
-  // REQUIRES: `graph` outlives this and changes only by new nodes.
+  // REQUIRES: `graph` outlives this object. Nodes may only be added; after other changes call Forget.
   explicit GraphShapes(const Graph& graph);
   const InferredTensor& Of(Endpoint tensor);
-  // The node was changed by hand.
+  // Must be called after a node was changed.
   void Forget(NodeId node);
 
  private:
@@ -26,7 +28,7 @@ class GraphShapes {
   InferredShapes shapes_;
 };
 
-// One region of a graph: the graph itself, or a frame of it. Several may emit into one graph.
+// Emits into one region of a graph: the top level or a loop frame. Several emitters may share a graph.
 class GraphEmitter : public Emitter {
  public:
   // REQUIRES: both outlive the emitter.
@@ -35,18 +37,18 @@ class GraphEmitter : public Emitter {
   Graph& graph() { return graph_; }
   GraphShapes& shapes() { return shapes_; }
   Value At(Endpoint tensor) { return Value(this, tensor.node, tensor.index); }
-  // Brings a borrowed value over, or keeps the error.
+  // The endpoint of a value; imports the value if it is borrowed. Errors go to status().
   Endpoint ToEndpoint(Value value);
 
   // New nodes are named `scope/Op`.
   void set_scope(std::string scope) { scope_ = std::move(scope); }
   const std::string& scope() const { return scope_; }
-  // New nodes run where this node does; null: anywhere.
+  // New nodes are colocated with this node; null: no constraint.
   void set_colocation(const Node* node) { colocation_ = node; }
-  // Nodes without inputs wait for this one: what runs in a frame must be told so.
+  // New nodes without inputs get a control edge from this node, which puts them into its frame.
   void set_pivot(NodeId node) { pivot_ = node; }
 
-  // A node with everything given; the types of its inputs are not turned into attributes.
+  // Adds a node. All attributes must be given: none are inferred from the inputs.
   StatusOr<Node*> AddNode(std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs,
                           std::vector<NodeId> control_inputs = {});
 

@@ -1,11 +1,11 @@
 // Emitters for the two halves of a differentiated loop of Enter, Merge, Switch, NextIteration and Exit.
 //
-// The backward half runs as often as the forward one did, last iteration first. A forward value that it needs goes
-// through a list: a variable of the forward loop that grows by one element an iteration and, after the loop, a variable
-// of the backward loop that loses one. Being loop variables, lists need no order between iterations but the values'
-// own. A value inside a conditional is put on and taken off its list on the same side of the same conditional. What
-// does not change in the loop is handed in, constants are copied, and of a value whose shape alone is asked for, only
-// the shape is kept.
+// The backward loop runs as many iterations as the forward loop, in reverse order. Forward values that it needs are
+// kept in lists. A list is a variable of the forward loop, to which each iteration appends an element, and then a
+// variable of the backward loop, from which each iteration pops one. Since lists are loop variables, data dependencies
+// alone order the appends and pops. A value inside a conditional is appended and popped in the same branch of the same
+// conditional. Loop invariants are passed into the backward loop, constants are copied, and if only the shape of a
+// value is needed, only the shape is kept.
 #ifndef WEIR_AUTODIFF_LOOP_EMITTER_H_
 #define WEIR_AUTODIFF_LOOP_EMITTER_H_
 
@@ -18,7 +18,7 @@
 
 namespace weir {
 
-// The shape of a list's elements as TensorList ops take it.
+// The element shape in the form that TensorList ops expect.
 Tensor ElementShape(const PartialShape& shape);
 
 // One variable of a loop.
@@ -30,7 +30,7 @@ struct LoopVariable {
   NodeId exit = kNoNode;  // may be missing in a forward loop
 };
 
-// Adds variables to a frame. `outside` is where the loop stands.
+// Adds variables to a loop. `outside` emits into the region that contains the loop.
 class LoopBuilder {
  public:
   LoopBuilder(GraphEmitter& outside, std::string frame_name, int64_t parallel_iterations)
@@ -38,11 +38,11 @@ class LoopBuilder {
 
   void set_condition(NodeId loop_cond) { loop_cond_ = loop_cond; }
   StatusOr<Endpoint> Enter(Endpoint value, bool is_constant);
-  // Enter and Merge; its value in each iteration is output 0 of the Merge.
+  // Adds Enter and Merge. Output 0 of the Merge is the variable's value in each iteration.
   StatusOr<LoopVariable> Begin(Endpoint initial);
-  // Switch and Exit. The body's value is output 1 of the Switch. REQUIRES: the condition is set.
+  // Adds Switch and Exit. Output 1 of the Switch is the value in the body. REQUIRES: the condition is set.
   Status Turn(LoopVariable* variable);
-  // NextIteration, which closes the circle.
+  // Adds NextIteration, which closes the loop.
   Status End(LoopVariable* variable, Endpoint next);
 
  private:
@@ -55,7 +55,7 @@ class LoopBuilder {
 // Emits into the body of the forward loop.
 class LoopForward : public GraphEmitter {
  public:
-  // REQUIRES: all outlive it.
+  // REQUIRES: all arguments outlive the emitter.
   LoopForward(GraphEmitter& outside, const Region& region, LoopBuilder builder)
       : GraphEmitter(outside.graph(), outside.shapes()),
         outside_(outside),
@@ -65,11 +65,12 @@ class LoopForward : public GraphEmitter {
   GraphEmitter& outside() { return outside_; }
   LoopBuilder& builder() { return builder_; }
   std::vector<Guard> GuardsOf(Endpoint tensor) const;
-  // Nodes in `outside` that the loop starts from and that have no input wait for this one.
+  // Initial values in `outside` that have no inputs get a control edge from this node.
   void set_start(NodeId start) { start_ = start; }
-  // A list with one element an iteration; its value after the loop, a tensor of `outside`.
+  // Collects the value of each iteration in a list. Returns the list after the loop, a tensor of `outside`.
   StatusOr<Endpoint> Collect(Endpoint value);
-  // How often the loop has turned, after it. Also gives the body its pivot: call it first.
+  // The number of iterations, available after the loop. Must be called first, because it also creates the pivot of the
+  // body.
   StatusOr<Endpoint> Count();
 
  protected:
@@ -94,7 +95,7 @@ class LoopBackward : public GraphEmitter {
         forward_(forward),
         builder_(std::move(builder)) {}
 
-  // Makes the counter, the condition and the pivot of the body. `count` is a tensor of `outside`.
+  // Adds the counter, the condition and the pivot of the body. `count` is a tensor of `outside`.
   Status Begin(Endpoint count);
   LoopBuilder& builder() { return builder_; }
 
@@ -109,13 +110,13 @@ class LoopBackward : public GraphEmitter {
   LoopBuilder builder_;
 };
 
-// A list handle on the side of conditionals where a value is alive, and how to get back from there.
+// Routes a list handle through Switches into the branch in which a value is live, and back out through Merges.
 class GuardedList {
  public:
   GuardedList(GraphEmitter& emitter, Value list, const std::vector<Value>& predicates,
               const std::vector<int>& branches);
   Value inside() const { return inside_; }
-  // The handle again, wherever the conditionals went: `changed` from inside, or the one that came in.
+  // The handle outside of the conditionals: `changed` if the branch was taken, else the original handle.
   Value Leave(Value changed) const;
 
  private:

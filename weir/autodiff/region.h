@@ -1,4 +1,5 @@
-// The part of a graph that is differentiated at once: the nodes of one frame, with every loop inside it as one unit.
+// Region: the part of a graph that one sweep differentiates: the nodes of one frame. A loop inside it counts as one
+// unit.
 #ifndef WEIR_AUTODIFF_REGION_H_
 #define WEIR_AUTODIFF_REGION_H_
 
@@ -14,22 +15,22 @@ namespace weir {
 struct RegionUnit {
   NodeId node = kNoNode;
   int frame = -1;              // of a loop
-  std::vector<NodeId> enters;  // of a loop, those from the region into it, by id
-  std::vector<NodeId> exits;   // of a loop, those into the region, by id
+  std::vector<NodeId> enters;  // of a loop: its Enters from this region, by id
+  std::vector<NodeId> exits;   // of a loop: its Exits into this region, by id
 };
 
-// One side of a conditional: (predicate, branch).
+// One branch of a conditional: (predicate, branch).
 using Guard = std::pair<Endpoint, int>;
 
 class Region {
  public:
-  // REQUIRES: both outlive the region; `frames` is that of `graph`.
+  // REQUIRES: both outlive the region; `frames` belongs to `graph`.
   static StatusOr<Region> Make(const Graph& graph, const LoopFrames& frames, int frame);
 
   int frame() const { return frame_; }
-  // Units so that inputs come before their consumers.
+  // The units in topological order.
   const std::vector<RegionUnit>& units() const { return units_; }
-  // The conditionals that a tensor of the region is in: it is dead unless each predicate chose that branch.
+  // The conditionals that contain a tensor of the region: it is dead unless every predicate chose the given branch.
   std::vector<Guard> GuardsOf(Endpoint tensor) const;
 
  private:

@@ -87,6 +87,7 @@ void Sweep::Flow(Endpoint tensor, GradientValue gradient) {
   if (!gradient.is_none() && IsReached(tensor)) flows_[tensor].push_back(gradient);
 }
 
+// Reverse topological order: when a unit is visited, all of its consumers have added their terms to flows_.
 Status Sweep::Run(std::span<const Endpoint> xs, std::span<const Endpoint> stops) {
   stops_.insert(stops.begin(), stops.end());
   MarkReached(xs);
@@ -190,7 +191,7 @@ Status Sweep::CallGradientFunction(const Node& node, std::vector<GradientValue> 
 Status Sweep::FlowAll(const Node& node, const std::vector<GradientValue>& results) {
   WEIR_RETURN_IF_ERROR(backward_.status());
   if (results.size() > node.inputs.size()) {
-    return Internal("The gradient of ", node.op(), " gave ", results.size(), " values for ", node.inputs.size(),
+    return Internal("The gradient of ", node.op(), " returned ", results.size(), " values for ", node.inputs.size(),
                     " inputs");
   }
   for (size_t i = 0; i < results.size(); ++i) Flow(node.inputs[i], results[i]);

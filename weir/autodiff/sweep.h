@@ -1,4 +1,10 @@
-// Sweep: one walk from the results of a region back to what they depend on.
+// Sweep: reverse-mode differentiation of one region.
+//
+// Seed gives the gradients of the region's results. Run then visits the units of the region in reverse topological
+// order. When a unit is visited, all its consumers have been visited, so the sum of the terms collected for each of its
+// outputs is the complete gradient. The gradient function of the unit turns these sums into terms for its inputs. Units
+// that do not lie on a path from an x to a result are skipped. Loops inside the region are differentiated by a sweep of
+// their own over the loop's body.
 #ifndef WEIR_AUTODIFF_SWEEP_H_
 #define WEIR_AUTODIFF_SWEEP_H_
 
@@ -13,7 +19,7 @@
 
 namespace weir {
 
-// What all sweeps of one AddGradients share.
+// The settings that all sweeps of one AddGradients share.
 struct SweepSettings {
   const GradientRegistry* registry;
   GradientOptions::Aggregation aggregation = GradientOptions::Aggregation::kAddN;
@@ -25,16 +31,16 @@ struct CallNode;
 
 class Sweep {
  public:
-  // Forward nodes are those of `region` in `forward`'s graph; gradients are emitted into `backward`, which may be the
-  // same emitter. REQUIRES: all outlive the sweep; `frames` is that of the forward graph.
+  // The forward nodes are those of `region` in the graph of `forward`. Gradients are emitted into `backward`, which may
+  // be the same emitter. REQUIRES: all arguments outlive the sweep; `frames` belongs to the forward graph.
   Sweep(const SweepSettings& settings, const LoopFrames& frames, const Region& region, GraphEmitter& forward,
         GraphEmitter& backward);
 
-  // Something that flows into a tensor from outside.
+  // Adds a term to the gradient of a tensor, from outside the region.
   void Seed(Endpoint tensor, GradientValue gradient);
-  // Walks back to `xs`; nothing flows through `stops`.
+  // Propagates gradients back to `xs`, but not through `stops`.
   Status Run(std::span<const Endpoint> xs, std::span<const Endpoint> stops = {});
-  // All that has flowed into a tensor, as one gradient.
+  // The gradient of a tensor: the sum of its terms.
   GradientValue Total(Endpoint tensor);
 
  private:
@@ -49,7 +55,7 @@ class Sweep {
   Status DifferentiateCall(const Node& node, const CallNode& call, const std::vector<GradientValue>& grads);
   Status CallCustomGradient(const Node& node, const FunctionAttr& function, const std::vector<GradientValue>& grads,
                             bool with_inputs);
-  // What a gradient function gave, to the node's inputs.
+  // Adds the results of a gradient function to the gradients of the node's inputs.
   Status FlowAll(const Node& node, const std::vector<GradientValue>& results);
   Status DifferentiateSwitch(const Node& node, const std::vector<GradientValue>& grads);
   Status DifferentiateMerge(const Node& node, const std::vector<GradientValue>& grads);
@@ -60,13 +66,13 @@ class Sweep {
   const Region& region_;
   GraphEmitter& forward_;
   GraphEmitter& backward_;
-  Graph& graph_;               // the forward one
+  Graph& graph_;               // the forward graph
   std::vector<bool> reached_;  // by node: depends on an x
   absl::flat_hash_set<Endpoint> stops_;
-  absl::flat_hash_map<Endpoint, std::vector<GradientValue>> flows_;  // into each tensor
+  absl::flat_hash_map<Endpoint, std::vector<GradientValue>> flows_;  // the terms of each tensor's gradient
 };
 
-// Ops that the sweep differentiates itself, without a function of the registry: control flow and calls.
+// Whether the sweep differentiates the op itself, without a gradient function: control flow and calls.
 bool IsDifferentiatedByStructure(std::string_view op);
 
 }  // namespace weir

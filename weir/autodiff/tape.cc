@@ -115,7 +115,7 @@ class Tape::Walk {
     const weir::Gradients results = function(context);
     if (!emitter_.status().ok()) return Annotate(emitter_.status(), "", Cat(" [gradient of ", record.op, "]"));
     if (results.size() > record.inputs.size()) {
-      return Internal("The gradient of ", record.op, " gave ", results.size(), " values for ", record.inputs.size(),
+      return Internal("The gradient of ", record.op, " returned ", results.size(), " values for ", record.inputs.size(),
                       " inputs");
     }
     for (size_t i = 0; i < results.size(); ++i) {

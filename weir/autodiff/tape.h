@@ -1,8 +1,9 @@
-// Tape: what was run, in order, so that it can be differentiated.
+// Tape: records eager operations so that they can be differentiated.
 //
 // A tape watches tensors, by id. An operation with a watched input is recorded, and its results are watched too.
-// Gradients walks the records backwards and calls the ops' gradient functions, the same as for graphs; what they emit
-// is run at once. Whoever runs it may record it on other tapes, which gives derivatives of derivatives.
+// Gradients visits the records in reverse order and calls the same gradient functions as for graphs; the operations
+// that they emit are executed eagerly. The caller may record these operations on other tapes, which gives higher-order
+// derivatives.
 //
 // Not thread-safe: a tape belongs to the thread that runs the operations.
 #ifndef WEIR_AUTODIFF_TAPE_H_
@@ -20,7 +21,7 @@
 
 namespace weir {
 
-// Nothing, a tensor, or rows of one (GradientValue of value.h).
+// A dense, sparse or missing gradient (see GradientValue in value.h).
 struct TapeGradient {
   TapeTensor dense;
   TapeTensor values;
@@ -32,15 +33,15 @@ class Tape {
  public:
   struct Record {
     std::string op;
-    Gradient kind = Gradient::kAbsent;     // what the op's schema says
+    Gradient kind = Gradient::kAbsent;     // from the op's schema
     std::shared_ptr<const AttrMap> attrs;  // complete
     std::vector<TapeTensor> inputs;
     std::vector<TapeTensor> outputs;
-    GradientFunction gradient;  // of this one alone; empty: the op's
+    GradientFunction gradient;  // of this record only; empty: use the op's gradient function
   };
 
   void Watch(int64_t id) { watched_.insert(id); }
-  // True if what was computed from these has to be recorded.
+  // True if an operation with these inputs has to be recorded.
   bool Watches(std::span<const TapeTensor> inputs) const;
   // REQUIRES: Watches(record->inputs). Records may be on several tapes.
   void Add(std::shared_ptr<const Record> record);
@@ -48,11 +49,12 @@ class Tape {
 
   struct Request {
     std::vector<TapeTensor> targets;
-    std::vector<TapeTensor> target_gradients;  // empty, or one a target; one without a value means ones
+    std::vector<TapeTensor> target_gradients;  // empty, or one per target; an empty tensor means ones
     std::vector<TapeTensor> sources;
     bool zeros_if_unconnected = false;
   };
-  // The derivative of the sum of the targets by each source. NOT_FOUND if an op on the way has no gradient.
+  // The derivative of the sum of the targets with respect to each source. NOT_FOUND if an op between a source and a
+  // target has no gradient function.
   StatusOr<std::vector<TapeGradient>> Gradients(const GradientRegistry& registry, TapeEmitter& emitter,
                                                 const Request& request) const;
 

@@ -1,5 +1,5 @@
-// Functions on a tape: a call is replaced by one that also returns what its backward function needs, so that nothing is
-// computed twice and random numbers are the same in both.
+// Function calls on a tape. A call is replaced by a call of a forward function that also returns the values that the
+// backward function needs, so that nothing is computed twice and both see the same random numbers.
 #ifndef WEIR_AUTODIFF_TAPE_CALL_H_
 #define WEIR_AUTODIFF_TAPE_CALL_H_
 
@@ -15,7 +15,7 @@ struct TapeCall {
   FunctionAttr forward;
   bool forward_is_stateful = false;
   std::vector<DType> forward_types;  // the function's own results first
-  FunctionAttr backward;             // takes what flows into `flows`, then `saved`; gives gradients of `returned`
+  FunctionAttr backward;  // takes the gradients of `flows`, then `saved`; returns the gradients of `returned`
   bool backward_is_stateful = false;
   std::vector<DType> backward_types;
   std::vector<int> flows;  // results

@@ -1,4 +1,4 @@
-// TapeEmitter: runs what gradient functions emit at once, on tensors that exist.
+// TapeEmitter: an Emitter that executes operations eagerly, on concrete tensors.
 #ifndef WEIR_AUTODIFF_TAPE_EMITTER_H_
 #define WEIR_AUTODIFF_TAPE_EMITTER_H_
 
@@ -11,7 +11,8 @@
 
 namespace weir {
 
-// A tensor as tapes know it: results of operations have ids of their own, whatever memory they share.
+// A tensor with its identity on tapes: every result of an operation has its own id, even if it shares memory with
+// another tensor.
 struct TapeTensor {
   Tensor tensor;
   int64_t id = 0;
@@ -19,7 +20,7 @@ struct TapeTensor {
 
 class TapeEmitter : public Emitter {
  public:
-  // Runs one op. `attrs` are complete but for defaults.
+  // Executes one op. `attrs` are complete except for defaults.
   using Run =
       std::function<StatusOr<std::vector<TapeTensor>>(const OpSchema&, std::vector<TapeTensor> inputs, AttrMap attrs)>;
 

@@ -1,20 +1,21 @@
-// Value: a tensor that gradient code works with, and GradientValue: what flows backwards.
+// Value: a handle to a tensor in gradient code. GradientValue: a dense, sparse or missing gradient.
 #ifndef WEIR_AUTODIFF_VALUE_H_
 #define WEIR_AUTODIFF_VALUE_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/tensor/dtype.h"
 #include "weir/tensor/shape.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class Emitter;
 
-// A handle to a tensor of an emitter: an output of a node, or a tensor that exists already. An empty one means "none":
-// nothing flows here. REQUIRES: the emitter outlives it.
+// A handle to a tensor of an emitter: an output of a node, or an existing tensor. An empty value means "none": no
+// gradient. REQUIRES: the emitter outlives the value.
 class Value {
  public:
   Value() = default;
@@ -26,10 +27,10 @@ class Value {
   int32_t index() const { return index_; }
   bool operator==(const Value&) const = default;
 
-  DType dtype() const;         // never a ref type; kInvalid of an empty value
-  PartialShape shape() const;  // as far as it is known
+  DType dtype() const;         // never a reference type; kInvalid for an empty value
+  PartialShape shape() const;  // as far as it is known statically
   int rank() const { return shape().rank(); }
-  // Its value if it is known, else a tensor without one.
+  // The value if it is known statically, else an empty tensor.
   Tensor constant() const;
 
  private:
@@ -38,8 +39,8 @@ class Value {
   int32_t index_ = 0;
 };
 
-// A gradient: none, dense, or sparse. A sparse one says: row indices[i] of a tensor of shape `dense_shape` gets
-// values[i]; rows that are named twice add up, rows not named are zero.
+// A gradient: none, dense, or sparse. In a sparse gradient values[i] belongs to row indices[i] of a tensor of shape
+// `dense_shape`; repeated rows are summed, and rows that do not occur are zero.
 struct GradientValue {
   Value dense;
   Value values;

@@ -9,9 +9,10 @@
 #include <variant>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class Attribute;
 struct AttrList;

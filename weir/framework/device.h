@@ -21,13 +21,14 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/base/thread_pool.h"
 #include "weir/framework/resource.h"
 #include "weir/tensor/allocator.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // A full or partial device name: "/job:worker/replica:0/task:1/device:GPU:0", "/cpu:0", "GPU:*". Unset parts are empty
 // or -1.

@@ -1,6 +1,7 @@
 // GetAttr of attribute.h for every type that an attribute may be asked as.
 #include <limits>
 
+#include "weir/base/export.h"
 #include "weir/framework/attribute.h"
 
 namespace weir {
@@ -83,14 +84,16 @@ StatusOr<int32_t> Narrow(int64_t value, std::string_view name) {
 
 }  // namespace
 
-#define WEIR_GET_ATTR(type, member)                                                                     \
-  template <>                                                                                           \
-  StatusOr<type> GetAttr<type>(const AttrMap& attrs, std::string_view name) {                           \
-    return GetOne<type>(attrs, name);                                                                   \
-  }                                                                                                     \
-  template <>                                                                                           \
-  StatusOr<std::vector<type>> GetAttr<std::vector<type>>(const AttrMap& attrs, std::string_view name) { \
-    return GetList<type>(attrs, name, &AttrList::member);                                               \
+// The specializations are marked one by one: GCC gives a specialization the visibility of its result's type, and
+// Abseil's types are hidden.
+#define WEIR_GET_ATTR(type, member)                                                                                 \
+  template <>                                                                                                       \
+  WEIR_PUBLIC StatusOr<type> GetAttr<type>(const AttrMap& attrs, std::string_view name) {                           \
+    return GetOne<type>(attrs, name);                                                                               \
+  }                                                                                                                 \
+  template <>                                                                                                       \
+  WEIR_PUBLIC StatusOr<std::vector<type>> GetAttr<std::vector<type>>(const AttrMap& attrs, std::string_view name) { \
+    return GetList<type>(attrs, name, &AttrList::member);                                                           \
   }
 WEIR_GET_ATTR(std::string, s)
 WEIR_GET_ATTR(int64_t, i)
@@ -103,13 +106,13 @@ WEIR_GET_ATTR(FunctionAttr, func)
 #undef WEIR_GET_ATTR
 
 template <>
-StatusOr<int32_t> GetAttr<int32_t>(const AttrMap& attrs, std::string_view name) {
+WEIR_PUBLIC StatusOr<int32_t> GetAttr<int32_t>(const AttrMap& attrs, std::string_view name) {
   WEIR_ASSIGN_OR_RETURN(int64_t value, GetOne<int64_t>(attrs, name));
   return Narrow(value, name);
 }
 
 template <>
-StatusOr<std::vector<int32_t>> GetAttr<std::vector<int32_t>>(const AttrMap& attrs, std::string_view name) {
+WEIR_PUBLIC StatusOr<std::vector<int32_t>> GetAttr<std::vector<int32_t>>(const AttrMap& attrs, std::string_view name) {
   WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> values, GetList<int64_t>(attrs, name, &AttrList::i));
   std::vector<int32_t> out;
   out.reserve(values.size());

@@ -14,12 +14,13 @@
 
 #include "absl/time/time.h"
 #include "weir/base/cancellation.h"
+#include "weir/base/export.h"
 #include "weir/base/thread_pool.h"
 #include "weir/framework/device.h"
 #include "weir/framework/op_schema.h"
 #include "weir/framework/resource.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class FunctionRuntime;
 class KernelContext;

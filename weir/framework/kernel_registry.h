@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "weir/base/export.h"
 #include "weir/framework/kernel.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 using KernelFactory = std::function<StatusOr<std::unique_ptr<Kernel>>(const KernelInit&)>;
 

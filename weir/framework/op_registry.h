@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "weir/base/export.h"
 #include "weir/framework/op_schema.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Thread-safe. A schema's address is stable for the life of the registry.
 class OpRegistry {

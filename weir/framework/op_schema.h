@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/framework/attribute.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class ShapeContext;
 using ShapeFunction = Status (*)(ShapeContext&);

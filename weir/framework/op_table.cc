@@ -230,7 +230,7 @@ class Parser {
       return lexer_.ErrorAt(word, "expected true or false but found '", word, "'");
     }
     std::optional<DType> type = ParseDType(word);
-    if (!type) return lexer_.ErrorAt(word, "'", word, "' is no type");
+    if (!type) return lexer_.ErrorAt(word, "'", word, "' is not a type");
     return Attribute(*type);
   }
 
@@ -282,7 +282,7 @@ class Parser {
   StatusOr<Tensor> ParseTensor() {
     WEIR_ASSIGN_OR_RETURN(std::string_view word, lexer_.ExpectWord("a tensor's type"));
     std::optional<DType> type = ParseDType(word);
-    if (!type || IsRef(*type)) return lexer_.ErrorAt(word, "'", word, "' is no type");
+    if (!type || IsRef(*type)) return lexer_.ErrorAt(word, "'", word, "' is not a type");
     std::string_view where = lexer_.peek().text;
     WEIR_ASSIGN_OR_RETURN(PartialShape partial, ParseShape());
     std::optional<Shape> shape = partial.ToShape();

@@ -9,11 +9,12 @@
 #include <string_view>
 
 #include "absl/synchronization/mutex.h"
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/tensor/resource_handle.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Shared: a step that found a resource keeps it alive to its end, even if it is deleted meanwhile.
 class Resource {

@@ -6,10 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/framework/op_schema.h"
 #include "weir/tensor/resource_handle.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // What is known of a tensor before the step.
 struct InferredTensor {

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "weir/base/export.h"
 #include "weir/graph/graph.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class FunctionDef;  // wire format
 class FunctionDefLibrary;

@@ -18,9 +18,10 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/framework/op_registry.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class FunctionLibrary;
 

@@ -5,9 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/export.h"
 #include "weir/graph/graph.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class GraphDef;  // wire format
 class NodeDef;

@@ -4,10 +4,11 @@
 
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/framework/shape_context.h"
 #include "weir/graph/graph.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct InferredShapes {
   std::vector<std::vector<InferredTensor>> outputs;  // by node id, then output

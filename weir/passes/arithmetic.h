@@ -1,4 +1,4 @@
-// Arithmetic: simpler computations.
+// Arithmetic simplification: replaces computations by cheaper ones.
 #ifndef WEIR_PASSES_ARITHMETIC_H_
 #define WEIR_PASSES_ARITHMETIC_H_
 
@@ -11,9 +11,9 @@ namespace weir {
 // have the same bits as before.
 Status SimplifyArithmetic(RewriteContext& context);
 
-// Divisions of floating-point and complex numbers by constants become products with their reciprocals, which are
-// rounded otherwise. TensorFlow does this in graphs of four nodes and more, and its clients compare what they make of
-// the results (floor(x / 0.3)), so the same is done in graphs that have as many without their results.
+// Replaces divisions of floating-point and complex numbers by constants with multiplications by the reciprocal, which
+// changes the rounding. TensorFlow does this in graphs of four or more nodes, and results that depend on it are visible
+// (floor(x / 0.3)). So the pass applies to graphs with at least as many nodes, not counting the `_Retval` nodes.
 Status MultiplyByReciprocals(RewriteContext& context);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Common subexpressions: of equal computations one is kept.
+// Common subexpression elimination: keeps one of several equal computations.
 #ifndef WEIR_PASSES_COMMON_SUBEXPRESSION_H_
 #define WEIR_PASSES_COMMON_SUBEXPRESSION_H_
 
@@ -6,8 +6,8 @@
 
 namespace weir {
 
-// Pure nodes of the same op, attributes, inputs, control inputs and requested device are one; those of a commutative op
-// of two inputs also if the inputs are swapped. The first stays; the others lose their consumers.
+// Merges pure nodes with equal op, attributes, inputs, control inputs and requested device. The two inputs of a
+// commutative op may be swapped. The first node stays and takes over the consumers of the others.
 Status EliminateCommonSubexpressions(RewriteContext& context);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Constant folding: what depends on constants alone is computed once, before the first step.
+// Constant folding: computes nodes that depend only on constants once, before the first step.
 #ifndef WEIR_PASSES_CONSTANT_FOLDING_H_
 #define WEIR_PASSES_CONSTANT_FOLDING_H_
 
@@ -10,9 +10,10 @@ struct ConstantFoldingOptions {
   int64_t max_bytes = 10 << 20;  // of one folded result
 };
 
-// Turns pure nodes whose inputs are all Const into Const, and Shape, Size and Rank of tensors whose shapes are known.
-// What the node had to wait for, its constant waits for; so branches not taken stay dead. Pinned nodes and results
-// above the limit are left alone, and so is what the evaluator refuses: the error belongs to the step that runs it.
+// Turns pure nodes whose inputs are all Const into Const; also Shape, Size and Rank of tensors whose shapes are known.
+// The constant keeps the node's dependencies as control inputs, so that branches that are not taken stay dead. Nodes
+// with a requested device, results above the limit, and nodes that the evaluator cannot compute stay: their errors
+// belong to the step that runs them.
 Status FoldConstants(RewriteContext& context, const NodeEvaluator& evaluate,
                      const ConstantFoldingOptions& options = {});
 

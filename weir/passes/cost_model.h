@@ -1,8 +1,9 @@
-// CostModel: what the nodes of a graph cost, and what it costs to move their results.
+// CostModel: the execution times of the nodes of a graph, and the cost of moving their results between devices.
 //
-// Sizes come from shape inference, then from shapes that were measured; a dimension that neither knows is assumed.
-// Times come from the table of measurements where it has the same operation with the same shapes, else from an
-// estimate: the larger of arithmetic and memory traffic at the device's speed, and what starting an operation takes.
+// Sizes come from shape inference, else from measured shapes; unknown dimensions are assumed to be kAssumedDimension.
+// Times come from the table of measurements if it has the same operation with the same shapes. Otherwise they are
+// estimated (a roofline model): the larger of the times for arithmetic and for memory traffic at the device's speed,
+// plus the overhead of starting an operation.
 #ifndef WEIR_PASSES_COST_MODEL_H_
 #define WEIR_PASSES_COST_MODEL_H_
 
@@ -15,7 +16,7 @@
 
 namespace weir {
 
-// Of a type of devices, for estimates.
+// The speed of a device type, for estimates.
 struct DeviceSpeed {
   double flops_per_ns = 20;
   double bytes_per_ns = 8;
@@ -31,16 +32,16 @@ class CostModel {
  public:
   static constexpr int64_t kAssumedDimension = 32;
 
-  // `measured` may be null. A graph whose shapes contradict each other has sizes that are assumed: it will fail when it
-  // runs, not here. The graph must outlive the model and not change.
+  // `measured` may be null. If the graph's shapes contradict each other, sizes are assumed: the graph fails when it
+  // runs, not here. REQUIRES: the graph outlives the model and does not change.
   CostModel(const Graph& graph, std::shared_ptr<const CostTable> measured);
 
-  // Nanoseconds of a node on a device.
+  // The time of a node on a device, in nanoseconds.
   double Time(const Node& node, const std::string& device) const;
   int64_t Bytes(Endpoint tensor) const;
-  // Between two devices; free within one.
+  // The cost of a transfer between two devices; zero within one device.
   LinkCost Link(const std::string& from, const std::string& to) const;
-  // How many times of nodes came from measurements so far, and how many were estimated.
+  // How many calls of Time were answered from measurements, and how many by estimates.
   int64_t num_measured() const { return num_measured_; }
   int64_t num_estimated() const { return num_estimated_; }
 

@@ -23,13 +23,13 @@ std::string TypeOfDevice(std::string_view device) {
 // "float[2,3]"
 StatusOr<std::pair<DType, Shape>> ParseTypedShape(std::string_view text) {
   const size_t open = text.find('[');
-  if (open == text.npos || !text.ends_with(']')) return InvalidArgument("'", text, "' is no type with a shape");
+  if (open == text.npos || !text.ends_with(']')) return InvalidArgument("'", text, "' is not a type with a shape");
   std::optional<DType> dtype = ParseDType(text.substr(0, open));
-  if (!dtype) return InvalidArgument("'", text.substr(0, open), "' is no type");
+  if (!dtype) return InvalidArgument("'", text.substr(0, open), "' is not a type");
   std::vector<int64_t> dims;
   const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
   for (absl::string_view part : absl::StrSplit(ToAbsl(inside), ',', absl::SkipEmpty())) {
-    if (!absl::SimpleAtoi(part, &dims.emplace_back())) return InvalidArgument("'", FromAbsl(part), "' is no size");
+    if (!absl::SimpleAtoi(part, &dims.emplace_back())) return InvalidArgument("'", FromAbsl(part), "' is not a size");
   }
   WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
   return std::pair(*dtype, std::move(shape));
@@ -39,7 +39,7 @@ StatusOr<std::pair<DType, Shape>> ParseTypedShape(std::string_view text) {
 StatusOr<double> ParseAmount(absl::string_view text) {
   double value = 0;
   if (!absl::SimpleAtod(text, &value) || !std::isfinite(value) || value < 0) {
-    return InvalidArgument("'", FromAbsl(text), "' is no amount");
+    return InvalidArgument("'", FromAbsl(text), "' is not an amount");
   }
   return value;
 }
@@ -130,7 +130,7 @@ Status CostTable::AddLine(std::string_view line) {
   if (fields.empty() || fields[0][0] == '#') return OkStatus();
   if (fields[0] == "time" && fields.size() == 6) {
     int64_t count = 0;
-    if (!absl::SimpleAtoi(fields[4], &count) || count <= 0) return InvalidArgument("'", fields[4], "' is no count");
+    if (!absl::SimpleAtoi(fields[4], &count) || count <= 0) return InvalidArgument("'", fields[4], "' is not a count");
     WEIR_ASSIGN_OR_RETURN(double mean, ParseAmount(fields[5]));
     AddTime(FromAbsl(fields[1]), FromAbsl(fields[2]), FromAbsl(fields[3]), mean, count);
     return OkStatus();

@@ -1,16 +1,17 @@
-// CostTable: what was measured, kept in a file between runs.
+// CostTable: measured costs, which can be kept in a file between runs.
 //
-// Times are kept per operation, shapes and device: each new measurement moves their mean, so a table that is fed step
-// after step follows the machine. Beside them stand the shapes that tensors had where shape inference cannot know them,
-// and the links between devices. The file is text, one fact a line, fields separated by blanks:
+// The table has the mean time of each operation by shapes and device; every measurement updates the mean, so that the
+// table follows the machine. It also has the shapes of tensors that shape inference cannot determine, and the links
+// between devices. The file is text with one entry per line and fields separated by blanks:
 //
 //   weir costs 1
 //   time /job:localhost/replica:0/task:0/device:CPU:0 MatMul float[64,10];float[10,5]->float[64,5] 12 5321.5
 //   shape images:0 float[64,784]
 //   link /job:worker /job:ps 60000 1.2e9
 //
-// that is: times measured and their mean in nanoseconds; latency in nanoseconds and bytes a second from the devices
-// that the first pattern matches to those of the second, the last line that fits counting.
+// A time line ends with the number of measurements and their mean in nanoseconds. A link line has the latency in
+// nanoseconds and the bandwidth in bytes per second from devices that match the first pattern to devices that match the
+// second; the last matching line counts.
 #ifndef WEIR_PASSES_COST_TABLE_H_
 #define WEIR_PASSES_COST_TABLE_H_
 
@@ -31,24 +32,24 @@ namespace weir {
 
 class CostTable {
  public:
-  // INVALID_ARGUMENT with the number of the line that is wrong.
+  // INVALID_ARGUMENT, with the line number, if a line is malformed.
   static StatusOr<CostTable> FromText(std::string_view text);
   std::string ToText() const;
 
-  // `signature` describes the tensors of the node (NodeSignature). Times that are no positive number are ignored.
+  // `signature` describes the tensors of the node (NodeSignature). Times that are not positive numbers are ignored.
   void AddTime(std::string_view device, std::string_view op, std::string_view signature, double nanoseconds,
                int64_t count = 1);
-  // On this device; else the mean of what was measured on others of its type.
+  // The mean time on this device; if there is none, the mean on devices of the same type.
   std::optional<double> Time(std::string_view device, std::string_view op, std::string_view signature) const;
 
   void SetShape(std::string_view tensor, DType dtype, Shape shape);
   const Shape* FindShape(std::string_view tensor) const;  // null if there is none
 
-  // The patterns are device names, full or in part.
+  // The patterns are full or partial device names.
   Status SetLink(std::string_view from, std::string_view to, LinkCost cost);
   std::optional<LinkCost> FindLink(const DeviceName& from, const DeviceName& to) const;
 
-  // Everything of another table; its measurements count as many times as they were made.
+  // Adds the entries of another table. Means are weighted by their numbers of measurements.
   void Merge(const CostTable& other);
   bool empty() const { return times_.empty() && shapes_.empty() && links_.empty(); }
   size_t num_times() const { return times_.size(); }

@@ -1,4 +1,4 @@
-// Dependencies: fewer nodes and control edges between the same effects.
+// Dependency simplification: removes nodes and control edges that do not affect the order of effects.
 #ifndef WEIR_PASSES_DEPENDENCY_H_
 #define WEIR_PASSES_DEPENDENCY_H_
 
@@ -6,9 +6,9 @@
 
 namespace weir {
 
-// Drops control edges that a data edge implies or that come from a constant without inputs, lets consumers of an
-// Identity read its input, and leads control edges around NoOp nodes where that makes fewer of them. An Identity that
-// reads a reference, or that marks a branch of a Switch, stays.
+// Removes control edges that are implied by a data edge or that come from a constant without inputs, makes consumers of
+// an Identity read its input, and bypasses NoOp nodes where that reduces the number of control edges. An Identity that
+// reads a reference or marks a branch of a Switch stays.
 Status SimplifyDependencies(RewriteContext& context);
 
 }  // namespace weir

@@ -1,7 +1,8 @@
-// DeviceRewrites: what each type of device does to the part of a graph that was placed on it, before it is compiled.
+// DeviceRewrites: the graph rewrites of each device type. They run on the partition of a graph that was placed on a
+// device, before it is compiled.
 //
-// Rewrites that hold on every device come before placement (optimizer.h). These come after it, on one device's part of
-// the step, so a device fuses what it has kernels for and leaves the other parts alone.
+// Rewrites that are valid on every device run before placement (optimizer.h). The rewrites here run after placement, on
+// one device's partition, so that a device can fuse operations for which it has kernels.
 #ifndef WEIR_PASSES_DEVICE_REWRITES_H_
 #define WEIR_PASSES_DEVICE_REWRITES_H_
 
@@ -10,26 +11,27 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/passes/rewrite_context.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct DeviceRewriteOptions {
-  bool arithmetic = true;  // results may be rounded in another order
+  bool arithmetic = true;  // rewrites may change the order of roundings
   bool fusion = true;
-  // Whether the device has a kernel for an op, of some types at least.
+  // Whether the device has a kernel for an op, for at least one type.
   std::function<bool(std::string_view op)> has_kernel = [](std::string_view) { return true; };
 };
 
-// REQUIRES of a rewrite's graph: all nodes are placed, on one device.
+// REQUIRES: all nodes of the graph are placed on one device.
 using DeviceRewrite = std::function<Status(RewriteContext&, const DeviceRewriteOptions&)>;
 
-// The rewrites of all types of devices. Adding must be done before sessions begin; running is thread-safe.
+// The rewrites of all device types. Add must not be called after the first session was created; Run is thread-safe.
 class DeviceRewrites {
  public:
-  // Runs after those that were added before for the type. The name is for people.
+  // Rewrites of a device type run in the order in which they were added. The name appears in messages.
   void Add(std::string device_type, std::string name, DeviceRewrite rewrite);
-  // All rewrites of a type, in order. Errors say which one failed.
+  // Runs all rewrites of a device type. An error names the rewrite that failed.
   Status Run(std::string_view device_type, RewriteContext& context, const DeviceRewriteOptions& options) const;
   std::vector<std::string> Names(std::string_view device_type) const;
 

@@ -1,4 +1,4 @@
-// Inlining: calls of functions become the functions' bodies.
+// Inlining: replaces function calls by the bodies of the functions.
 #ifndef WEIR_PASSES_INLINE_FUNCTIONS_H_
 #define WEIR_PASSES_INLINE_FUNCTIONS_H_
 
@@ -8,15 +8,15 @@ namespace weir {
 
 struct InlineOptions {
   bool inline_calls = true;
-  bool lower_control_flow = true;  // also what bodies bring in
-  int64_t max_nodes = 1'000'000;   // a graph that has so many gets no further bodies
+  bool lower_control_flow = true;  // also in inlined bodies
+  int64_t max_nodes = 1'000'000;   // stop inlining when the graph has this many nodes
 };
 
-// Puts the bodies in the place of PartitionedCall, StatefulPartitionedCall and direct calls, nested ones too, except of
-// functions that say `_noinline` and of a function inside itself: those stay calls. Nodes of a body are named
-// "call/node". The call node stays as a NoOp that runs when its results and effects are there; who waited for the call
-// waits for it. Effects of the body wait for what the call waited for, and inside loops and branches so does everything
-// in it that has no inputs.
+// Inlines PartitionedCall, StatefulPartitionedCall and direct calls, including nested ones. Functions with the
+// attribute
+// `_noinline` and recursive calls stay calls. The nodes of a body are named "call/node". The call node becomes a NoOp
+// that runs after all results and effects of the body; nodes with a control edge from the call keep it. Stateful nodes
+// of the body wait for the control inputs of the call; inside loops and branches, so do nodes without inputs.
 Status InlineFunctions(Graph* graph, const InlineOptions& options = {});
 
 }  // namespace weir

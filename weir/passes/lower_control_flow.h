@@ -1,5 +1,5 @@
-// Lowering: If, Case and While become Switch, Merge, Enter, Exit and NextIteration, so that branches and iterations run
-// in the graph itself, beside everything else.
+// Lowering: turns If, Case and While into Switch, Merge, Enter, Exit and NextIteration, so that branches and iterations
+// run as part of the graph, concurrently with other nodes.
 #ifndef WEIR_PASSES_LOWER_CONTROL_FLOW_H_
 #define WEIR_PASSES_LOWER_CONTROL_FLOW_H_
 
@@ -10,16 +10,16 @@
 
 namespace weir {
 
-// A call that a lowered node became, and that node.
+// A call created by lowering, and the lowered node.
 struct LoweredCall {
   NodeId call;
   NodeId from;
 };
 
 // Lowers every If, StatelessIf, Case, StatelessCase, While and StatelessWhile. Branches, conditions and bodies become
-// calls (PartitionedCall, or StatefulPartitionedCall for what may have effects) that run on the taken side only;
-// `calls`, if given, gets them. The node itself stays under its name as a NoOp that runs when all of it is done; who
-// read its outputs reads them from the Merge or Exit nodes.
+// calls (PartitionedCall, or StatefulPartitionedCall for functions that may have effects) that run only in the branch
+// taken; they are appended to `calls` if it is not null. The node itself becomes a NoOp of the same name that runs when
+// everything is done; its consumers read from the Merge or Exit nodes.
 Status LowerControlFlow(Graph* graph, std::vector<LoweredCall>* calls = nullptr);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Sums of products: what weights that are used several times get as their gradient.
+// Merges sums of matrix products, which are the gradients of weights that are used several times.
 #ifndef WEIR_PASSES_MERGE_PRODUCTS_H_
 #define WEIR_PASSES_MERGE_PRODUCTS_H_
 
@@ -6,10 +6,9 @@
 
 namespace weir {
 
-// AddN(MatMul(a, b), MatMul(c, d), ...) with transposed first operands becomes the one product of [a; c; ...] and [b;
-// d;
-// ...]: the gradient of a recurrent cell's weights is then written once, not once a step and once more for the sum.
-// The same for the sums of BiasAddGrad that go with it. Sums of few terms stay as they are.
+// Turns AddN(MatMul(a, b), MatMul(c, d), ...) with transposed first operands into a single product of [a; c; ...] and
+// [b; d; ...]. The gradient of a recurrent cell's weights is then written once, instead of once per step and once more
+// for the sum. Sums of BiasAddGrad are merged in the same way. Sums of few terms are left alone.
 Status MergeProducts(RewriteContext& context);
 
 }  // namespace weir

@@ -1,7 +1,7 @@
-// The rewrites of a graph that hold on every device, in order. They come before placement; what a device does to its
-// own part of a step comes after it (device_rewrites.h).
+// The device-independent graph rewrites, in order. They run before placement; the rewrites of each device run after it
+// (device_rewrites.h).
 //
-// No rewrite changes an effect. Those of arithmetic may change a result by rounding.
+// Rewrites preserve all side effects. Only arithmetic rewrites may change results, by rounding.
 #ifndef WEIR_PASSES_OPTIMIZER_H_
 #define WEIR_PASSES_OPTIMIZER_H_
 
@@ -19,8 +19,8 @@ struct OptimizeOptions {
   int64_t max_folded_constant_bytes = 10 << 20;
 };
 
-// REQUIRES: a pruned graph (prune.h): every node in it is there because the step needs it. `evaluate` may be empty;
-// then nothing is folded.
+// REQUIRES: the graph is pruned (prune.h), so that it has only nodes that the step needs. If `evaluate` is empty,
+// nothing is folded.
 Status OptimizeGraph(RewriteContext& context, const OptimizeOptions& options, const NodeEvaluator& evaluate);
 
 }  // namespace weir

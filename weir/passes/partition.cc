@@ -56,7 +56,7 @@ class Partitioner {
     part_of_[node.id] = part_of_[other.id];
   }
 
-  // The machinery of a loop stays together: a value turns around where its Merge is.
+  // The control flow nodes of a loop variable stay together: NextIteration is in the partition of its Merge.
   void Recolocate() {
     Consumers consumers(graph_);
     for (const auto& node : graph_.nodes()) {
@@ -230,7 +230,7 @@ class Partitioner {
     return Endpoint{cast->id, 0};
   }
 
-  // What the Recv of a tensor waits for, in its own partition; kNoNode: nothing.
+  // The control input of the Recv of a tensor, in the Recv's partition; kNoNode if it has none.
   NodeId RecvAfter(Endpoint tensor, int part, const Node& consumer) const {
     const NodeId after = options_.recvs != nullptr ? options_.recvs->Find(tensor, consumer.assigned_device) : kNoNode;
     return after != kNoNode && part_of_[after] == part ? after : kNoNode;
@@ -242,15 +242,15 @@ class Partitioner {
     kAfterControls,  // after the control inputs of the consumer, to it alone
     kEnd,            // when the sender's part of the step has ended, to this consumer alone
   };
-  // A variable's memory is looked at when the consumer may run, not when the reference is there: others may write in
-  // between. A fetch shows it as the step leaves it.
+  // A variable is read when the consumer may run, not when the reference becomes available, because other nodes may
+  // write to it in between. A fetch returns the value at the end of the step.
   Moment ReadTime(Endpoint tensor, const Node& consumer) const {
     if (ReferenceBehind(graph_, tensor) == kNoNode) return Moment::kReady;
     if (consumer.op() == "_Retval") return options_.fetch_references_last ? Moment::kEnd : Moment::kReady;
     return consumer.control_inputs.empty() ? Moment::kReady : Moment::kAfterControls;
   }
 
-  // A tensor, or for index -1 the end of a node, on its way to a consumer in another partition or memory.
+  // The transfer of a tensor, or for index -1 of a control dependency, to another partition or memory.
   struct Transfer {
     Endpoint tensor;
     const Node& producer;
@@ -283,8 +283,8 @@ class Partitioner {
     return out;
   }
 
-  // The node of `part` that has the tensor in `memory`, or for index -1 runs after the node; sends it if nobody asked
-  // before.
+  // The node of `part` that provides the tensor in `memory`, or for index -1 runs after the node. The first call adds
+  // the Send and the Recv; later consumers share them.
   StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer, MemoryType memory,
                            Moment moment = Moment::kReady) {
     auto known = received_.find({tensor.node, tensor.index, part, memory});
@@ -297,7 +297,7 @@ class Partitioner {
     return result;
   }
 
-  // A constant that is there when a node has run.
+  // A constant that becomes available when a node has run.
   StatusOr<Endpoint> AfterNode(const Node& producer, Graph& graph) {
     Graph::NodeSpec spec;
     spec.name = graph.UniqueName(Cat(producer.name, "/ctrl"));
@@ -349,7 +349,7 @@ class Partitioner {
     return sender->id;
   }
 
-  // What a Recv waits for.
+  // The control inputs of a Recv.
   std::vector<NodeId> RecvControls(const Transfer& transfer, NodeId sender) const {
     // A copy within the partition: in the same frame, after the value.
     if (part_of_[transfer.producer.id] == transfer.part) return {sender};
@@ -359,7 +359,7 @@ class Partitioner {
     return after != kNoNode ? std::vector<NodeId>{new_id_[after]} : std::vector<NodeId>();
   }
 
-  // The Recv, or what turns its value into the one that was sent.
+  // The Recv, or the node after it that restores the tensor (a Cast) or the control edge (an Identity).
   StatusOr<NodeId> AddRecv(const Transfer& transfer, NodeId sender) {
     const std::string& name = transfer.producer.name;
     const std::string& device = transfer.consumer.assigned_device;

@@ -1,12 +1,13 @@
-// Partitioning: cuts a placed graph into one graph a device (or task), joined by Send and Recv.
+// Partitioning: splits a placed graph into one graph per device (or task), connected by Send and Recv.
 //
-// Every tensor that crosses is sent once to each partition that wants it; its consumers there share the Recv. A control
-// edge crosses as an empty tensor. Inside loops each partition that receives gets a small control loop of its own,
-// driven by the loop's condition, so that its Recv nodes run once an iteration of the right frame.
+// An edge between two partitions is cut: a Send in the producer's partition and a Recv in the consumer's replace it.
+// Every tensor is sent at most once to each partition; its consumers there share the Recv. A control edge is sent as an
+// empty tensor. In loops, each receiving partition gets a small control loop of its own, driven by the loop's condition
+// (which is sent to it), so that its Recv nodes run once per iteration in the right frame.
 //
-// A device with memory of its own may still take or give some tensors in the host's (shapes, predicates). An end of a
-// transfer that is in the host's memory is a _HostSend or _HostRecv; where the two ends of an edge within a partition
-// differ, the tensor is copied by such a pair too.
+// Some inputs and outputs of a device with its own memory are in host memory (shapes, predicates). The end of a
+// transfer that is in host memory is a _HostSend or _HostRecv. If the two ends of an edge within a partition are in
+// different memories, such a pair also copies the tensor between them.
 #ifndef WEIR_PASSES_PARTITION_H_
 #define WEIR_PASSES_PARTITION_H_
 
@@ -23,23 +24,23 @@ namespace weir {
 struct RecvSchedule;
 
 struct PartitionOptions {
-  // The partition a node belongs to; its assigned device if not set.
+  // The partition of a node; its assigned device if not set.
   std::function<std::string(const Node&)> location;
-  // The incarnation of a device, for the keys of what it sends; 1 if not set.
+  // The incarnation of a device, which is part of the keys of the tensors it sends; 1 if not set.
   std::function<uint64_t(std::string_view device)> incarnation;
-  // In which memory a node of a device takes an input, and gives an output; the device's if not set.
+  // The memory of a node's inputs and outputs; device memory if not set.
   std::function<MemoryType(const Node&, int index)> input_memory;
   std::function<MemoryType(const Node&, int index)> output_memory;
-  // Between which devices floats travel as bfloat16: cast before the Send and back after the Recv; none if not set.
+  // Whether floats are sent between two devices as bfloat16: cast before the Send and back after the Recv.
   std::function<bool(std::string_view from, std::string_view to)> lossy;
-  // What is known of a tensor's shape, and whether a node's values may be dead: told to the Recv (wait_analysis.h), so
-  // that a partition can be rewritten as well as the whole graph. Nothing is told if not set.
+  // The inferred shape of a tensor, and whether a node's values may be dead. They become attributes of the Recv
+  // (wait_analysis.h), so that a partition can be rewritten as well as the whole graph. May be empty.
   std::function<PartialShape(Endpoint tensor)> shape;
   std::function<bool(NodeId)> may_be_dead;
-  // When each Recv starts; all at once if null.
+  // When each Recv starts; null: when the step starts.
   const RecvSchedule* recvs = nullptr;
-  // A fetched reference to a variable of another partition gives the value that it has when that partition has ended
-  // (its Send is `client_terminated`), as a fetch within the partition does; otherwise the first value there is.
+  // A fetched reference to a variable in another partition returns the value at the end of that partition (its Send is
+  // `client_terminated`), like a fetch within the partition; if false, it returns the value at the time of the Send.
   bool fetch_references_last = false;
 };
 
@@ -48,8 +49,8 @@ struct Partition {
   Graph graph;
 };
 
-// REQUIRES: every node has an assigned device. Partitions are in order of their first node. Loops without a LoopCond
-// that cross partitions are INVALID_ARGUMENT.
+// REQUIRES: every node has an assigned device. Partitions are in the order of their first nodes. INVALID_ARGUMENT if a
+// loop without a LoopCond crosses partitions.
 StatusOr<std::vector<Partition>> PartitionGraph(const Graph& graph, const PartitionOptions& options);
 
 }  // namespace weir

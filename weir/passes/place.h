@@ -1,11 +1,11 @@
-// Placement: gives every node of a graph a device.
+// Placement: assigns a device to every node of a graph.
 //
-// Nodes that must share memory share a device: the two ends of a reference or resource edge, and those whose `_class`
-// attribute names one another ("loc:@node"). Who takes a reference or a handle goes
-// where it is, whatever device it asks for itself. Such a group needs a device that all its members' kernels run on and
-// that all requests allow; of several the one of the best type that comes first in the list is taken. Constants and
-// other sources without inputs go where their only consumers are; Shape, Size and Rank stay with what they measure. A
-// RemoteCall whose target is a constant goes there, if there is such a device, whatever else it asks for.
+// Nodes that must share memory form a colocation group: the two ends of a reference or resource edge, and nodes whose
+// `_class` attribute names another ("loc:@node"). A consumer of a reference or handle is placed with its producer, even
+// if it requests another device. A group needs a device for which all members have kernels and which all requests
+// allow; among several, the first device of the best type is chosen. Constants and other nodes without inputs are
+// placed with their only consumer; Shape, Size and Rank with their input. A RemoteCall whose target is a constant is
+// placed on that device, if it exists, whatever device it requests.
 #ifndef WEIR_PASSES_PLACE_H_
 #define WEIR_PASSES_PLACE_H_
 
@@ -22,30 +22,31 @@ struct PlaceableDevice {
   std::string type;  // "CPU"
 };
 
-// What may be where: nodes in groups that share a device.
+// The possible devices of each colocation group.
 struct PlacementChoices {
-  std::vector<int> group_of;              // by node id; -1: not to be chosen (it goes with its consumers)
+  std::vector<int> group_of;              // by node id; -1: no choice (placed with its consumers)
   std::vector<std::vector<int>> devices;  // by group: indices of PlacementOptions::devices, best first; never empty
 };
 
 struct PlacementOptions {
   std::vector<PlaceableDevice> devices;  // in order of preference, local ones first
-  // The device types that a node has kernels for, best first. Empty: none.
+  // The device types for which a node has kernels, best first; may return an empty list.
   std::function<std::vector<std::string>(const Node&)> supported_types;
-  // Where a requested device is absent or has no kernel, take another; where `_class` asks for the impossible, ignore
-  // it.
+  // If a requested device does not exist or has no kernel, use another one; ignore `_class` if it cannot be satisfied.
   bool allow_soft_placement = false;
-  // Nodes that ask for no device: all on the best one, or spread over the devices of the best type, state on the last.
-  // Spreading is for tests of what crosses devices; a node's name decides, so that it is always the same place.
+  // Spread nodes that request no device over the devices of the best type, with state on the last one, instead of
+  // placing all on the best device. For tests of transfers between devices. The placement depends only on a node's
+  // name.
   bool spread = false;
-  // Chooses a device for every group; the first of each if not set (place_by_cost.h has others). Groups with a stateful
-  // node have no choice: every step must find its state in the same place.
+  // Chooses a device for every group; the first one if not set (see place_by_cost.h). Groups with a stateful node have
+  // no choice: every step must find the state in the same place.
   std::function<StatusOr<std::vector<int>>(const PlacementChoices&)> choose;
-  // The nodes of a loop are a group, unless something in it must be elsewhere.
+  // Treat the nodes of a loop as one group, unless some of them must be on different devices.
   bool whole_loops = false;
 };
 
-// Sets `assigned_device` of all nodes; those that have one keep it. INVALID_ARGUMENT that names the node otherwise.
+// Sets `assigned_device` of all nodes that have none. INVALID_ARGUMENT, with the name of the node, if there is no
+// possible device.
 Status PlaceGraph(Graph* graph, const PlacementOptions& options);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Placement by costs: joins the graph (place.h), its costs (cost_model.h) and the algorithms (placer.h).
+// Placement by cost: applies the algorithms of placer.h to a graph (place.h) and its costs (cost_model.h).
 #ifndef WEIR_PASSES_PLACE_BY_COST_H_
 #define WEIR_PASSES_PLACE_BY_COST_H_
 
@@ -8,12 +8,12 @@
 
 namespace weir {
 
-// As PlaceGraph, which still says where each node may be, with the choice among those devices left to `kind`. Loops
-// stay in one piece where they can: each edge that leaves one costs a message an iteration.
+// Like PlaceGraph, but the algorithm `kind` chooses among the possible devices of each group. Loops are kept on one
+// device if possible, because every edge between devices costs a message per iteration.
 Status PlaceGraphByCost(Graph* graph, PlacementOptions options, PlacerKind kind,
                         std::shared_ptr<const CostTable> measured);
 
-// A placed graph as it would be executed. A loop counts as one iteration, a conditional as both branches.
+// A simulated execution of a placed graph. A loop counts as one iteration, a conditional as both branches.
 struct SimulatedNode {
   NodeId node = kNoNode;
   int device = 0;
@@ -27,7 +27,7 @@ struct SimulatedTransfer {
 };
 struct SimulatedStep {
   std::vector<std::string> devices;
-  std::vector<SimulatedNode> nodes;          // in the order in which they start; those that do not run (constants) too
+  std::vector<SimulatedNode> nodes;          // by start time, including nodes that do not run (constants)
   std::vector<SimulatedTransfer> transfers;  // one for each tensor and destination
   double makespan = 0;
 };

@@ -1,14 +1,16 @@
-// Placers: choose a device for every group of tasks so that all are done early.
+// Placers: choose a device for every group of tasks so that the makespan is short.
 //
-// Both walk over the tasks once, and give a group its device when they meet its first task. They differ in the order
-// and in what they see:
-// - greedy (the TensorFlow white paper of 2015, section 3.2.1) simulates an execution: tasks in the order in which they
-//   become ready, each on the device where it would finish soonest, its inputs' way there counted.
-// - HEFT (Topcuoglu, Hariri and Wu, 2002) takes the tasks with the longest way to the end first (their upward rank,
-// with
-//   costs and links averaged over the devices), each where it finishes earliest, also in a gap between others.
-// A group of several tasks weighs more than its first: what it will bring along, and what is bound to a device already,
-// counts as work that is still to be done there.
+// Both algorithms visit each task once and assign a device to a group when they visit its first task. They differ in
+// the order of tasks and in the choice of the device:
+//
+// - Greedy (TensorFlow white paper, 2015, section 3.2.1) simulates an execution: it visits tasks in the order in which
+//   they become ready and assigns the device on which the task would finish first, including the transfers of its
+//   inputs.
+// - HEFT (Topcuoglu, Hariri and Wu, 2002) visits tasks by decreasing upward rank (the length of the longest path to the
+//   end, with costs and links averaged over the devices) and assigns the device on which the task finishes first,
+//   possibly in a gap between other tasks.
+//
+// The remaining tasks of a group, and tasks that are bound to a device, count as work that the device still has to do.
 #ifndef WEIR_PASSES_PLACER_H_
 #define WEIR_PASSES_PLACER_H_
 
@@ -26,12 +28,12 @@ class Placer {
   virtual StatusOr<Schedule> Place(const SchedulingProblem& problem) const = 0;
 };
 
-// Null for kDefault, which looks at no costs.
+// Null for kDefault, which does not use costs.
 std::unique_ptr<Placer> MakePlacer(PlacerKind kind);
 
-// The placer's schedule, or that of everything (that may be there) on one device where an execution ends earlier so:
-// neither algorithm looks ahead, and on small graphs with slow links both may send what had better stayed. Schedules
-// are compared as they would be executed.
+// The placer's schedule, or the one that puts all groups that may run there on a single device, whichever has the
+// shorter simulated execution. Neither algorithm looks ahead: on small graphs with slow links both may transfer tensors
+// needlessly.
 StatusOr<Schedule> PlaceOrKeepTogether(const Placer& placer, const SchedulingProblem& problem);
 
 }  // namespace weir

@@ -4,9 +4,10 @@
 
 #include <string_view>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 enum class PlacerKind {
   kDefault,  // the first device of the best type

@@ -1,4 +1,4 @@
-// Gradients of an activation under a pool: zeros are set where the image is small.
+// Gradients of an activation before max pooling: applies the activation's gradient to the smaller, pooled tensor.
 #ifndef WEIR_PASSES_POOL_GRADIENTS_H_
 #define WEIR_PASSES_POOL_GRADIENTS_H_
 
@@ -6,10 +6,10 @@
 
 namespace weir {
 
-// ReluGrad(MaxPoolGrad(x, y, g), x) becomes MaxPoolGrad(x, y, ReluGrad(g, y)), where y = MaxPool(x): what a pool's
-// gradient puts anywhere it puts where x is y, so asking whether y is above zero is as good, and there are fewer of it.
-// The results are the same but for signs of zeros, and for an x that is NaN, which gets what is zero otherwise. Only
-// where nobody else looks at the pool's gradient.
+// Turns ReluGrad(MaxPoolGrad(x, y, g), x), where y = MaxPool(x), into MaxPoolGrad(x, y, ReluGrad(g, y)). MaxPoolGrad
+// writes only to elements where x equals y, so it is enough to check whether y is positive, and y has fewer elements.
+// The results are equal except for the signs of zeros, and for elements of x that are NaN, whose gradient is zero
+// otherwise. Applies only if MaxPoolGrad has no other consumer.
 Status MoveReluGradients(RewriteContext& context);
 
 }  // namespace weir

@@ -110,7 +110,7 @@ class Pruner {
       if (!wanted_[id]) continue;
       Node copy = *graph_.node(id);
       if (copy.op() == "_Arg" || copy.op() == "_Retval") {
-        return InvalidArgument("Node '", copy.name, "': ", copy.op(), " stands in the bodies of functions only");
+        return InvalidArgument("Node '", copy.name, "': ", copy.op(), " may only appear in the bodies of functions");
       }
       WEIR_ASSIGN_OR_RETURN(Node * node, out.AddUnchecked(std::move(copy)));
       new_id_[id] = node->id;

@@ -1,4 +1,4 @@
-// The tasks of a problem whose inputs are done, earliest first.
+// ReadyTasks: the tasks of a scheduling problem whose inputs are done, earliest first.
 #ifndef WEIR_PASSES_READY_TASKS_H_
 #define WEIR_PASSES_READY_TASKS_H_
 
@@ -13,7 +13,7 @@ namespace weir {
 
 class ReadyTasks {
  public:
-  // `when`: the time that a task whose inputs are scheduled is ordered by.
+  // `when` returns the time by which ready tasks are ordered.
   ReadyTasks(const SchedulingProblem& problem, std::function<double(int task)> when)
       : when_(std::move(when)), pending_(problem.tasks.size()), consumers_(problem.tasks.size()) {
     for (size_t t = 0; t < problem.tasks.size(); ++t) {
@@ -26,7 +26,7 @@ class ReadyTasks {
   }
 
   bool empty() const { return ready_.empty(); }
-  // Of several with one time the first of the problem.
+  // Removes and returns the earliest task; among equal times, the one with the lowest index.
   std::pair<double, int> Take() {
     std::pair<double, int> first = ready_.top();
     ready_.pop();

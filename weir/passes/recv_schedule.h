@@ -1,12 +1,14 @@
-// When to ask for the tensors of other devices.
+// RecvSchedule: when to request tensors from other devices.
 //
-// Without more ado every Recv of a step starts when the step does, and a tensor that is made early lies in its
-// consumer's memory until it is needed. From a simulated step (place_by_cost.h) we know how early each node can start
-// (ASAP) and how late it may without delaying the end (ALAP). A transfer is of use from its time before the ALAP start
-// of its first consumer on; the last node that the destination is sure to have finished by then becomes the Recv's
-// control input. Only the start of transfers changes, never a result: such a node runs in every step (it depends on no
-// conditional), waits for nothing outside of its inputs (on no queue), and comes before the consumer in the simulated
-// order, which all edges of the graph follow, so that no cycle can arise, not even through several devices.
+// By default, every Recv of a step starts with the step, and a tensor that is produced early occupies memory of its
+// consumer until it is needed. A simulated step (place_by_cost.h) gives the earliest start of each node (ASAP) and the
+// latest start that does not delay the end of the step (ALAP). A transfer should begin one transfer time before the
+// ALAP start of its first consumer. The last node that the destination will have finished by then becomes a control
+// input of the Recv.
+//
+// This changes the start of transfers, but never a result. The chosen node runs in every step (it depends on no
+// conditional), waits only for its inputs (not for a queue, say), and precedes the consumer in the simulated order. All
+// edges of the graph follow that order, so no cycle can arise, not even across devices.
 #ifndef WEIR_PASSES_RECV_SCHEDULE_H_
 #define WEIR_PASSES_RECV_SCHEDULE_H_
 
@@ -19,13 +21,14 @@
 namespace weir {
 
 struct RecvSchedule {
-  std::map<std::tuple<NodeId, int, std::string>, NodeId> after;  // by tensor and destination: what its Recv waits for
+  // The control input of each Recv, by tensor and destination.
+  std::map<std::tuple<NodeId, int, std::string>, NodeId> after;
 
-  // kNoNode: nothing.
+  // kNoNode if the Recv starts with the step.
   NodeId Find(Endpoint tensor, const std::string& device) const;
 };
 
-// Transfers of fewer bytes than `min_bytes` start at once: they take no memory to speak of.
+// Transfers of fewer than `min_bytes` bytes are not delayed, because they occupy little memory.
 // REQUIRES: every node has an assigned device.
 StatusOr<RecvSchedule> ScheduleRecvs(const Graph& graph, const CostModel& costs, int64_t min_bytes = 64 << 10);
 

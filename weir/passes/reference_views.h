@@ -1,6 +1,5 @@
-// Old-style variables are memory that every reader shares. A consumer that takes a reference as a plain tensor, and ops
-// whose output is a view of their input, share that memory too: TensorFlow's programs rely on seeing later writes in
-// it.
+// Reference variables share their memory with all readers. Consumers that read a reference as a plain tensor, and ops
+// whose output is a view of their input, also share it: TensorFlow programs rely on seeing later writes.
 #ifndef WEIR_PASSES_REFERENCE_VIEWS_H_
 #define WEIR_PASSES_REFERENCE_VIEWS_H_
 
@@ -8,7 +7,7 @@
 
 namespace weir {
 
-// The node that a tensor's memory comes from if it is that of a reference; kNoNode if the memory is its own.
+// The node that outputs the reference whose memory the tensor shares; kNoNode if the tensor has its own memory.
 NodeId ReferenceBehind(const Graph& graph, Endpoint tensor);
 
 }  // namespace weir

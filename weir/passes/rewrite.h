@@ -1,4 +1,4 @@
-// Small steps that the rewriting passes share.
+// Small graph changes that the rewriting passes share.
 #ifndef WEIR_PASSES_REWRITE_H_
 #define WEIR_PASSES_REWRITE_H_
 
@@ -6,44 +6,45 @@
 #include <span>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/graph/graph.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
-// Computes a node's outputs from its inputs, on the CPU. An error means that it cannot be done now.
+// Computes a node's outputs from its inputs, on the CPU. An error means that the node cannot be evaluated now.
 using NodeEvaluator = std::function<StatusOr<std::vector<Tensor>>(const Node&, std::span<const Tensor>)>;
 
-// True if the node's outputs depend on its inputs and attributes alone and it does nothing else: not stateful, no
-// control flow, no reference, no end of the graph, no placeholder, no call.
+// True if the node's outputs depend only on its inputs and attributes and it has no side effects: it is not stateful,
+// has no reference inputs, and is no control flow, `_Arg`, `_Retval`, placeholder or function call.
 bool IsPure(const Node& node);
-// True if the client asked for a certain device.
+// True if the client requested a device.
 inline bool IsPinned(const Node& node) { return !node.requested_device.empty(); }
 
-// Adds a control input unless it is there or is the node itself.
+// Adds a control input, unless the node has it already or is the input itself.
 void AddControlInput(Node* node, NodeId input);
 
-// Makes the node another of the same name: a Const that runs after `control_inputs`.
+// Turns the node into a Const of the same name that runs after `control_inputs`.
 Status TurnIntoConst(Graph* graph, Node* node, Tensor value, std::vector<NodeId> control_inputs);
-// ... or an Identity of `input`, with the control inputs it has.
+// Turns the node into an Identity of `input`; its control inputs stay.
 Status TurnIntoIdentity(Graph* graph, Node* node, Endpoint input);
 
-// A new node beside `like`: on its device, and named after it and the operation.
+// Adds a node on the device of `like`, named after `like` and the op.
 StatusOr<Node*> AddBeside(Graph* graph, const Node& like, std::string_view op, std::vector<Endpoint> inputs,
                           AttrMap attrs);
 
-// Replaces tensors by others, all at once at the end.
+// Collects replacements of tensors and applies them all at once.
 class Replacements {
  public:
   explicit Replacements(Graph* graph) : graph_(*graph), node_(graph->num_node_ids(), kNoNode) {}
   // Consumers of `from` take the same outputs of `to` instead; control edges move too.
   void Replace(NodeId from, NodeId to) { node_[from] = to, any_ = true; }
-  // As above for one tensor only; control edges stay.
+  // The same for a single tensor; control edges stay.
   void Replace(Endpoint from, Endpoint to) { tensor_[from] = to, any_ = true; }
   Endpoint Find(Endpoint tensor) const;
   NodeId Find(NodeId node) const;
-  // Brings the inputs of one node up to date.
+  // Applies the replacements to the inputs of one node.
   void Update(Node* node) const;
-  // Of all nodes. Returns whether anything was replaced.
+  // Applies the replacements to all nodes. Returns whether there were any.
   bool Apply();
 
  private:
@@ -53,8 +54,8 @@ class Replacements {
   bool any_ = false;
 };
 
-// Removes the nodes that nothing needs: what no `_Arg`, `_Retval`, stateful node or node of `keep` depends on. Returns
-// how many went.
+// Removes dead nodes: those that no `_Arg`, `_Retval`, stateful node or node of `keep` depends on. Returns how many
+// were removed.
 int RemoveUnused(Graph* graph, std::span<const NodeId> keep);
 
 }  // namespace weir

@@ -1,12 +1,12 @@
-// RewriteContext: what all rewriting passes share about the graph they change.
+// RewriteContext: the analyses of a graph that all rewriting passes share, and the operations that change it.
 //
-// A pass asks the context who consumes a tensor, which shape it has and whether a node may be touched at all, and makes
-// its changes through it. Consumers are those from before the pass: a pass decides by a picture that stays still, and
-// calls EndPass when it is done. Shapes are inferred once, at the first question, and followed from then on: a node
-// that a pass adds is inferred when it is added, and a node that is replaced by another of the same value keeps its
+// A pass asks the context for the consumers and the shape of a tensor and whether it may rewrite a node, and makes its
+// changes through the context. Consumers are a snapshot from the beginning of the pass, so that decisions do not depend
+// on changes made by the same pass; EndPass discards the snapshot. Shapes are inferred once, on first use, and kept up
+// to date: a new node is inferred when it is added, and a node that is replaced by another of the same value keeps its
 // shape.
 //
-// docs/adding_a_pass.md goes through an example.
+// docs/adding_a_pass.md walks through an example.
 #ifndef WEIR_PASSES_REWRITE_CONTEXT_H_
 #define WEIR_PASSES_REWRITE_CONTEXT_H_
 
@@ -14,63 +14,65 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/graph/shape_inference.h"
 #include "weir/passes/rewrite.h"
 #include "weir/passes/wait_analysis.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class RewriteContext {
  public:
-  // Before placement nodes may still go to different devices; a placed graph is all of one device.
+  // Before placement, nodes may still go to different devices; all nodes of a placed graph are on one device.
   enum class Stage { kUnplaced, kPlaced };
 
-  // REQUIRES: `graph` outlives the context and is changed by nobody else. What nothing consumes now is what the step
-  // asked for, and is never removed.
+  // REQUIRES: `graph` outlives the context and is only changed through it. Nodes without consumers at this point are
+  // the results of the step and are never removed.
   explicit RewriteContext(Graph* graph, Stage stage = Stage::kUnplaced);
 
   Graph& graph() const { return graph_; }
   Stage stage() const { return stage_; }
   void set_stage(Stage stage) { stage_ = stage; }
 
-  // As they were when the pass began.
+  // The consumers of each tensor when the pass began.
   const Consumers& consumers();
-  // Which nodes may wait for each other, as of the same time.
+  // Which nodes may wait for each other, from the same snapshot.
   const WaitAnalysis& waits();
 
-  // Unknown where the graph's shapes contradict each other: that is for the step to complain about.
+  // Unknown if the graph's shapes contradict each other; the step will report the error.
   const PartialShape& ShapeOf(Endpoint tensor);
   std::optional<Shape> KnownShape(Endpoint tensor) { return ShapeOf(tensor).ToShape(); }
-  // The value of a constant, or of a small integer computation on shapes; without a value if it is not known.
+  // The value of a constant or of a small integer computation on shapes; an empty tensor if it is not known.
   const Tensor& ValueOf(Endpoint tensor);
-  // False if the graph's shapes contradict each other. Passes that move errors elsewhere then leave the graph alone.
+  // False if the graph's shapes contradict each other. Passes that could hide the error then do nothing.
   bool ShapesAgree();
 
-  // Whether a pass may replace the node or make it part of another one: its outputs depend on its inputs alone
-  // (IsPure), it names no kernel (`_kernel`), and no colocation constraint (`_class`) waits for the placer.
+  // Whether a pass may replace the node or fuse it into another one: its outputs depend only on its inputs (IsPure), it
+  // requests no specific kernel (`_kernel`), and it has no colocation constraint (`_class`) that the placer still
+  // needs.
   bool MayRewrite(const Node& node) const;
-  // Whether both nodes go to the same device, as far as is known.
+  // Whether both nodes will run on the same device, as far as is known.
   bool AreTogether(const Node& a, const Node& b) const;
-  // The one node that takes a tensor, if no other node takes it or waits for its producer, and it may be rewritten
-  // together with the producer; null otherwise. `input`, if not null, gets the index among the consumer's inputs.
+  // The single consumer of a tensor, if no other node has a data or control edge from the producer and if the consumer
+  // may be fused with the producer; null otherwise. `input`, if not null, receives the index of the consumer's input.
   Node* OnlyConsumer(Endpoint tensor, int* input = nullptr);
-  // The value of a Const node that waits for nothing; null for other tensors.
+  // The value of a Const node without control inputs; null for other tensors.
   const Tensor* ConstantOf(Endpoint tensor) const;
 
-  // To be called after a node's op, attributes or inputs were changed. Outputs that the node had before keep their
-  // shapes: they must have the values they had.
+  // Must be called after a node's op, attributes or inputs were changed without changing its values: existing outputs
+  // keep their inferred shapes.
   Status Changed(Node* node);
-  // The same for a node that now stands for another value.
+  // Must be called after a change that also changes the node's values.
   Status Redefined(Node* node);
   Status TurnIntoIdentity(Node* node, Endpoint input);
-  // A new node beside `like` (rewrite.h).
+  // Adds a node on the device of `like` (rewrite.h).
   StatusOr<Node*> AddBeside(const Node& like, std::string_view op, std::vector<Endpoint> inputs, AttrMap attrs);
 
-  // Removes what nothing needs any more, and forgets who consumed what.
+  // Removes dead nodes and discards the snapshot of consumers.
   void EndPass();
-  // For a pass of several rounds: consumers are from now on those of the graph as it is.
+  // For passes with several rounds: takes a new snapshot of consumers on next use.
   void ForgetConsumers();
-  // Forgets shapes: after constants were folded more can be inferred.
+  // Infers all shapes anew on next use: constant folding makes more of them known.
   void ForgetShapes() { shapes_.reset(); }
 
  private:

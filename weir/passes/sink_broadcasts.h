@@ -1,4 +1,4 @@
-// Broadcasts that need not be made: elementwise operations broadcast by themselves.
+// Removes BroadcastTo nodes whose consumers broadcast implicitly.
 #ifndef WEIR_PASSES_SINK_BROADCASTS_H_
 #define WEIR_PASSES_SINK_BROADCASTS_H_
 
@@ -6,10 +6,10 @@
 
 namespace weir {
 
-// Consumers of a BroadcastTo take what is broadcast, where that changes nothing: an operation whose other operand has
-// the full shape already broadcasts by itself; one that has no larger operand is done before the broadcast, which moves
-// behind it; a term of an AddN is added at the end. Only where shapes are known. The gradients of means and sums have
-// such broadcasts.
+// Lets consumers of a BroadcastTo read its input where the result stays the same: an elementwise operation whose other
+// operand has the full shape broadcasts implicitly; one without a larger operand runs before the broadcast, which moves
+// after it; a broadcast term of an AddN is added last. Applies only if shapes are known. Gradients of means and sums
+// contain such broadcasts.
 Status SinkBroadcasts(RewriteContext& context);
 
 }  // namespace weir

@@ -1,9 +1,9 @@
-// WaitAnalysis: which nodes may wait for each other beyond the edges of the graph, and which values may be dead.
+// WaitAnalysis: which nodes may wait for each other without an edge between them, and which values may be dead.
 //
-// Some operations wait for what another node does: Recv for a Send, a dequeue for an enqueue. The graph has no edge
-// between them, so a rewrite that makes a value wait for more inputs than it had can close a cycle that no search along
-// edges finds. Here every node that may wait (OpSchema::may_wait) is taken to wait for every node that may end a wait
-// (OpSchema::may_wake).
+// Some operations block until another node has run: a Recv waits for a Send, a dequeue for an enqueue. The graph has no
+// edge between the two, so a rewrite that makes a value depend on more inputs can cause a deadlock that a search along
+// the edges does not find. The analysis is conservative: it assumes that every node that may wait (OpSchema::may_wait)
+// waits for every node that may end a wait (OpSchema::may_wake).
 #ifndef WEIR_PASSES_WAIT_ANALYSIS_H_
 #define WEIR_PASSES_WAIT_ANALYSIS_H_
 
@@ -11,9 +11,10 @@
 #include <span>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/graph/graph.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // An attribute of `_Arg` nodes whose values arrive while the step runs.
 inline constexpr char kLateArgument[] = "_late";
@@ -25,16 +26,17 @@ class WaitAnalysis {
   // REQUIRES: both outlive the analysis.
   WaitAnalysis(const Graph& graph, const Consumers& consumers);
 
-  // Whether the node's values may be dead: they come, perhaps by other nodes, from a Switch.
+  // Whether the node's values may be dead, because they depend on a Switch.
   bool MayBeDead(NodeId id) const { return may_be_dead_[id]; }
-  // Whether `taker`, a consumer of some value, may be made to wait for everything that `added` waits for, where the
-  // value so far waited for what `before` waits for. Edges of the graph are not looked at.
+  // Whether a rewrite may delay a value until everything that `added` waits for has happened. So far the value depended
+  // on `before`; `taker` is one of its consumers. Cycles along the edges of the graph are not checked.
   bool MayDelay(NodeId taker, NodeId before, NodeId added) const {
     if (!has_waits_) return true;
     const uint64_t more = (waits_for_[added] & ~waits_for_[before]) | (waits_for_[added] & kOthers);
     return more == 0 || !wakes_[taker];
   }
-  // The nodes become one: each, and all that depends on it, now waits for what any of them waited for.
+  // Records that the nodes become one: each of them, and every node that depends on it, now waits for whatever any of
+  // them waited for.
   void Join(std::span<const NodeId> nodes);
 
  private:
@@ -42,7 +44,7 @@ class WaitAnalysis {
 
   void FindWaits();
   void FindDead();
-  // Brings what depends on the nodes of stack_, or what they depend on, up to date with them.
+  // Propagate from the nodes on stack_ to the nodes that depend on them, and to the nodes that they depend on.
   void SpreadWaits();
   void SpreadWakes();
   void SetWaits(NodeId id, uint64_t waits);
@@ -50,7 +52,7 @@ class WaitAnalysis {
 
   const Graph& graph_;
   const Consumers& consumers_;
-  bool has_waits_ = false;           // else nothing is kept of waits
+  bool has_waits_ = false;           // if false, no waits are recorded
   std::vector<uint64_t> waits_for_;  // by node: which waiting nodes it depends on
   std::vector<bool> wakes_;          // by node: a node that may end a wait depends on it
   std::vector<bool> may_be_dead_;

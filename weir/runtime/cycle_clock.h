@@ -1,4 +1,4 @@
-// A cheap clock for costs, and small numbers for threads.
+// A cheap clock for cost estimates, and small thread ids.
 #ifndef WEIR_RUNTIME_CYCLE_CLOCK_H_
 #define WEIR_RUNTIME_CYCLE_CLOCK_H_
 
@@ -12,7 +12,7 @@
 namespace weir {
 
 struct CycleClock {
-  // Counts up at about the processor's rate (elsewhere: nanoseconds).
+  // Counts at about the clock rate of the processor; in nanoseconds on other processors than x86-64.
   static uint64_t Now() {
 #if defined(__x86_64__)
     return __rdtsc();
@@ -22,7 +22,7 @@ struct CycleClock {
   }
 };
 
-// 0, 1, 2 ... in the order in which threads ask first.
+// The id of the calling thread: 0, 1, 2 ... in the order of the threads' first calls.
 uint32_t CurrentThreadNumber();
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #include "weir/runtime/eager_runtime.h"
 
 #include <atomic>
+#include <iterator>
 
 #include "absl/synchronization/notification.h"
 #include "weir/base/timer.h"
@@ -20,7 +21,7 @@ bool IsPassedOn(const OpSchema& schema) {
          schema.name == "PlaceholderWithDefault";
 }
 
-Status CheckTypes(const OpSchema& schema, const ArgTypes& types, const std::vector<Tensor>& inputs) {
+Status CheckTypes(const OpSchema& schema, const ArgTypes& types, std::span<const Tensor> inputs) {
   if (inputs.size() != types.inputs.size()) {
     return InvalidArgument("Expects ", types.inputs.size(), " inputs, but ", inputs.size(), " were given");
   }
@@ -64,16 +65,6 @@ Status Await(DeviceRun& run) {
 }
 
 }  // namespace
-
-struct EagerRuntime::Entry {
-  Device* device;
-  AttrMap given;  // as the caller wrote them
-  std::shared_ptr<const AttrMap> attrs;
-  KernelNode node;
-  std::shared_ptr<Kernel> kernel;  // null: the op passes its input on, or is a constant
-  std::vector<bool> inputs_move;   // to the device's memory; empty if it is the host's
-  std::vector<bool> outputs_move;
-};
 
 EagerRuntime::EagerRuntime(std::shared_ptr<Environment> environment)
     : environment_(std::move(environment)),
@@ -122,7 +113,8 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::MakeEntry(const OpS
   node.types = std::make_shared<const ArgTypes>(std::move(types));
   node.assigned_device = device->name();
   entry->node = {node.name, &schema, node.types};
-  if (IsPassedOn(schema) || schema.name == "NoOp" || schema.name == "Const") {
+  entry->is_constant = schema.name == "Const";
+  if (IsPassedOn(schema) || schema.name == "NoOp" || entry->is_constant) {
     entry->attrs = std::make_shared<const AttrMap>(std::move(complete));
     return entry;
   }
@@ -173,21 +165,21 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::FindEntry(const OpS
   return made;
 }
 
-StatusOr<EagerResult> EagerRuntime::RunEntry(Entry& entry, std::vector<Tensor> inputs, const EagerOptions& options) {
-  EagerResult result;
-  result.attrs = entry.attrs;
+Status EagerRuntime::RunEntry(const Entry& entry, std::span<Tensor> inputs, Outputs* outputs,
+                              const EagerOptions& options) {
+  outputs->clear();
   if (entry.kernel == nullptr) {
-    if (entry.node.schema->name == "Const") {
+    if (entry.is_constant) {
       WEIR_ASSIGN_OR_RETURN(Tensor value, GetAttr<Tensor>(*entry.attrs, "value"));
-      result.outputs.push_back(std::move(value));
+      outputs->push_back(std::move(value));
     } else {
-      result.outputs = std::move(inputs);
+      for (Tensor& input : inputs) outputs->push_back(std::move(input));
     }
-    return result;
+    return OkStatus();
   }
   Device* const device = entry.device;
-  const std::shared_ptr<DeviceRun> run = device->StartRun();
-  std::vector<Slot> in(inputs.size()), out(entry.node.types->outputs.size());
+  const std::shared_ptr<DeviceRun> run = device->is_host() ? nullptr : device->StartRun();
+  absl::InlinedVector<Slot, 4> in(inputs.size()), out(entry.node.types->outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!entry.inputs_move.empty() && entry.inputs_move[i]) {
       WEIR_ASSIGN_OR_RETURN(in[i].tensor, Copy(*device, run.get(), inputs[i], /*to_host=*/false));
@@ -208,7 +200,7 @@ StatusOr<EagerResult> EagerRuntime::RunEntry(Entry& entry, std::vector<Tensor> i
   step.deadline = options.deadline;
   step.deterministic = environment_->deterministic;
   Status status;
-  KernelContext context(step, entry.node, in, out);
+  KernelContext context(step, entry.node, {in.data(), in.size()}, {out.data(), out.size()});
   if (!entry.kernel->is_async()) {
     status = entry.kernel->Compute(context);
   } else {
@@ -237,12 +229,26 @@ StatusOr<EagerResult> EagerRuntime::RunEntry(Entry& entry, std::vector<Tensor> i
     if (!out[i].tensor.has_value()) return Internal("Output ", i, " was not set");
     if (!entry.outputs_move.empty() && entry.outputs_move[i]) {
       WEIR_ASSIGN_OR_RETURN(Tensor copy, Copy(*device, run.get(), out[i].tensor, /*to_host=*/true));
-      result.outputs.push_back(std::move(copy));
+      outputs->push_back(std::move(copy));
     } else {
-      result.outputs.push_back(std::move(out[i].tensor));
+      outputs->push_back(std::move(out[i].tensor));
     }
   }
-  return result;
+  return OkStatus();
+}
+
+StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> EagerRuntime::Prepare(const OpSchema& schema,
+                                                                              const AttrMap& attrs, Device* device) {
+  StatusOr<std::shared_ptr<Entry>> entry = FindEntry(schema, attrs, device != nullptr ? device : host_);
+  if (!entry.ok()) return Annotate(entry.status(), "", Cat(" [Op:", schema.name, "]"));
+  return *std::move(entry);
+}
+
+Status EagerRuntime::RunCached(const Prepared& prepared, std::span<Tensor> inputs, Outputs* outputs,
+                               const EagerOptions& options) {
+  Status status = RunEntry(prepared, inputs, outputs, options);
+  if (status.ok()) return status;
+  return Annotate(status, "", Cat(" [Op:", prepared.node.schema->name, "]"));
 }
 
 StatusOr<EagerResult> EagerRuntime::Run(const OpSchema& schema, std::vector<Tensor> inputs, const AttrMap& attrs,
@@ -251,7 +257,12 @@ StatusOr<EagerResult> EagerRuntime::Run(const OpSchema& schema, std::vector<Tens
     Device* device = options.device != nullptr ? options.device : host_;
     WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Entry> entry, FindEntry(schema, attrs, device));
     WEIR_RETURN_IF_ERROR(CheckTypes(schema, *entry->node.types, inputs));
-    return RunEntry(*entry, std::move(inputs), options);
+    Outputs outputs;
+    WEIR_RETURN_IF_ERROR(RunEntry(*entry, inputs, &outputs, options));
+    EagerResult result;
+    result.attrs = entry->attrs;
+    result.outputs.assign(std::make_move_iterator(outputs.begin()), std::make_move_iterator(outputs.end()));
+    return result;
   };
   StatusOr<EagerResult> result = run();
   if (result.ok()) return result;

@@ -1,10 +1,12 @@
-// Environment: what all sessions of a process (or of a server) share: known operations, kernels, devices and threads.
+// Environment: the registered ops and kernels, the devices and the thread pools that all sessions of a process (or of a
+// server) share.
 #ifndef WEIR_RUNTIME_ENVIRONMENT_H_
 #define WEIR_RUNTIME_ENVIRONMENT_H_
 
 #include <memory>
 #include <string_view>
 
+#include "weir/base/export.h"
 #include "weir/base/thread_pool.h"
 #include "weir/framework/device.h"
 #include "weir/framework/kernel_registry.h"
@@ -12,7 +14,7 @@
 #include "weir/graph/function_library.h"
 #include "weir/passes/device_rewrites.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class SessionConnector;
 
@@ -20,18 +22,18 @@ struct Environment {
   OpRegistry ops;
   KernelRegistry kernels;
   DeviceSet devices;
-  DeviceRewrites rewrites;                         // by type of device
-  FunctionLibrary::Differentiator differentiator;  // of the sessions' functions; may be empty
+  DeviceRewrites rewrites;                         // by device type
+  FunctionLibrary::Differentiator differentiator;  // for the functions of sessions; may be empty
   std::string task_name = "/job:localhost/replica:0/task:0";
-  bool deterministic = false;                   // every session is (session.h)
-  std::shared_ptr<SessionConnector> connector;  // for sessions of other processes (session.h); null: there are none
+  bool deterministic = false;                   // makes every session deterministic (session.h)
+  std::shared_ptr<SessionConnector> connector;  // creates sessions in other processes (session.h); may be null
 
   Environment() = default;
-  // Ends what resources do in threads of their own before anything that they use goes.
+  // Stops the background threads of resources before destroying anything that these threads use.
   ~Environment();
 
-  // The pools of sessions that do not ask for their own, made at first use and sized by the first asker. `threads` 0:
-  // one per core.
+  // The pools of sessions without pools of their own. The first call creates the pool and determines its size; 0
+  // threads means one for each processor that the process may use. The pools end with the environment.
   ThreadPool* InterOpPool(int threads);
   ThreadPool* IntraOpPool(int threads);
 

@@ -1,15 +1,17 @@
-// ExecutionPlan: a partition compiled for running. Nothing in it changes while steps run, except the cost estimates.
+// ExecutionPlan: a graph partition compiled for execution. It is immutable while steps run, except for cost estimates.
 //
-// Nodes stand in a flat array in a good serial order; what the executor touches for each is one cache line, the rest
-// (names, types) is kept apart. Every input of a node is a slot in an array that each iteration of the node's frame
-// owns; an edge says into which slot a value goes and which pending count it lowers.
+// Nodes are stored in a flat array in a good serial order. The data that the executor needs for a node fits one cache
+// line; everything else (names, types) is stored separately. Every input of a node is a slot in an array that belongs
+// to an iteration of the node's frame. An edge says which slot receives a value and which pending count it decrements.
 //
-// Values known before the step are not executed at all: a Const without control inputs fills its consumers' slots once
-// and for all (`statics`), and the step's arguments are put into their slots at its start. Such edges lower no count.
-// Edges to a node that waits for nothing else (`sole`) make it ready without touching a count either.
+// Values that are known before the step starts are not executed: a Const without control inputs fills the slots of its
+// consumers permanently (`statics`), and the step's arguments are written to their slots when the step starts. These
+// edges do not decrement counts. Neither do edges to a node that depends on nothing else (`sole`): they make it ready
+// immediately.
 //
-// Loops: each Enter's frame name gives a static frame, nested like the loops are. Nodes of a frame number their slots
-// and counts from zero, so that an iteration's memory is just as large as its frame needs.
+// Loops: each frame name of an Enter becomes a static frame; static frames are nested like the loops. The nodes of a
+// frame number their slots and counts from zero, so that the memory of an iteration is exactly as large as the frame
+// needs.
 #ifndef WEIR_RUNTIME_EXECUTION_PLAN_H_
 #define WEIR_RUNTIME_EXECUTION_PLAN_H_
 
@@ -32,7 +34,7 @@ enum class NodeKind : uint8_t {
   kAsyncKernel,
   kConst,     // with control inputs, or inside a loop
   kNoOp,      // also ControlTrigger
-  kIdentity,  // hands its input on
+  kIdentity,  // passes its input on
   kArg,
   kRetval,
   kSwitch,
@@ -54,8 +56,8 @@ struct alignas(64) PlanNode {
   NodeKind kind = NodeKind::kKernel;
   bool may_be_expensive = false;
   bool never_dead = false;         // ControlTrigger
-  bool takes_refs = false;         // some producer gives a reference
-  bool has_statics = false;        // some input slots are filled for good
+  bool takes_refs = false;         // some producer outputs a reference
+  bool has_statics = false;        // some input slots are filled permanently
   bool is_constant_enter = false;  // a loop invariant
   uint16_t num_outputs = 0;
   int16_t frame = 0;  // static frame
@@ -74,7 +76,7 @@ struct PlanEdge {
   int32_t slot;       // -1: control edge
   int16_t output;     // -1: control edge
   bool move : 1;      // the last use of the output
-  bool sole : 1;      // the consumer waits for this edge only
+  bool sole : 1;      // the consumer depends on this edge only
   bool to_merge : 1;  // the consumer is a Merge
 };
 
@@ -89,16 +91,17 @@ struct StaticFrame {
   std::vector<uint64_t> counts;  // initial pending words
 };
 
-// A merge's word counts control edges low, dead data inputs from bit 32, and has flags on top.
+// The count word of a Merge: pending control edges in the low half, dead data inputs from bit 32, flags in the top
+// bits.
 inline constexpr uint64_t kDeadOne = uint64_t{1} << 32;
 inline constexpr uint64_t kMergeClaimed = uint64_t{1} << 61;
 inline constexpr uint64_t kMergeLive = uint64_t{1} << 62;
 inline constexpr uint64_t kMergeFired = uint64_t{1} << 63;
 
 struct TransferKey {   // of a kSend or kRecv
-  std::string prefix;  // up to the edge name, with the last ';'
+  std::string prefix;  // the key up to the edge name, including the last ';'
   DType dtype = DType::kInvalid;
-  bool client_terminated = false;  // sent when the run has ended
+  bool client_terminated = false;  // the value is sent when the run has ended
 };
 
 struct ExecutionPlan {
@@ -119,7 +122,7 @@ struct ExecutionPlan {
   std::vector<PlanNode> nodes;
   std::vector<PlanEdge> edges;
   std::vector<KernelNode> infos;                                       // by node
-  absl::flat_hash_map<int32_t, std::vector<std::string>> fused_nodes;  // the names of those a node stands for
+  absl::flat_hash_map<int32_t, std::vector<std::string>> fused_nodes;  // the names of the nodes fused into a node
   std::vector<StaticFrame> frames;
   std::vector<int32_t> roots;
   std::vector<int32_t> root_merges;  // their counts are reset for every step
@@ -133,7 +136,7 @@ struct ExecutionPlan {
   std::vector<std::shared_ptr<Kernel>> kernels;            // keeps them alive
   std::vector<std::vector<std::string>> input_names;       // of nodes that take references, else empty; by node
   mutable std::unique_ptr<std::atomic<uint32_t>[]> costs;  // estimated cycles, by node
-  // Cycles of what an asynchronous node made ready when it completed last, by node; very many before.
+  // By asynchronous node: the cycles of the work that its last completion made ready; very large before the first.
   mutable std::unique_ptr<std::atomic<uint32_t>[]> resume_costs;
   mutable std::atomic<uint32_t> runs{0};
   Device* device = nullptr;
@@ -142,12 +145,12 @@ struct ExecutionPlan {
   bool has_loops() const { return frames.size() > 1; }
 };
 
-// True if the executor runs the op itself, without a kernel.
+// True if the executor implements the op itself, without a kernel.
 bool IsExecutorNative(const OpSchema& schema);
 
 struct PlanOptions {
   Device* device = nullptr;
-  bool late_args = false;  // arguments arrive during the step (partial runs): kArg nodes run and wait
+  bool late_args = false;  // arguments arrive during the step (partial runs), and kArg nodes wait for them
 };
 
 // Compiles a graph whose arguments and results are `_Arg` and `_Retval` nodes. Kernels come from the cache. Errors name

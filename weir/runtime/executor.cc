@@ -128,6 +128,9 @@ __attribute__((always_inline)) inline void PlanRun::Execute(const ReadyNode& ent
   }
 }
 
+// The scheduling loop of one thread. Nodes run depth-first: the nodes that a finished node makes ready are on top of
+// the stack and run next, while their inputs are still in the cache. The thread leaves the loop when its stack is empty
+// or the run was stopped; nodes left on the stack are then dropped, since the run will not be reused.
 void PlanRun::Process(Ready& ready) {
   FlushDenormals flush;
   while (!ready.empty()) {

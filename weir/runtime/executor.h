@@ -1,12 +1,14 @@
 // The executor: runs an ExecutionPlan once.
 //
-// A PlanRun is the memory of one run: slots, pending counts and the frames of loops. Runs are pooled, because every
-// node that fires puts its own count back, so a finished run is as good as new. A thread that runs nodes keeps a stack
-// of ready ones: what a finished node makes ready is pushed there and run next, except expensive nodes beside other
-// work, which go to the pool. The run ends when no thread and no asynchronous kernel is at work for it any more.
+// A PlanRun is the memory of one run: slots, pending counts and loop frames. Runs are pooled: every node resets its own
+// count when it fires, so a finished run can be used again. Each thread that works for a run keeps a stack of ready
+// nodes. The nodes that a finished node makes ready are pushed onto the stack and executed next; only expensive nodes
+// are offered to the thread pool, if the thread has other work to do. The run ends when no thread and no asynchronous
+// kernel works for it any more.
 //
-// Deadness: an output that a Switch did not choose is dead, and so is every node with a dead input; it is not run, it
-// only passes deadness on. A Merge runs at its first live input. See frames.h for loops.
+// Deadness: the output that a Switch did not choose is dead, and so is every node with a dead input. A dead node is not
+// executed; it only propagates deadness to its consumers. A Merge runs when its first live input arrives. See frames.h
+// for loops.
 #ifndef WEIR_RUNTIME_EXECUTOR_H_
 #define WEIR_RUNTIME_EXECUTOR_H_
 
@@ -28,18 +30,18 @@ namespace weir {
 
 class PlanRunPool;
 
-// Where a traced run reports its nodes. Thread-safe.
+// Receives the statistics of the nodes of a traced run. Thread-safe.
 class StatsCollector {
  public:
   virtual ~StatsCollector() = default;
   virtual void Add(const std::string& device, NodeStats stats) = 0;
 };
 
-// Where arguments come from and results go while a run goes on (partial runs). Thread-safe.
+// Provides arguments and takes results while a run is in progress (partial runs). Thread-safe.
 class StepExchange {
  public:
   virtual ~StepExchange() = default;
-  // `done` is called when argument `index` has arrived, or with an error: that of `cancellation` if it fires before.
+  // Calls `done` when argument `index` has arrived, or with an error: the reason of `cancellation` if that fires first.
   virtual void GetArg(int index, CancellationManager* cancellation, std::function<void(StatusOr<Tensor>)> done) = 0;
   virtual void PutRet(int index, StatusOr<Tensor> value) = 0;
 };
@@ -53,22 +55,22 @@ class PlanRun {
   PlanRun(const PlanRun&) = delete;
   PlanRun& operator=(const PlanRun&) = delete;
 
-  // Everything a run is given. What it points to lives until `done` is called.
+  // The inputs of a run. Everything it points to must live until `done` is called.
   struct Setup {
     StepContext context;           // `device` is set to the plan's
     std::span<const Tensor> args;  // in order; unused with `exchange`
     StatsCollector* stats = nullptr;
     StepExchange* exchange = nullptr;
-    bool parallel = true;  // false: everything in the calling thread
+    bool parallel = true;  // false: run all nodes on the calling thread
   };
-  // Runs in this thread as far as it gets, then returns; `done` is called once at the end, by whichever thread is last,
-  // when the device has done all of the run's work too. Results are then in rets().
+  // Executes nodes on this thread until none is ready, then returns. The last thread to work for the run calls `done`
+  // once, after the device has finished all work of the run. The results are then in rets().
   void Start(const Setup& setup, Done done);
-  // The only other way to use a run: ends it early with `status`, unless it already failed. Any thread.
+  // Ends the run early with `status`, unless it has already failed. May be called by any thread.
   void Abort(const Status& status);
 
   std::vector<Tensor>& rets() { return rets_; }
-  // Nodes that are waiting in asynchronous kernels now: "'dequeue' (QueueDequeueV2)".
+  // The nodes whose asynchronous kernels are in flight: "'dequeue' (QueueDequeueV2)".
   std::vector<std::string> PendingNodes() const;
   // True if the finished run may be used again.
   bool reusable() const { return reusable_; }
@@ -104,7 +106,7 @@ class PlanRun {
   void Resume(AsyncOp* op);
   void FinishAsync(AsyncOp* op, Ready& ready);
 
-  // Gives references their values, or checks that they have one.
+  // Replaces references by their values, or checks that they have one.
   Status ResolveRefs(const PlanNode& node, Slot* inputs);
   Status CopyRefResults();
   Status SendLast();
@@ -114,7 +116,7 @@ class PlanRun {
   void Record(const PlanNode& node, int64_t scheduled_ns, int64_t start_ns, int64_t op_end_ns, const Slot* outputs);
   NodeStats Describe(const PlanNode& node, int64_t scheduled_ns, int64_t start_ns, int64_t op_end_ns,
                      const Slot* outputs) const;
-  // Hands the outputs on and accounts for the node's end.
+  // Delivers the outputs to the consumers and accounts for the end of the node.
   void Finish(const ReadyNode& entry, bool dead, Slot* outputs, Ready& ready);
 
   const std::shared_ptr<const ExecutionPlan> plan_;
@@ -144,7 +146,7 @@ class PlanRun {
   std::vector<std::pair<std::string, Slot>> last_sends_;  // by key, for the end of the run; guarded as ret_refs_
 };
 
-// The runs of one plan that are not in use. Thread-safe.
+// The idle runs of one plan. Thread-safe.
 class PlanRunPool {
  public:
   explicit PlanRunPool(std::shared_ptr<const ExecutionPlan> plan) : plan_(std::move(plan)) {}

@@ -1,4 +1,4 @@
-// Private to the executor: a node whose end comes later, and what every node does at its end.
+// Private to the executor: asynchronous nodes, and what happens when a node finishes.
 #ifndef WEIR_RUNTIME_EXECUTOR_INTERNAL_H_
 #define WEIR_RUNTIME_EXECUTOR_INTERNAL_H_
 
@@ -9,7 +9,8 @@
 
 namespace weir {
 
-// Owns itself: the starting thread and the completion both report, and the second of the two finishes it.
+// An asynchronous node in flight. It owns itself: the thread that started it and its completion both report to it, and
+// the second report finishes the node.
 struct PlanRun::AsyncOp {
   AsyncOp(PlanRun* r, const ReadyNode& e) : run(r), entry(e), outputs(std::max<int>(1, e.node->num_outputs)) {}
   PlanRun* const run;
@@ -18,7 +19,7 @@ struct PlanRun::AsyncOp {
   absl::InlinedVector<Slot, 2> outputs;
   std::optional<KernelContext> context;
   Status status;
-  bool dead = false;  // what was received is dead
+  bool dead = false;  // the received value is dead
   int64_t start_ns = 0;
   enum : int { kRunning, kReturned, kCompleted };
   std::atomic<int> state{kRunning};

@@ -1,10 +1,11 @@
-// Frames and iterations: the memory of loops, and how values move in it.
+// Frames and iterations: the memory of loops, and the movement of values between iterations.
 //
-// Outside loops there is one iteration, the root's. An Enter makes (or finds) the frame of its loop under the iteration
-// it runs in; the frame has a window of iterations in flight, at most `parallel_iterations`. NextIteration moves a
-// value to the next one, Exit back to the iteration the frame was entered from. An iteration is done when nothing in it
-// is ready or running, no frame inside it is alive, and the one before it is done; then its memory is used for a new
-// one. A frame is done when its last iteration is; only then are exits that stayed dead told to the outside.
+// Outside of loops there is a single iteration, the root. An Enter creates (or finds) the frame of its loop as a child
+// of the iteration in which it runs. A frame has a window of at most `parallel_iterations` iterations in flight.
+// NextIteration moves a value to the next iteration; Exit moves it back to the iteration from which the frame was
+// entered. An iteration is done when none of its nodes is ready or running, none of its child frames is alive, and the
+// previous iteration is done; its memory is then reused for a new iteration. A frame is done when its last iteration is
+// done. Only then are dead exits propagated out of the loop, since until then another iteration could make them live.
 #ifndef WEIR_RUNTIME_FRAMES_H_
 #define WEIR_RUNTIME_FRAMES_H_
 
@@ -24,14 +25,14 @@ struct Frame;
 struct Iteration {
   Frame* frame = nullptr;  // null for the root
   int64_t number = 0;
-  uint64_t serial = 0;  // changes when the memory is used anew
+  uint64_t serial = 0;  // changes whenever the memory is reused
   std::unique_ptr<Slot[]> slots;
   std::unique_ptr<std::atomic<uint64_t>[]> counts;
   std::atomic<int32_t> outstanding{0};  // ready or running nodes; not counted at the root
   std::vector<Frame*> children;         // by child index; guarded by Propagator's lock
   int32_t live_children = 0;            // guarded by Propagator's lock
 
-  // Memory for `frame`; counts at their initial values.
+  // Allocates the memory for `frame` and sets the counts to their initial values.
   void Allocate(const StaticFrame& frame);
   void ResetCounts(const StaticFrame& frame);
   uint64_t frame_id() const;
@@ -42,8 +43,8 @@ struct ReadyNode {
   Iteration* iteration = nullptr;
   bool dead = false;
 };
-// A thread's stack of ready nodes. While no other thread and no asynchronous kernel is at work for the run, the thread
-// is `alone` and need not pay for atomic read-modify-writes and locks.
+// A thread's stack of ready nodes. While no other thread and no asynchronous kernel works for the run, the thread is
+// `alone` and can do without atomic read-modify-write operations and locks.
 class ReadyList {
  public:
   ReadyList() = default;
@@ -77,7 +78,7 @@ class ReadyList {
   ReadyNode inline_[kInline];
 };
 
-// Adds to a counter and gives its old value.
+// Adds to a counter and returns its old value.
 template <typename T>
 T FetchAdd(std::atomic<T>& counter, T delta, bool alone) {
   if (!alone) return counter.fetch_add(delta, std::memory_order_acq_rel);
@@ -88,7 +89,7 @@ T FetchAdd(std::atomic<T>& counter, T delta, bool alone) {
 
 struct Frame {
   const StaticFrame* info = nullptr;
-  uint64_t id = 0;  // the same in every process that runs a part of the loop
+  uint64_t id = 0;  // equal in all processes that run a part of the loop
   Iteration* parent = nullptr;
   int32_t pending_enters = 0;
   int32_t iterations_in_flight = 0;
@@ -100,30 +101,31 @@ struct Frame {
     Slot slot;
     bool dead;
   };
-  std::vector<Value> invariants;            // of constant Enters, for iterations to come
-  std::vector<Value> deferred;              // from NextIterations that must wait for a free iteration
+  std::vector<Value> invariants;            // values of constant Enters, for future iterations
+  std::vector<Value> deferred;              // values of NextIterations that wait for a free iteration
   std::vector<const PlanNode*> dead_exits;  // of the newest iteration
 
   Iteration*& at(int64_t number) { return window[static_cast<size_t>(number) & (window.size() - 1)]; }
 };
 
-// Moves the outputs of finished nodes to their consumers, within an iteration and between the frames of loops: all
+// Moves the outputs of finished nodes to their consumers, within an iteration and between the frames of loops. Owns all
 // frames of one run.
 class Propagator {
  public:
   explicit Propagator(const ExecutionPlan& plan) : plan_(plan) {}
 
-  // Puts a node's outputs into its consumers' slots within one iteration, and those that thereby become ready on the
-  // list. Returns how many. Lock-free.
+  // Moves a node's outputs into its consumers' slots within one iteration, pushes the consumers that become ready onto
+  // the list, and returns how many there are. Lock-free.
   int Deliver(const PlanNode& node, Iteration* to, bool dead, Slot* outputs, ReadyList& ready);
-  // What an Enter, Exit or NextIteration does with its value at its end. Exit and NextIteration also account for the
-  // node itself.
+  // Deliver the value of a finished Enter, Exit or NextIteration. Exit and NextIteration also account for the end of
+  // the node itself.
   void Enter(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
   void Exit(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
   void NextIteration(const PlanNode& node, Iteration* from, bool dead, Slot* value, ReadyList& ready);
-  // After a node of a loop ended: `change` = nodes made ready in its iteration, less itself.
+  // Must be called after a node of a loop has ended. `change` is the number of nodes it made ready in its iteration,
+  // minus one for itself.
   void Account(Iteration* iteration, int change, ReadyList& ready);
-  // False if some loop never came to its end.
+  // False if some loop has not ended.
   bool AllDone() const;
 
  private:
@@ -171,7 +173,7 @@ inline int Propagator::Deliver(const PlanNode& node, Iteration* to, bool dead, S
       uint64_t before = FetchAdd(count, edge_dead ? kDeadOne - 1 : ~uint64_t{0}, ready.alone());
       if (static_cast<uint32_t>(before) != 1) continue;
       edge_dead |= (before >> 32) != 0;
-      // Nobody else lowers it in this iteration any more: ready for the next use of this memory.
+      // No other edge decrements the count in this iteration: reset it for the next use of this memory.
       count.store(consumer.initial_count, std::memory_order_relaxed);
     }
     ready.push_back({edge->consumer, to, edge_dead});

@@ -1,4 +1,4 @@
-// The functions of one session, compiled once each.
+// The functions of one session, each compiled once.
 #ifndef WEIR_RUNTIME_FUNCTION_RUNTIME_H_
 #define WEIR_RUNTIME_FUNCTION_RUNTIME_H_
 
@@ -19,8 +19,8 @@ namespace weir {
 // Thread-safe. An instance lives as long as the runtime.
 class LocalFunctionRuntime : public FunctionRuntime {
  public:
-  // REQUIRES: `kernels` and `intra_op` outlive the runtime and those detached from it. Bodies run on the devices of
-  // `compiler`, wherever it places their nodes; arguments and results are in the host's memory.
+  // REQUIRES: `kernels` and `intra_op` outlive the runtime and the runtimes detached from it. `compiler` places the
+  // nodes of function bodies on its devices; arguments and results are in host memory.
   LocalFunctionRuntime(std::shared_ptr<FunctionLibrary> library, const KernelRegistry& kernels, ThreadPool* intra_op,
                        std::shared_ptr<const GraphCompiler> compiler);
   ~LocalFunctionRuntime() override;
@@ -36,9 +36,9 @@ class LocalFunctionRuntime : public FunctionRuntime {
  private:
   struct Instance {
     ArgTypes types;
-    std::unique_ptr<KernelCache> kernels;            // state of kernels belongs to the instance
-    std::vector<std::unique_ptr<PlanRunPool>> runs;  // one for each device that takes part
-    bool is_local = true;                            // all of it runs on one host device
+    std::unique_ptr<KernelCache> kernels;            // each instance has its own kernel state
+    std::vector<std::unique_ptr<PlanRunPool>> runs;  // one per device used
+    bool is_local = true;                            // all nodes run on one host device
   };
   struct Call;
 

@@ -1,9 +1,9 @@
-// GraphCompiler: from a pruned graph to one graph for each device, ready to become execution plans.
+// GraphCompiler: turns a pruned graph into one graph per device, ready to be compiled into execution plans.
 //
-// Rewrites that hold everywhere come first (passes/optimizer.h), then placement and cutting, then each device's own
-// rewrites of its part (Environment::rewrites). Parts for other tasks are handed over as they were cut: each task
-// rewrites its own, so tasks with other devices or releases can work together. Sessions, the parts of steps that
-// workers run, function bodies and compiled eager functions all go this way.
+// Device-independent rewrites run first (passes/optimizer.h), then placement and partitioning, then the rewrites of
+// each device on its partition (Environment::rewrites). Partitions for other tasks are sent unrewritten: each task
+// rewrites its own, so that tasks with different devices or releases can work together. Sessions, the parts of steps
+// that workers run, function bodies and compiled eager functions are all compiled here.
 #ifndef WEIR_RUNTIME_GRAPH_COMPILER_H_
 #define WEIR_RUNTIME_GRAPH_COMPILER_H_
 
@@ -21,7 +21,7 @@
 
 namespace weir {
 
-// The part of a graph that one device runs.
+// The partition of a graph that one device runs.
 struct DeviceGraph {
   Device* device;
   Graph graph;
@@ -30,37 +30,37 @@ struct DeviceGraph {
 // Thread-safe.
 class GraphCompiler {
  public:
-  // How nodes that ask for no device are placed.
+  // Where to place nodes that request no device.
   enum class Preference { kAccelerators, kHost };
 
-  // REQUIRES: `environment` and `intra_op` outlive the compiler; of the options those of placing, transfers and
-  // rewriting count. `functions` says which ops are calls.
+  // REQUIRES: `environment` and `intra_op` outlive the compiler. Only the options for placement, transfers and rewrites
+  // are used. `functions` tells which ops are function calls.
   GraphCompiler(const Environment& environment, DeviceSet devices, std::shared_ptr<const FunctionLibrary> functions,
                 ThreadPool* intra_op, SessionOptions options, Preference preference = Preference::kAccelerators);
 
-  // The whole way. Constants are folded by kernels of `kernels`. With `late_args` arguments arrive while the step runs,
-  // so no result may wait for the end of the step.
+  // Runs all phases. Constant folding uses kernels of `kernels`. With `late_args`, arguments arrive while the step
+  // runs, so results must not be delayed until the end of the step.
   StatusOr<std::vector<DeviceGraph>> Compile(Graph graph, KernelCache& kernels, bool late_args = false) const;
-  // For a graph that was rewritten and placed elsewhere: only what this task's devices do with their parts.
+  // For a graph that another task rewrote and placed: only partitions it and runs the rewrites of this task's devices.
   StatusOr<std::vector<DeviceGraph>> CompilePlaced(Graph graph) const;
-  // For a function's body, which runs in this task: requests for devices that are not here are dropped.
+  // For the body of a function, which runs in this task: requests for devices of other tasks are ignored.
   StatusOr<std::vector<DeviceGraph>> CompileBody(Graph graph, KernelCache& kernels) const;
 
   const DeviceSet& devices() const { return devices_; }
-  // This compiler for bodies that run apart from any step, on the host unless they ask for another device.
+  // A compiler for function bodies that run outside of any step: on the host, unless they request another device.
   std::unique_ptr<GraphCompiler> ForDetachedCalls() const;
 
  private:
   Status Optimize(RewriteContext& context, KernelCache& kernels) const;
   Status RewriteForDevice(const Device& device, RewriteContext& context) const;
   Status Place(Graph* graph) const;
-  // Takes the graph out of the context.
+  // Moves the graph out of the context.
   StatusOr<std::vector<DeviceGraph>> PlaceAndCut(RewriteContext& context, bool late_args) const;
   StatusOr<std::vector<Partition>> Cut(RewriteContext& context, bool late_args) const;
-  // The device that all nodes are on; null if there are several, or if it is not the host.
+  // The host device, if all nodes are on it; null otherwise.
   Device* OnlyHost(const Graph& graph) const;
   bool IsLossy(std::string_view from, std::string_view to) const;
-  bool HasAccelerators() const;  // devices with memory of their own
+  bool HasAccelerators() const;  // devices that have their own memory
   std::vector<std::string> SupportedDeviceTypes(const Node& node) const;
 
   const Environment& environment_;

@@ -1,8 +1,8 @@
 // KernelCache: the kernels of one session.
 //
-// A stateful operation (a queue, a random generator) has one kernel for each node, shared by all plans of the session,
-// so it goes on where it was whatever signature runs. Operations without state share one kernel between all nodes with
-// equal attributes: a graph of 100,000 additions has one addition.
+// A stateful operation (a queue, a random generator) has one kernel per node, shared by all plans of the session, so
+// that its state continues across signatures. Stateless nodes with equal attributes share one kernel: a graph of
+// 100,000 additions has a single addition kernel.
 #ifndef WEIR_RUNTIME_KERNEL_CACHE_H_
 #define WEIR_RUNTIME_KERNEL_CACHE_H_
 
@@ -18,7 +18,7 @@ namespace weir {
 // Thread-safe.
 class KernelCache {
  public:
-  // REQUIRES: all outlive the cache. `functions` may be null.
+  // REQUIRES: both arguments outlive the cache. `functions` may be null.
   KernelCache(const KernelRegistry& registry, FunctionRuntime* functions)
       : registry_(registry), functions_(functions) {}
 

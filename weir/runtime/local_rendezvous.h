@@ -1,4 +1,4 @@
-// The rendezvous of one process.
+// LocalRendezvous: a rendezvous within one process.
 #ifndef WEIR_RUNTIME_LOCAL_RENDEZVOUS_H_
 #define WEIR_RUNTIME_LOCAL_RENDEZVOUS_H_
 
@@ -21,14 +21,14 @@ class LocalRendezvous : public Rendezvous {
   Status SendValue(std::string_view key, RendezvousValue value) override;
   void RecvValueAsync(std::string_view key, CancellationManager* cancellation, RecvValueDone done) override;
   void StartAbort(const Status& status) override;
-  // Whether a value waits under the key.
+  // Whether a value is stored under the key.
   bool Holds(std::string_view key) const;
-  // Neither values nor receivers wait.
+  // True if there are neither stored values nor waiting receivers.
   bool empty() const;
-  // Takes the values out that wait for a device of another task and may travel with a message of another purpose: few
-  // bytes, not dead. Keys and values.
+  // Removes and returns the values for a device of another task that are small enough to be piggybacked on another
+  // message and are not dead, with their keys.
   std::vector<std::pair<std::string, Tensor>> TakeSmall(std::string_view destination);
-  // The keys that somebody waits for.
+  // The keys with waiting receivers.
   std::vector<std::string> PendingKeys() const;
 
  private:
@@ -38,7 +38,7 @@ class LocalRendezvous : public Rendezvous {
     CancellationManager::Token token = CancellationManager::kNoToken;
     uint64_t id = 0;
   };
-  // Either values wait for a receiver or receivers for a value.
+  // At most one of the two is not empty.
   struct Queue {
     std::deque<RendezvousValue> items;
     std::deque<Waiter> waiters;

@@ -1,176 +1,159 @@
+#include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "weir/base/logging.h"
+#include "weir/framework/session_tensors.h"
+#include "weir/graph/import.h"
+#include "weir/proto/graph.pb.h"
 #include "weir/runtime/local_session_internal.h"
-#include "weir/runtime/step_waiter_internal.h"
 
 namespace weir {
 namespace {
 
-// What the caller asked for, from what the step computed.
-void Arrange(const std::vector<int>& positions, std::vector<Tensor>* tensors) {
-  thread_local std::vector<Tensor> computed;  // keeps its memory
-  computed.swap(*tensors);
-  tensors->clear();
-  for (int position : positions) tensors->push_back(computed[position]);
-  computed.clear();
-}
-
-// The memory of results that the caller has done with.
-std::vector<Tensor> TakeMemory(std::vector<Tensor>* outputs) {
-  if (outputs == nullptr) return {};
-  outputs->clear();
-  return std::move(*outputs);
-}
-
-// Gives a step the feeds, which are in its order.
-auto CopyOf(std::span<const Tensor> feeds) {
-  return [feeds](std::vector<Tensor>* ordered) {
-    ordered->assign(feeds.begin(), feeds.end());
-    return OkStatus();
-  };
-}
+std::atomic<int64_t> next_session_id{1};
 
 }  // namespace
 
-LocalSession::~LocalSession() {
-  Status closed = Close();
+StatusOr<std::unique_ptr<Session>> LocalSession::Create(std::shared_ptr<Environment> environment,
+                                                        SessionOptions options, std::shared_ptr<RemoteTasks> remote) {
+  auto session = std::make_shared<LocalSession>(std::move(environment), std::move(options), std::move(remote));
+  WEIR_RETURN_IF_ERROR(session->Init());
+  session->self_ = session;
+  return std::unique_ptr<Session>(session.get());
+}
+
+void LocalSession::operator delete(LocalSession* session, std::destroying_delete_t) {
+  std::shared_ptr<LocalSession> self = std::move(session->self_);
+  Status closed = self->Close();
   if (closed.ok()) return;
   WEIR_LOG(ERROR) << "a session is destroyed while its steps run; its memory is freed when they end: "
                   << closed.message();
-  // Not by the steps themselves: they run in threads that the session joins.
-  std::thread([impl = impl_] { impl->steps().AwaitEmpty(absl::InfiniteDuration()).IgnoreError(); }).detach();
+  // The steps must not destroy the session themselves: they run in threads that its destructor joins.
+  std::thread([self] { self->steps_->AwaitEmpty(absl::InfiniteDuration()).IgnoreError(); }).detach();
 }
 
-StatusOr<std::unique_ptr<Session>> LocalSession::Create(std::shared_ptr<Environment> environment,
-                                                        SessionOptions options, std::shared_ptr<RemoteTasks> remote) {
-  auto impl = std::make_shared<Impl>(std::move(environment), std::move(options), std::move(remote));
-  WEIR_RETURN_IF_ERROR(impl->Init());
-  return std::unique_ptr<Session>(new LocalSession(std::move(impl)));
+LocalSession::LocalSession(std::shared_ptr<Environment> environment, SessionOptions options,
+                           std::shared_ptr<RemoteTasks> remote)
+    : environment_(std::move(environment)),
+      options_(std::move(options)),
+      handle_(Cat("session_", next_session_id.fetch_add(1, std::memory_order_relaxed))),
+      remote_(std::move(remote)),
+      graph_(environment_->ops) {}
+
+LocalSession::~LocalSession() {
+  // Iterators have threads that use the devices.
+  if (own_resources_ != nullptr) own_resources_->ClearAll();
+  for (const auto& device : devices_.devices()) {
+    device->resources().ClearContainer(SessionTensorContainer(handle_));
+  }
 }
 
-Status LocalSession::Extend(const GraphDef& def) { return impl_->Extend(def); }
-Status LocalSession::Extend(const Graph& graph) { return impl_->Extend(graph); }
-Status LocalSession::Extend(Graph&& graph) { return impl_->Extend(std::move(graph)); }
-int64_t LocalSession::graph_version() const { return impl_->graph_version(); }
-
-Status LocalSession::Run(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
-                         std::span<const std::string> targets, std::vector<Tensor>* outputs, StepReport* report) {
-  WEIR_ASSIGN_OR_RETURN(const Impl::Signature* signature, impl_->FindSignature(feeds, fetches, targets));
-  Impl::ReadyStep ready;
-  WEIR_RETURN_IF_ERROR(impl_->Prepare(options, report, signature->compiled, &ready, [&](std::vector<Tensor>* ordered) {
-    return impl_->OrderFeeds(*signature, feeds, ordered);
-  }));
-  return Await(std::move(ready), signature->order, outputs);
-}
-
-void LocalSession::RunAsync(const StepOptions& options, std::span<const Feed> feeds,
-                            std::span<const std::string> fetches, std::span<const std::string> targets,
-                            StepReport* report, RunDone done) {
-  auto signature = impl_->FindSignature(feeds, fetches, targets);
-  if (!signature.ok()) return done(signature.status(), {});
-  Impl::ReadyStep ready;
-  Status prepared = impl_->Prepare(options, report, (*signature)->compiled, &ready, [&](std::vector<Tensor>* ordered) {
-    return impl_->OrderFeeds(**signature, feeds, ordered);
-  });
-  if (!prepared.ok()) return done(prepared, {});
-  // The signature belongs to the session, which the step keeps.
-  Detach(std::move(ready), std::shared_ptr<const Impl::FetchOrder>(impl_, &(*signature)->order), std::move(done));
-}
-
-Status LocalSession::Await(Impl::ReadyStep ready, const Impl::FetchOrder& order, std::vector<Tensor>* outputs) {
-  ready.config.spare = TakeMemory(outputs);
-  StepWaiter waiter;
-  impl_->StartStep(std::move(ready), /*detach=*/false, waiter.Callback());
-  WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
-  if (outputs != nullptr && !order.is_plain) Arrange(order.positions, outputs);
+Status LocalSession::Init() {
+  if (options_.isolate_state) own_resources_ = std::make_shared<ResourceManager>();
+  std::map<std::string, int> taken;
+  for (const auto& device : environment_->devices.devices()) {
+    auto limit = options_.device_count.find(device->type());
+    if (limit != options_.device_count.end() && taken[device->type()] >= limit->second && !device->is_host()) continue;
+    ++taken[device->type()];
+    std::shared_ptr<Device> chosen = device;
+    if (own_resources_ != nullptr) {
+      chosen = device->WithResources(own_resources_);
+      if (chosen == nullptr) return Unimplemented("Device ", device->name(), " cannot isolate a session's state");
+    }
+    devices_.Add(std::move(chosen));
+  }
+  if (remote_ != nullptr) {  // after this task's own, which are preferred
+    for (const auto& device : remote_->devices()) devices_.Add(device);
+  }
+  if (devices_.host() == nullptr || IsRemote(*devices_.host()))
+    return FailedPrecondition("A session needs a host device, but none is registered");
+  if (options_.own_threads) {
+    own_inter_op_ = std::make_unique<ThreadPool>("weir-inter", std::max(0, options_.inter_op_threads));
+    own_intra_op_ = std::make_unique<ThreadPool>("weir-intra", std::max(0, options_.intra_op_threads));
+    inter_op_ = own_inter_op_.get();
+    intra_op_ = own_intra_op_.get();
+  } else {
+    inter_op_ = environment_->InterOpPool(std::max(0, options_.inter_op_threads));
+    intra_op_ = environment_->IntraOpPool(std::max(0, options_.intra_op_threads));
+  }
+  absl::MutexLock lock(&graph_mu_);
+  graph_.functions()->set_differentiator(environment_->differentiator);
+  // Iterators keep a runtime of their own, which may outlive this session but not the environment.
+  ThreadPool* lasting_pool = environment_->IntraOpPool(std::max(0, options_.intra_op_threads));
+  DeviceSet own_devices;  // a function's body runs in this task
+  for (const auto& device : devices_.devices()) {
+    if (!IsRemote(*device)) own_devices.Add(device);
+  }
+  SessionOptions body_options = options_;
+  body_options.allow_soft_placement = true;
+  functions_ = std::make_unique<LocalFunctionRuntime>(
+      graph_.functions(), environment_->kernels, lasting_pool,
+      std::make_shared<GraphCompiler>(*environment_, std::move(own_devices), graph_.functions(), lasting_pool,
+                                      std::move(body_options)));
+  compiler_ = std::make_unique<GraphCompiler>(*environment_, devices_, graph_.functions(), intra_op_, options_);
+  kernels_ = std::make_unique<KernelCache>(environment_->kernels, functions_.get());
   return OkStatus();
 }
 
-void LocalSession::Detach(Impl::ReadyStep ready, std::shared_ptr<const Impl::FetchOrder> order, RunDone done) {
-  impl_->StartStep(
-      std::move(ready), /*detach=*/true,
-      [impl = impl_, order = std::move(order), done = std::move(done)](Status status, std::vector<Tensor> out) {
-        if (status.ok() && !order->is_plain) Arrange(order->positions, &out);
-        done(std::move(status), std::move(out));
-      });
+Status LocalSession::CheckRoomFor(int64_t added) const {
+  if (graph_.num_nodes() + added <= options_.max_graph_nodes) return OkStatus();
+  return ResourceExhausted("The graph would have ", graph_.num_nodes() + added, " nodes; at most ",
+                           options_.max_graph_nodes, " are allowed");
 }
 
-StatusOr<Session::Callable> LocalSession::MakeCallable(const CallableSpec& spec) { return impl_->MakeCallable(spec); }
-
-Status LocalSession::RunCallable(Callable callable, std::span<const Tensor> feeds, std::vector<Tensor>* outputs,
-                                 StepReport* report) {
-  WEIR_ASSIGN_OR_RETURN(auto entry, impl_->FindCallable(callable, feeds));
-  Impl::ReadyStep ready;
-  WEIR_RETURN_IF_ERROR(impl_->Prepare(entry->options, report, entry->compiled, &ready, CopyOf(feeds)));
-  return Await(std::move(ready), entry->order, outputs);
+Status LocalSession::Extend(const GraphDef& def) {
+  WEIR_RETURN_IF_ERROR(steps_->closed());
+  absl::MutexLock lock(&graph_mu_);
+  WEIR_RETURN_IF_ERROR(CheckRoomFor(def.node_size()));
+  WEIR_RETURN_IF_ERROR(ImportGraphDef(def, &graph_));
+  if (def.node_size() > 0 || def.library().function_size() > 0) ++version_;
+  return OkStatus();
 }
 
-void LocalSession::RunCallableAsync(Callable callable, std::span<const Tensor> feeds, CancellationManager* cancellation,
-                                    StepReport* report, RunDone done) {
-  auto entry = impl_->FindCallable(callable, feeds);
-  if (!entry.ok()) return done(entry.status(), {});
-  StepOptions options = (*entry)->options;
-  options.cancellation = cancellation;
-  Impl::ReadyStep ready;
-  Status prepared = impl_->Prepare(options, report, (*entry)->compiled, &ready, CopyOf(feeds));
-  if (!prepared.ok()) return done(prepared, {});
-  Detach(std::move(ready), std::shared_ptr<const Impl::FetchOrder>(*entry, &(*entry)->order), std::move(done));
+Status LocalSession::Extend(const Graph& graph) {
+  WEIR_RETURN_IF_ERROR(steps_->closed());
+  absl::MutexLock lock(&graph_mu_);
+  WEIR_RETURN_IF_ERROR(CheckRoomFor(graph.num_nodes()));
+  WEIR_RETURN_IF_ERROR(ImportGraph(graph, &graph_));
+  if (graph.num_nodes() > 0 || !graph.functions()->Names().empty()) ++version_;
+  return OkStatus();
 }
 
-Status LocalSession::ReleaseCallable(Callable callable) { return impl_->ReleaseCallable(callable); }
-
-StatusOr<std::string> LocalSession::PartialRunSetup(std::span<const std::string> feeds,
-                                                    std::span<const std::string> fetches,
-                                                    std::span<const std::string> targets) {
-  StepSignature signature;
-  signature.feeds.assign(feeds.begin(), feeds.end());
-  signature.fetches.assign(fetches.begin(), fetches.end());
-  signature.targets.assign(targets.begin(), targets.end());
-  return impl_->PartialRunSetup(signature);
+Status LocalSession::Extend(Graph&& graph) {
+  WEIR_RETURN_IF_ERROR(steps_->closed());
+  {
+    absl::MutexLock lock(&graph_mu_);
+    // Functions belong to the library that this session's runtime knows.
+    bool plain = graph.functions()->Names().empty() && &graph.ops() == &graph_.ops();
+    if (plain && graph_.num_nodes() == 0 && graph.num_nodes() <= options_.max_graph_nodes) {
+      WEIR_RETURN_IF_ERROR(TopologicalOrder(graph).status());
+      std::shared_ptr<FunctionLibrary> functions = graph_.functions();
+      graph_ = std::move(graph);
+      graph_.set_functions(std::move(functions));
+      ++version_;
+      return OkStatus();
+    }
+  }
+  return Extend(static_cast<const Graph&>(graph));
 }
 
-void LocalSession::PartialRunAsync(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
-                                   std::span<const std::string> fetches, RunDone done) {
-  impl_->PartialRun(handle, options, feeds, fetches, std::move(done));
+int64_t LocalSession::graph_version() const {
+  absl::MutexLock lock(&graph_mu_);
+  return version_;
 }
 
-StatusOr<Session::Part> LocalSession::AddPart(const GraphDef& def) {
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> compiled, impl_->CompilePart(def));
-  return parts_.Add(std::move(compiled));
-}
-
-void LocalSession::RunPart(Part part, int64_t step_id, std::shared_ptr<Rendezvous> rendezvous,
-                           const StepOptions& options, StepReport* report, std::function<void(Status)> done) {
-  auto compiled = parts_.Find(part);
-  if (!compiled.ok()) return done(compiled.status());
-  Impl::ReadyStep ready;
-  Status prepared = impl_->Prepare(options, report, *compiled, &ready, CopyOf({}));
-  if (!prepared.ok()) return done(prepared);
-  ready.config.context.step_id = step_id;
-  ready.config.rendezvous = std::move(rendezvous);
-  impl_->StartStep(
-      std::move(ready), /*detach=*/true,
-      [impl = impl_, done = std::move(done)](Status status, const std::vector<Tensor>&) { done(std::move(status)); });
-}
-
-Status LocalSession::RemovePart(Part part) { return parts_.Remove(part); }
-
-void LocalSession::StartClose(const Status& reason) { impl_->Close(reason); }
+void LocalSession::StartClose(const Status& reason) { steps_->Close(reason, Cancelled("Session has been closed.")); }
 
 Status LocalSession::Close() {
-  impl_->Close(Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
-  return impl_->steps().AwaitEmpty(impl_->options().close_timeout);
+  StartClose(Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
+  return steps_->AwaitEmpty(options_.close_timeout);
 }
 
 std::vector<DeviceInfo> LocalSession::ListDevices() const {
   std::vector<DeviceInfo> out;
-  for (const auto& device : impl_->devices().devices()) out.push_back(device->info());
+  for (const auto& device : devices_.devices()) out.push_back(device->info());
   return out;
 }
-
-int LocalSession::running_steps() const { return impl_->steps().size(); }
-
-const SessionOptions& LocalSession::options() const { return impl_->options(); }
 
 }  // namespace weir

@@ -10,8 +10,9 @@
 
 namespace weir {
 
-// Adds the times of a step's nodes, and the shapes of tensors that only a step knows. The step must have been run with
-// StepOptions::trace and partition_graphs; FAILED_PRECONDITION otherwise. `feeds` (may be empty) are the step's.
+// Adds the times of a step's nodes and the shapes of tensors that are only known at run time. The step must have been
+// run with StepOptions::trace and partition_graphs; FAILED_PRECONDITION otherwise. `feeds` are the feeds of the step;
+// may be empty.
 Status AddStepCosts(const OpRegistry& ops, const StepReport& report, std::span<const Feed> feeds, CostTable* table);
 
 }  // namespace weir

@@ -1,8 +1,9 @@
-// Where nodes of a device with memory of its own keep their tensors: in that memory, or in the host's.
+// Whether the inputs and outputs of a node on a device with its own memory are in that memory or in host memory.
 //
-// A kernel names the arguments that it wants in the host's memory when it is registered (KernelBuilder::HostMemory).
-// What the executor does itself (Const, Switch, Enter ...) keeps int32 there, since those are mostly shapes, indices
-// and counters, and predicates. Types that only the host can hold (strings, handles, variants) never leave it.
+// The registration of a kernel names the arguments that must be in host memory (KernelBuilder::HostMemory). Ops that
+// the executor implements itself (Const, Switch, Enter ...) keep int32 tensors, which are mostly shapes, indices and
+// counters, and predicates in host memory. Types that only the host supports (strings, handles, variants) always stay
+// in host memory.
 #ifndef WEIR_RUNTIME_MEMORY_TYPES_H_
 #define WEIR_RUNTIME_MEMORY_TYPES_H_
 
@@ -20,7 +21,7 @@ class MemoryTypes {
   // Both must outlive this object.
   MemoryTypes(const KernelRegistry& kernels, const DeviceSet& devices) : kernels_(kernels), devices_(devices) {}
 
-  // REQUIRES: the node has an assigned device. Host devices have one memory only, kDevice.
+  // REQUIRES: the node has an assigned device. Host devices have only one memory, kDevice.
   MemoryType Input(const Node& node, int index) const;
   MemoryType Output(const Node& node, int index) const;
 

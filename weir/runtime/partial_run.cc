@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "weir/runtime/session_impl.h"
+#include "weir/runtime/local_session_internal.h"
 
 namespace weir {
 namespace {
@@ -210,8 +210,14 @@ void PartialRunState::StepEnded(const Status& status) {
   for (auto& answer : answers) answer();
 }
 
-StatusOr<std::string> Session::Impl::PartialRunSetup(const StepSignature& signature) {
+StatusOr<std::string> LocalSession::PartialRunSetup(std::span<const std::string> feeds,
+                                                    std::span<const std::string> fetches,
+                                                    std::span<const std::string> targets) {
   WEIR_RETURN_IF_ERROR(steps_->closed());
+  StepSignature signature;
+  signature.feeds.assign(feeds.begin(), feeds.end());
+  signature.fetches.assign(fetches.begin(), fetches.end());
+  signature.targets.assign(targets.begin(), targets.end());
   StatusOr<Graph> pruned = PrepareGraph(signature, {}, FeedShapes::kAny);
   if (!pruned.ok()) return pruned.status();
   WEIR_ASSIGN_OR_RETURN(std::vector<std::vector<int>> needs, FeedsOfFetches(*pruned, signature.fetches.size()));
@@ -238,8 +244,8 @@ StatusOr<std::string> Session::Impl::PartialRunSetup(const StepSignature& signat
   return handle;
 }
 
-void Session::Impl::PartialRun(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
-                               std::span<const std::string> fetches, RunDone done) {
+void LocalSession::PartialRunAsync(const std::string& handle, const StepOptions& options, std::span<const Feed> feeds,
+                                   std::span<const std::string> fetches, RunDone done) {
   std::shared_ptr<PartialRunState> state;
   {
     absl::MutexLock lock(&partial_mu_);
@@ -262,7 +268,7 @@ void Session::Impl::PartialRun(const std::string& handle, const StepOptions& opt
   });
 }
 
-void Session::Impl::DropPartialRun(const std::string& handle) {
+void LocalSession::DropPartialRun(const std::string& handle) {
   absl::MutexLock lock(&partial_mu_);
   auto found = partial_runs_.find(handle);
   if (found != partial_runs_.end()) partial_runs_.erase(found);

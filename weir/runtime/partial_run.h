@@ -1,4 +1,4 @@
-// Private to the session: a step whose feeds come and whose fetches go in several calls.
+// Private to the session: a step whose feeds and fetches are spread over several calls.
 #ifndef WEIR_RUNTIME_PARTIAL_RUN_H_
 #define WEIR_RUNTIME_PARTIAL_RUN_H_
 
@@ -24,12 +24,12 @@ class PartialRunState : public StepExchange, public std::enable_shared_from_this
   void GetArg(int index, CancellationManager* cancellation, std::function<void(StatusOr<Tensor>)> done) override;
   void PutRet(int index, StatusOr<Tensor> value) override;
 
-  // One call: gives the feeds, answers when the fetches are there. INVALID_ARGUMENT if a name was not announced, comes
-  // a second time, or a fetch needs what has not been fed.
+  // One call: supplies the feeds and calls `done` when the fetches are available. INVALID_ARGUMENT if a name was not
+  // declared or is used a second time, or if a fetch depends on a feed that has not been supplied.
   void Call(std::span<const Feed> feeds, std::span<const std::string> fetches, Session::RunDone done);
-  // The step ended: callers that still wait get its status.
+  // Must be called when the step has ended. Waiting callers receive its status.
   void StepEnded(const Status& status);
-  // True once every feed came and every fetch was asked for.
+  // True once every feed was supplied and every fetch was requested.
   bool complete() const;
   CancellationManager* cancellation() { return &cancellation_; }
 
@@ -40,12 +40,12 @@ class PartialRunState : public StepExchange, public std::enable_shared_from_this
   };
   // A node of the step that waits for its feed.
   struct ArgWaiter {
-    std::function<void(StatusOr<Tensor>)> done;  // null: nobody waits
+    std::function<void(StatusOr<Tensor>)> done;  // null: no node waits
     CancellationManager* cancellation = nullptr;
     CancellationManager::Token token = CancellationManager::kNoToken;
   };
   using Answers = std::vector<std::function<void()>>;
-  // Takes the waiter of a feed out, if there is one; running the answer tells it.
+  // Removes the waiter of a feed, if there is one, and adds an answer that resumes it.
   void Answer(int index, StatusOr<Tensor> value, Answers* answers) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CancelArg(int index, const Status& reason);
   Status Check(std::span<const Feed> feeds, std::span<const std::string> fetches, std::vector<int>* feed_indices,

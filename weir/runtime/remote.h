@@ -1,6 +1,6 @@
-// Parts of a step that run in other tasks. A session that is given RemoteTasks places nodes on their devices too; what
-// falls to another task is registered there and run there as part of the step, joined to the rest by Send and Recv.
-// The room `distributed` implements this over gRPC.
+// Parts of a step that run in other tasks. A session with RemoteTasks also places nodes on the devices of other tasks.
+// The partition of another task is registered with that task and runs there as part of the step; Send and Recv connect
+// it to the rest. weir/distributed implements this over gRPC.
 #ifndef WEIR_RUNTIME_REMOTE_H_
 #define WEIR_RUNTIME_REMOTE_H_
 
@@ -19,8 +19,8 @@ namespace weir {
 
 class Graph;
 
-// A device of another task: it has a name and a kind, and nothing runs on it here. Its memory counts as the host's,
-// because tensors arrive and leave over the wire.
+// A device of another task. It has a name and a type, but nothing runs on it in this process. Its memory counts as host
+// memory, because tensors arrive from and leave for it over the network.
 class RemoteDevice : public Device {
  public:
   explicit RemoteDevice(DeviceInfo info) : Device(std::move(info), std::make_shared<ResourceManager>()) {}
@@ -39,23 +39,23 @@ struct RemoteStep {
   int64_t id = 0;
   absl::Time deadline = absl::InfiniteFuture();
   bool trace = false;
-  bool only_part = false;  // of the step in that task
+  bool only_part = false;  // the step has no other part in that task
 };
 
 // How a part ended.
 struct RemoteOutcome {
   Status status;
   std::string step_stats;  // a serialized StepStats, empty if not traced
-  bool forgotten = false;  // the task has forgotten the step; it need not be told that it is over
+  bool forgotten = false;  // the task keeps no state of the step any more, so it needs no CleanupGraph
 };
 
-// What one device of another task does in the steps of one signature. Thread-safe.
+// The partition that one device of another task runs in the steps of one signature. Thread-safe.
 class RemotePart {
  public:
   using Done = std::function<void(RemoteOutcome)>;
   virtual ~RemotePart() = default;
   virtual const std::string& task() const = 0;
-  // Never blocks. `cancellation` must live until `done` is called; when it fires, the part is told to stop.
+  // Never blocks. `cancellation` must live until `done` is called; when it fires, the part is cancelled.
   virtual void Run(const RemoteStep& step, CancellationManager* cancellation, Done done) = 0;
 };
 
@@ -64,18 +64,19 @@ class RemoteTasks {
  public:
   virtual ~RemoteTasks() = default;
   virtual const std::vector<std::shared_ptr<Device>>& devices() const = 0;
-  // The graph's nodes are all on `device`, one of devices().
+  // REQUIRES: all nodes of the graph are placed on `device`, one of devices().
   virtual StatusOr<std::shared_ptr<RemotePart>> AddPart(const Device& device, const Graph& graph) = 0;
-  // Ids that no other session of the cluster uses.
+  // An id that is unique in the cluster.
   virtual int64_t NewStepId() = 0;
-  // The step's rendezvous in this task. What another task sends is fetched from there.
+  // The step's rendezvous in this task. It fetches values that other tasks send.
   virtual std::shared_ptr<Rendezvous> BeginStep(int64_t step_id) = 0;
-  // All parts have ended: the step is forgotten here and by the tasks of `parts`, those that have not forgotten it yet.
+  // Must be called when all parts have ended. Frees the state of the step in this task and in the tasks of `parts`, the
+  // parts whose tasks still keep state of the step.
   virtual void EndStep(int64_t step_id, std::span<const std::shared_ptr<RemotePart>> parts) = 0;
 };
 
-// An error that only tells of another one is marked, so that the step reports the other if it hears of it. `task` is
-// where the other one happened, if not here; what is left without the mark begins with it.
+// A derived error is the consequence of another error; a step prefers to report the original one. `task` is the task in
+// which the original error happened, if not this one; the message without the mark begins with its name.
 Status MarkDerived(const Status& status, std::string_view task = "");
 bool IsDerived(const Status& status);
 Status WithoutDerivedMark(const Status& status);

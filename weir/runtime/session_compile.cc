@@ -4,7 +4,7 @@
 #include "weir/graph/import.h"
 #include "weir/passes/wait_analysis.h"
 #include "weir/runtime/cost_graph.h"
-#include "weir/runtime/session_impl.h"
+#include "weir/runtime/local_session_internal.h"
 
 namespace weir {
 namespace {
@@ -48,8 +48,8 @@ Status Connect(Graph* graph, int first_arg, int first_ret, int count) {
 
 }  // namespace
 
-StatusOr<Graph> Session::Impl::PrepareGraph(const StepSignature& signature, const Connections& connections,
-                                            FeedShapes shapes) const {
+StatusOr<Graph> LocalSession::PrepareGraph(const StepSignature& signature, const Connections& connections,
+                                           FeedShapes shapes) const {
   StepSignature extended = signature;
   for (const auto& [from, to] : connections) {
     extended.feeds.push_back(to);
@@ -74,8 +74,8 @@ StatusOr<Graph> Session::Impl::PrepareGraph(const StepSignature& signature, cons
   return pruned;
 }
 
-StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::Compile(const StepSignature& signature,
-                                                               const Connections& connections, bool late_args) {
+StatusOr<std::shared_ptr<CompiledStep>> LocalSession::Compile(const StepSignature& signature,
+                                                              const Connections& connections, bool late_args) {
   // What arrives while the step runs cannot be looked at before it.
   const FeedShapes shapes = late_args ? FeedShapes::kAny : FeedShapes::kAsDeclared;
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> compiled,
@@ -86,7 +86,7 @@ StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::Compile(const StepSignatu
   return compiled;
 }
 
-void Session::Impl::GiveUpTaken(const Graph& compiled, const ExecutionPlan& plan) {
+void LocalSession::GiveUpTaken(const Graph& compiled, const ExecutionPlan& plan) {
   absl::MutexLock lock(&graph_mu_);
   for (const ExecutionPlan::Taken& taken : plan.taken) {
     Node* own = graph_.Find(taken.node);
@@ -101,7 +101,7 @@ void Session::Impl::GiveUpTaken(const Graph& compiled, const ExecutionPlan& plan
   }
 }
 
-Status Session::Impl::RestoreTaken(Graph* graph) const {
+Status LocalSession::RestoreTaken(Graph* graph) const {
   for (const auto& node : graph->nodes()) {
     if (node == nullptr || !IsConstant(*node)) continue;
     const Tensor* value = node->attrs.Find("value")->get_if<Tensor>();
@@ -119,7 +119,7 @@ Status Session::Impl::RestoreTaken(Graph* graph) const {
   return OkStatus();
 }
 
-Status Session::Impl::CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled) {
+Status LocalSession::CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled) {
   for (const DeviceGraph& partition : partitions) {
     if (IsRemote(*partition.device)) {
       WEIR_ASSIGN_OR_RETURN(auto part, remote_->AddPart(*partition.device, partition.graph));
@@ -140,9 +140,9 @@ Status Session::Impl::CompileParts(const std::vector<DeviceGraph>& partitions, b
   return OkStatus();
 }
 
-StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompileGraph(const StepSignature& signature,
-                                                                    const Connections& connections, bool late_args,
-                                                                    FeedShapes shapes) {
+StatusOr<std::shared_ptr<CompiledStep>> LocalSession::CompileGraph(const StepSignature& signature,
+                                                                   const Connections& connections, bool late_args,
+                                                                   FeedShapes shapes) {
   WEIR_ASSIGN_OR_RETURN(Graph graph, PrepareGraph(signature, connections, shapes));
   auto compiled = std::make_shared<CompiledStep>();
   compiled->feed_names = signature.feeds;

@@ -2,11 +2,11 @@
 
 #include "weir/graph/import.h"
 #include "weir/proto/graph.pb.h"
-#include "weir/runtime/session_impl.h"
+#include "weir/runtime/local_session_internal.h"
 
 namespace weir {
 
-StatusOr<std::shared_ptr<CompiledStep>> Session::Impl::CompilePart(const GraphDef& def) {
+StatusOr<std::shared_ptr<CompiledStep>> LocalSession::CompilePart(const GraphDef& def) {
   WEIR_RETURN_IF_ERROR(steps_->closed());
   ImportLimits limits;
   limits.max_nodes = options_.max_graph_nodes;

@@ -1,4 +1,4 @@
-// Private to the session: the parts of other sessions' steps that a worker runs for masters elsewhere, by handle.
+// Private to the session: the parts of other sessions' steps that a worker runs for the masters of other tasks.
 #ifndef WEIR_RUNTIME_SESSION_PARTS_H_
 #define WEIR_RUNTIME_SESSION_PARTS_H_
 

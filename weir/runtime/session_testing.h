@@ -1,4 +1,4 @@
-// For tests of the runtime: an environment with a few kernels of its own, and graphs written in lines.
+// For tests of the runtime: an environment with a few test kernels.
 #ifndef WEIR_RUNTIME_SESSION_TESTING_H_
 #define WEIR_RUNTIME_SESSION_TESTING_H_
 
@@ -10,13 +10,13 @@
 namespace weir {
 
 // All op schemas, `cpus` host devices, and kernels for AddV2, Sub and Less (float and int32 scalars), "Block" (an
-// asynchronous kernel that waits until it is cancelled or released), "Deaf" (the same, but for cancellation) and
+// asynchronous kernel that waits until it is cancelled or released), "Deaf" (the same, but ignores cancellation) and
 // "Fail".
 std::shared_ptr<Environment> TestEnvironment(int cpus = 1);
 
-// Lets every waiting Block kernel of the process go on.
+// Releases every waiting Block and Deaf kernel of the process.
 void ReleaseBlocked();
-// Waits until `count` Block kernels wait.
+// Blocks until `count` of these kernels wait.
 void AwaitBlocked(int count);
 
 }  // namespace weir

@@ -1,6 +1,6 @@
-// Whether a thread that brings a value may itself run what the value makes ready, where that has been short so far. The
-// threads of a network library may: handing little work to a pool costs more than doing it, much work would keep others
-// from being served.
+// Whether a thread that delivers a value may itself run the nodes that the value makes ready, if that has taken little
+// time so far. The threads of the network library may: handing a little work to the thread pool costs more than doing
+// it, but much work would delay other calls.
 #ifndef WEIR_RUNTIME_SHORT_WORK_H_
 #define WEIR_RUNTIME_SHORT_WORK_H_
 
@@ -12,13 +12,13 @@ namespace weir {
 // Processor cycles; a few tens of microseconds.
 inline constexpr uint32_t kShortWorkCycles = 200'000;
 
-// Allows it to this thread for as long as the object lives.
+// Allows short work on this thread for the lifetime of the object.
 class AllowShortWork {
  public:
   AllowShortWork() { allowed_ = true; }
   ~AllowShortWork() { allowed_ = false; }
   AllowShortWork(const AllowShortWork&) = delete;
-  // Whether it is allowed here. Only the first caller gets permission, because short work must not nest.
+  // Whether short work is allowed here. Only the first caller gets permission, because short work must not nest.
   static bool Take() { return std::exchange(allowed_, false); }
 
  private:

@@ -21,42 +21,42 @@ namespace weir {
 class Step;
 class StepTable;
 
-// A step that keeps its thread for less than this is not worth handing to another one.
+// Steps that occupy their thread for less than this are not handed to another thread.
 inline constexpr int64_t kShortStepNs = 100'000;
 
-// A signature compiled into one plan for each device that takes part.
+// A signature, compiled into one plan per device.
 struct CompiledStep {
   std::vector<std::shared_ptr<const ExecutionPlan>> plans;
-  std::vector<std::shared_ptr<RemotePart>> remote_parts;  // what other tasks do
+  std::vector<std::shared_ptr<RemotePart>> remote_parts;  // the partitions of other tasks
   std::vector<std::vector<int>> plan_rets;  // for each plan: which fetches it computes (its ret types are sparse)
   std::vector<DType> feed_types;
   std::vector<std::string> feed_names;
-  std::vector<PartialShape> feed_shapes;  // as placeholders declare them; what was made of the graph counts on them
+  std::vector<PartialShape> feed_shapes;  // as declared by placeholders; the compiled graph relies on them
   size_t num_fetches = 0;
-  // How long the last step kept the thread that started it; very long before the first one.
+  // For how long the last step occupied the thread that started it; the maximum before the first step.
   std::atomic<int64_t> last_start_ns{std::numeric_limits<int64_t>::max()};
-  // The same of the plans alone, for steps with remote parts.
+  // The same for the local plans only, in steps with remote parts.
   std::atomic<int64_t> last_plans_ns{std::numeric_limits<int64_t>::max()};
-  // The graphs that the plans were compiled from, serialized. Computed on demand, because few callers ask.
+  // The graphs that the plans were compiled from, serialized. Computed on demand, because few callers need them.
   std::function<std::vector<std::string>()> export_partitions;
   // The same graphs as a serialized CostGraphDef with the costs of a step.
   std::function<std::string(const std::vector<DeviceStats>&)> export_costs;
-  std::atomic<int64_t> num_steps{0};  // so far; counted if costs are asked for
-  // The same step for feeds that have other shapes than declared.
+  std::atomic<int64_t> num_steps{0};  // so far; only counted if the session builds cost graphs
+  // Compiles the same signature for feeds whose shapes differ from the declared ones.
   std::function<StatusOr<std::shared_ptr<CompiledStep>>()> compile_for_any_shape;
 
-  // Whether the feeds have the shapes that were declared.
+  // Whether the feeds have the declared shapes.
   bool Takes(std::span<const Tensor> feeds) const {
     for (size_t i = 0; i < feed_shapes.size(); ++i) {
       if (feed_shapes[i].has_rank() && !feed_shapes[i].IsCompatibleWith(feeds[i].shape())) return false;
     }
     return true;
   }
-  // What compile_for_any_shape gives, made once.
+  // The result of compile_for_any_shape, computed once.
   StatusOr<std::shared_ptr<CompiledStep>> ForAnyShape();
 
   ~CompiledStep();
-  // A step's memory, used or new.
+  // Returns an idle step, or a new one.
   std::unique_ptr<Step> Acquire();
   void Release(std::unique_ptr<Step> step);
 
@@ -67,7 +67,7 @@ struct CompiledStep {
   std::shared_ptr<CompiledStep> for_any_shape_ ABSL_GUARDED_BY(for_any_shape_mu_);
 };
 
-// Collects the stats of all nodes of a step, by device.
+// Collects the statistics of all nodes of a step, by device.
 class StepStatsCollector : public StatsCollector {
  public:
   void Add(const std::string& device, NodeStats stats) override;
@@ -78,7 +78,7 @@ class StepStatsCollector : public StatsCollector {
   std::vector<DeviceStats> devices_ ABSL_GUARDED_BY(mu_);
 };
 
-// One step from its beginning to its end. Owned by itself while it runs.
+// One execution of a compiled step. It owns itself while it runs.
 class Step {
  public:
   using Done = std::function<void(Status, std::vector<Tensor>)>;
@@ -86,9 +86,9 @@ class Step {
   ~Step();
 
   struct Config {
-    StepContext context;  // without cancellation, step resources, rendezvous: the step's own
+    StepContext context;  // without cancellation, step resources and rendezvous, which the step creates itself
     std::vector<Tensor> feeds;
-    std::vector<Tensor> spare;  // memory for the results: what the caller got of an earlier step
+    std::vector<Tensor> spare;  // a vector to reuse for the results
     absl::Duration timeout = absl::InfiniteDuration();
     CancellationManager* cancellation = nullptr;
     TraceLevel trace = TraceLevel::kNone;
@@ -97,16 +97,16 @@ class Step {
     StepReport* report = nullptr;
     StepExchange* exchange = nullptr;
     RemoteTasks* remote = nullptr;           // null if no part is remote
-    std::shared_ptr<Rendezvous> rendezvous;  // shared with others; null: the step has its own, if it needs one
+    std::shared_ptr<Rendezvous> rendezvous;  // shared with other parts; null: the step creates one if it needs one
     bool parallel = true;
     StepTable* table = nullptr;
   };
-  // Runs in this thread as far as it gets. Calls `done` once, after the step gave its memory back.
+  // Executes nodes on this thread until none is ready. Calls `done` once, after the step was returned to its pool.
   static void Start(std::unique_ptr<Step> step, Config config, Done done);
 
-  // An empty vector for the feeds of the next step, with the memory of the last one's.
+  // An empty vector for the next feeds that reuses the memory of the last ones.
   std::vector<Tensor> TakeFeedMemory() { return std::move(feed_memory_); }
-  // A sentence for error messages that says what the step waits for.
+  // A sentence for error messages that names the nodes that the step waits for.
   std::string DescribePending();
   const std::shared_ptr<CancellationManager>& cancellation() const { return cancellation_; }
   int64_t id() const { return config_.context.step_id; }
@@ -126,7 +126,7 @@ class Step {
   std::vector<std::unique_ptr<PlanRun>> runs_;
   Config config_;
   std::vector<Tensor> feed_memory_;
-  bool accelerated_ = false;  // a device beside the host takes part
+  bool accelerated_ = false;  // the step uses a device other than the host
   Done done_;
   std::shared_ptr<CancellationManager> cancellation_;
   CancellationManager::Token outer_token_ = CancellationManager::kNoToken;
@@ -141,23 +141,25 @@ class Step {
   Status status_ ABSL_GUARDED_BY(mu_);
   std::vector<std::string> remote_stats_ ABSL_GUARDED_BY(mu_);
   std::vector<std::string> waiting_tasks_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::shared_ptr<RemotePart>> parts_to_end_ ABSL_GUARDED_BY(mu_);  // their tasks still know the step
+  std::vector<std::shared_ptr<RemotePart>> parts_to_end_ ABSL_GUARDED_BY(mu_);  // whose tasks still keep state
   // Links of the table.
   Step* previous_ = nullptr;
   Step* next_ = nullptr;
 };
 
-// The steps of a session that run now. Thread-safe. Shared, because a deadline that fires may find the session gone.
+// The steps of a session that are in flight. Thread-safe. It has shared ownership, because the deadline of a step may
+// expire after the session is gone.
 class StepTable : public std::enable_shared_from_this<StepTable> {
  public:
   // FAILED_PRECONDITION or CANCELLED if closed.
   Status Add(Step* step);
   void Remove(Step* step);
-  // Cancels the step with that id, naming what it waited for; nothing if it has ended.
+  // Cancels the step with that id; the error names the nodes it waits for. Does nothing if the step has ended.
   void Expire(Step* step, int64_t id, absl::Duration timeout);
-  // Cancels all with `reason` and answers later ones with `refusal`.
+  // Cancels all steps with `reason` and rejects later steps with `refusal`.
   void Close(const Status& reason, const Status& refusal);
-  // REQUIRES: closed. DEADLINE_EXCEEDED, naming what the steps wait for, if they have not ended by then.
+  // Waits until all steps have ended. REQUIRES: closed. DEADLINE_EXCEEDED, with the nodes that the steps wait for, if
+  // the timeout expires first.
   Status AwaitEmpty(absl::Duration timeout);
   int size() const;
   Status closed() const;

@@ -1,4 +1,4 @@
-// StepReport: what a traced step tells of itself (RunMetadata as C++ values).
+// StepReport: the statistics of a traced step (RunMetadata as C++ values).
 #ifndef WEIR_RUNTIME_STEP_REPORT_H_
 #define WEIR_RUNTIME_STEP_REPORT_H_
 
@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class RunMetadata;  // wire format
 
@@ -22,7 +23,7 @@ struct TensorStats {
   uint64_t address = 0;
 };
 
-// Times are nanoseconds of the wall clock (start) and relative to the start (the rest).
+// Times are in nanoseconds: start_ns and scheduled_ns of the wall clock, the others relative to start_ns.
 struct NodeStats {
   std::string node;
   std::string label;  // "name = Op(inputs)"
@@ -33,7 +34,7 @@ struct NodeStats {
   int64_t all_end_rel_ns = 0;
   uint32_t thread_id = 0;
   std::vector<TensorStats> outputs;
-  int64_t allocated_bytes = 0;  // of outputs whose memory is nobody else's
+  int64_t allocated_bytes = 0;  // of outputs that do not share their buffer with another tensor
 };
 
 struct DeviceStats {
@@ -49,11 +50,11 @@ struct StepReport {
   std::string cost_graph;                     // serialized CostGraphDef; filled if SessionOptions asks for it
 
   void ToProto(RunMetadata* metadata) const;
-  // The devices of one that anybody wrote; where it has no nanoseconds, microseconds are taken.
+  // Reads the device statistics. Messages without nanosecond fields are read by their microsecond fields.
   static StepReport FromProto(const RunMetadata& metadata);
-  // The "Chrome trace" JSON that browsers and Perfetto show.
+  // The trace as "Chrome trace" JSON, for Perfetto and browsers.
   std::string ToChromeTrace() const;
-  // The start of the first operation; 0 without any.
+  // The start time of the first operation; 0 if there is none.
   int64_t Origin() const;
 };
 

@@ -1,4 +1,4 @@
-// Private to the session: a thread that waits for the end of a step.
+// Private to the session: lets a thread wait for the end of a step.
 #ifndef WEIR_RUNTIME_STEP_WAITER_INTERNAL_H_
 #define WEIR_RUNTIME_STEP_WAITER_INTERNAL_H_
 
@@ -10,10 +10,10 @@
 
 namespace weir {
 
-// A caller that waits for a step.
+// The state that the waiting thread and the step share.
 class StepWaiter {
  public:
-  // Of a session's asynchronous calls.
+  // The callback for the asynchronous calls of a session.
   Session::RunDone Callback() {
     return [this](Status status, std::vector<Tensor> outputs) { Finish(std::move(status), std::move(outputs)); };
   }
@@ -26,7 +26,7 @@ class StepWaiter {
     woken_ = true;
   }
   Status Await(std::vector<Tensor>* outputs) {
-    // Most steps end in this thread, before it comes here.
+    // Most steps have already ended here, because they ran on this thread.
     int idle = kIdle;
     if (!state_.compare_exchange_strong(idle, kWaiting, std::memory_order_acq_rel)) return Take(outputs);
     {

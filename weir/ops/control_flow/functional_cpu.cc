@@ -137,10 +137,10 @@ class WhileKernel : public AsyncKernel {
       state.in_body = false;
       return true;
     }
-    StatusOr<bool> go_on =
-        results.size() == 1
-            ? ToBool(results[0])
-            : StatusOr<bool>(InvalidArgument("The loop's condition gave ", results.size(), " values instead of one"));
+    StatusOr<bool> go_on = results.size() == 1
+                               ? ToBool(results[0])
+                               : StatusOr<bool>(InvalidArgument("The loop's condition returned ", results.size(),
+                                                                " values instead of one"));
     if (go_on.ok() && *go_on) {
       state.in_body = true;
       return true;

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "absl/synchronization/mutex.h"
+#include "weir/base/thread_pool.h"
 
 namespace weir {
 namespace {
@@ -10,13 +11,12 @@ namespace {
 // Steps of functions that belong to no step of a session.
 std::atomic<int64_t> next_step_id{int64_t{1} << 48};
 
-// A closure of a function's run goes on in this thread, so that a walk needs no thread of a session's pool. Deep
-// recursion takes another thread's stack.
-void RunHere(std::function<void()> closure) {
+// A closure of a function's run goes on in this thread, so that a walk needs no thread of a session's pool. Only deep
+// recursion takes the stack of another thread.
+void RunHere(ThreadPool& fresh_stacks, std::function<void()> closure) {
   constexpr int kMaxNesting = 16;
-  static ThreadPool* const fresh_stacks = new ThreadPool("weir-data", 2);
   thread_local int nesting = 0;
-  if (nesting >= kMaxNesting) return fresh_stacks->Schedule(std::move(closure));
+  if (nesting >= kMaxNesting) return fresh_stacks.Schedule(std::move(closure));
   ++nesting;
   closure();
   --nesting;
@@ -62,7 +62,7 @@ Status FunctionCaller::Call(IteratorContext& ctx, Element arguments, int64_t ind
   step.step_id = next_step_id.fetch_add(1, std::memory_order_relaxed);
   step.device = ctx.device;
   step.intra_op = ctx.intra_op;
-  step.runner = RunHere;
+  step.runner = [pool = ctx.intra_op](std::function<void()> closure) { RunHere(*pool, std::move(closure)); };
   step.cancellation = ctx.cancellation;
   step.functions = ctx.functions.get();
   step.step_resources = &step_resources;

@@ -2,6 +2,7 @@
 // of datasets that another one chooses.
 #include <algorithm>
 
+#include "weir/base/processors.h"
 #include "weir/ops/data/dataset_kernel.h"
 #include "weir/ops/data/register.h"
 #include "weir/ops/data/threads.h"
@@ -141,7 +142,7 @@ StatusOr<DatasetPtr> MakeInterleave(DatasetNode& node) {
   WEIR_ASSIGN_OR_RETURN(CapturedFunctionPtr function, node.Function("f", "other_arguments", "Interleave"));
   WEIR_ASSIGN_OR_RETURN(int64_t cycle_length, node.Scalar<int64_t>("cycle_length"));
   WEIR_ASSIGN_OR_RETURN(int64_t block_length, node.Scalar<int64_t>("block_length"));
-  if (cycle_length == -1) cycle_length = ParallelCalls(-1);
+  if (cycle_length == -1) cycle_length = NumUsableProcessors();
   if (cycle_length <= 0) return InvalidArgument("cycle_length must be greater than zero.");
   if (block_length <= 0) return InvalidArgument("block_length must be greater than zero.");
   return std::make_shared<InterleaveDataset>(std::move(spec), std::move(input), std::move(function), cycle_length,

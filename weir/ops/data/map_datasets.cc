@@ -142,7 +142,7 @@ class ScanDataset : public FunctionDataset {
       Status status = caller_->Call(ctx, std::move(arguments), index_++, &results);
       if (!status.ok()) return EndOfMap(std::move(status), dataset().preserve_cardinality_, end);
       if (results.size() != state_.size() + dataset().spec().types.size()) {
-        return InvalidArgument("Scan's function gave ", results.size(), " values instead of ",
+        return InvalidArgument("Scan's function returned ", results.size(), " values instead of ",
                                state_.size() + dataset().spec().types.size());
       }
       for (size_t i = 0; i < state_.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <optional>
 
+#include "weir/base/processors.h"
 #include "weir/ops/data/dataset_kernel.h"
 #include "weir/ops/data/register.h"
 #include "weir/ops/data/threads.h"
@@ -48,7 +49,8 @@ class ParallelInterleaveDataset : public Dataset {
    public:
     Iterator(IteratorContext& ctx, std::shared_ptr<const ParallelInterleaveDataset> dataset)
         : dataset_(std::move(dataset)), options_(dataset_->options_), threads_(ctx, &mu_) {
-      max_threads_ = std::min({ParallelCalls(options_.num_parallel_calls), options_.cycle_length, kMaxWorkerThreads});
+      max_threads_ =
+          std::min({ParallelCalls(ctx, options_.num_parallel_calls), options_.cycle_length, kMaxWorkerThreads});
     }
     ~Iterator() override { threads_.Stop(); }
     Status Open() {
@@ -348,7 +350,7 @@ StatusOr<DatasetPtr> MakeParallelInterleave(DatasetNode& node) {
   }
   if (options.cycle_length == -1) {
     // The order of the elements follows from it: as many datasets at a time as TensorFlow chooses on this machine.
-    const int64_t processors = ParallelCalls(-1);
+    const int64_t processors = NumUsableProcessors();
     options.cycle_length = has_calls && options.num_parallel_calls > 0
                                ? std::min(options.num_parallel_calls, processors)
                                : (processors + 2) / 3;

@@ -29,7 +29,7 @@ class ParallelMapDataset : public Dataset {
    public:
     Iterator(IteratorContext& ctx, std::shared_ptr<const ParallelMapDataset> dataset)
         : dataset_(std::move(dataset)), threads_(ctx, &mu_) {
-      const int64_t calls = ParallelCalls(dataset_->options_.num_parallel_calls);
+      const int64_t calls = ParallelCalls(ctx, dataset_->options_.num_parallel_calls);
       max_threads_ = std::min(calls, kMaxWorkerThreads);
       // Some room between the threads and the consumer where the number is left to us.
       capacity_ = dataset_->options_.num_parallel_calls > 0 ? calls : 4 * calls;

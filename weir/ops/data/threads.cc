@@ -1,7 +1,9 @@
 #include "weir/ops/data/threads.h"
 
-#include <algorithm>
 #include <system_error>
+
+#include "weir/base/processors.h"
+#include "weir/base/thread_pool.h"
 
 namespace weir {
 
@@ -35,9 +37,9 @@ void WorkerThreads::Stop() {
   for (std::thread& thread : threads) thread.join();
 }
 
-int64_t ParallelCalls(int64_t num_parallel_calls) {
+int64_t ParallelCalls(const IteratorContext& ctx, int64_t num_parallel_calls) {
   if (num_parallel_calls > 0) return num_parallel_calls;
-  return std::max<int64_t>(1, std::thread::hardware_concurrency());
+  return ctx.intra_op != nullptr ? ctx.intra_op->num_threads() : NumUsableProcessors();
 }
 
 }  // namespace weir

@@ -48,8 +48,8 @@ class WorkerThreads {
   std::vector<std::thread> threads_;  // guarded by *mu_, until stopped
 };
 
-// How many threads `num_parallel_calls` asks for; -1 leaves it to us.
-int64_t ParallelCalls(int64_t num_parallel_calls);
+// How many threads `num_parallel_calls` asks for; -1 leaves it to us: as many as kernels may use.
+int64_t ParallelCalls(const IteratorContext& ctx, int64_t num_parallel_calls);
 // More threads than this are never started for one iterator.
 inline constexpr int64_t kMaxWorkerThreads = 128;
 

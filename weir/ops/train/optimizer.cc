@@ -4,7 +4,6 @@
 #include <cstring>
 #include <functional>
 
-#include "weir/device/cpu/contraction.h"
 #include "weir/resources/variable.h"
 
 namespace weir::train {
@@ -133,8 +132,6 @@ class OptimizerKernel : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    // Before the variables are locked: who reads one need not wait for that.
-    const AllThreads turn(ctx, indices_ < 0 ? cost_ns() * static_cast<double>(ctx.input(grad_).num_elements()) : 0);
     WEIR_ASSIGN_OR_RETURN(auto states, LockedStates::Lock(ctx, num_states_));
     WEIR_ASSIGN_OR_RETURN(std::vector<Tensor*> tensors, states->Tensors(ctx, num_states_, dtype_));
     for (int i = 1; i < num_states_; ++i) {

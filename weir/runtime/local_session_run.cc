@@ -1,18 +1,15 @@
-#include "weir/runtime/session_impl.h"
-
+// The steps of a session: signatures, callables and parts of other sessions' steps.
 #include <algorithm>
+#include <atomic>
 
 #include "absl/time/clock.h"
-#include "weir/framework/session_tensors.h"
-#include "weir/graph/import.h"
-#include "weir/proto/graph.pb.h"
-#include "weir/runtime/partial_run.h"
+#include "weir/runtime/local_session_internal.h"
+#include "weir/runtime/step_waiter_internal.h"
 
 namespace weir {
 namespace {
 
 std::atomic<int64_t> next_step_id{1};
-std::atomic<int64_t> next_session_id{1};
 
 void AppendKey(std::string_view part, std::string& key) {
   key.append(part);
@@ -46,131 +43,35 @@ bool IsPlainOrder(const std::vector<int>& positions, size_t size) {
   return true;
 }
 
+// What the caller asked for, from what the step computed.
+void Arrange(const std::vector<int>& positions, std::vector<Tensor>* tensors) {
+  thread_local std::vector<Tensor> computed;  // keeps its memory
+  computed.swap(*tensors);
+  tensors->clear();
+  for (int position : positions) tensors->push_back(computed[position]);
+  computed.clear();
+}
+
+// The memory of results that the caller has done with.
+std::vector<Tensor> TakeMemory(std::vector<Tensor>* outputs) {
+  if (outputs == nullptr) return {};
+  outputs->clear();
+  return std::move(*outputs);
+}
+
+// Gives a step the feeds, which are in its order.
+auto CopyOf(std::span<const Tensor> feeds) {
+  return [feeds](std::vector<Tensor>* ordered) {
+    ordered->assign(feeds.begin(), feeds.end());
+    return OkStatus();
+  };
+}
+
 }  // namespace
 
-void Session::Impl::StartTimed(ReadyStep ready, Step::Done done) {
-  int64_t start = absl::GetCurrentTimeNanos();
-  std::shared_ptr<CompiledStep> compiled = std::move(ready.compiled);
-  Step::Start(std::move(ready.step), std::move(ready.config),
-              [compiled, done = std::move(done)](Status status, std::vector<Tensor> out) {
-                done(std::move(status), std::move(out));
-              });
-  compiled->last_start_ns.store(absl::GetCurrentTimeNanos() - start, std::memory_order_relaxed);
-}
-
-Session::Impl::Impl(std::shared_ptr<Environment> environment, SessionOptions options,
-                    std::shared_ptr<RemoteTasks> remote)
-    : environment_(std::move(environment)),
-      options_(std::move(options)),
-      handle_(Cat("session_", next_session_id.fetch_add(1, std::memory_order_relaxed))),
-      remote_(std::move(remote)),
-      graph_(environment_->ops) {}
-
-Session::Impl::~Impl() {
-  // Iterators have threads that use the devices.
-  if (own_resources_ != nullptr) own_resources_->ClearAll();
-  for (const auto& device : devices_.devices()) {
-    device->resources().ClearContainer(SessionTensorContainer(handle_));
-  }
-}
-
-Status Session::Impl::Init() {
-  if (options_.isolate_state) own_resources_ = std::make_shared<ResourceManager>();
-  std::map<std::string, int> taken;
-  for (const auto& device : environment_->devices.devices()) {
-    auto limit = options_.device_count.find(device->type());
-    if (limit != options_.device_count.end() && taken[device->type()] >= limit->second && !device->is_host()) continue;
-    ++taken[device->type()];
-    std::shared_ptr<Device> chosen = device;
-    if (own_resources_ != nullptr) {
-      chosen = device->WithResources(own_resources_);
-      if (chosen == nullptr) return Unimplemented("Device ", device->name(), " cannot isolate a session's state");
-    }
-    devices_.Add(std::move(chosen));
-  }
-  if (remote_ != nullptr) {  // after this task's own, which are preferred
-    for (const auto& device : remote_->devices()) devices_.Add(device);
-  }
-  if (devices_.host() == nullptr || IsRemote(*devices_.host()))
-    return FailedPrecondition("A session needs a host device, but none is registered");
-  if (options_.own_threads) {
-    own_inter_op_ = std::make_unique<ThreadPool>("weir-inter", std::max(0, options_.inter_op_threads));
-    own_intra_op_ = std::make_unique<ThreadPool>("weir-intra", std::max(0, options_.intra_op_threads));
-    inter_op_ = own_inter_op_.get();
-    intra_op_ = own_intra_op_.get();
-  } else {
-    inter_op_ = environment_->InterOpPool(std::max(0, options_.inter_op_threads));
-    intra_op_ = environment_->IntraOpPool(std::max(0, options_.intra_op_threads));
-  }
-  absl::MutexLock lock(&graph_mu_);
-  graph_.functions()->set_differentiator(environment_->differentiator);
-  // Iterators keep a runtime of their own, which may outlive this session but not the environment.
-  ThreadPool* lasting_pool = environment_->IntraOpPool(std::max(0, options_.intra_op_threads));
-  DeviceSet own_devices;  // a function's body runs in this task
-  for (const auto& device : devices_.devices()) {
-    if (!IsRemote(*device)) own_devices.Add(device);
-  }
-  SessionOptions body_options = options_;
-  body_options.allow_soft_placement = true;
-  functions_ = std::make_unique<LocalFunctionRuntime>(
-      graph_.functions(), environment_->kernels, lasting_pool,
-      std::make_shared<GraphCompiler>(*environment_, std::move(own_devices), graph_.functions(), lasting_pool,
-                                      std::move(body_options)));
-  compiler_ = std::make_unique<GraphCompiler>(*environment_, devices_, graph_.functions(), intra_op_, options_);
-  kernels_ = std::make_unique<KernelCache>(environment_->kernels, functions_.get());
-  return OkStatus();
-}
-
-Status Session::Impl::CheckRoomFor(int64_t added) const {
-  if (graph_.num_nodes() + added <= options_.max_graph_nodes) return OkStatus();
-  return ResourceExhausted("The graph would have ", graph_.num_nodes() + added, " nodes; at most ",
-                           options_.max_graph_nodes, " are allowed");
-}
-
-Status Session::Impl::Extend(const GraphDef& def) {
-  WEIR_RETURN_IF_ERROR(steps_->closed());
-  absl::MutexLock lock(&graph_mu_);
-  WEIR_RETURN_IF_ERROR(CheckRoomFor(def.node_size()));
-  WEIR_RETURN_IF_ERROR(ImportGraphDef(def, &graph_));
-  if (def.node_size() > 0 || def.library().function_size() > 0) ++version_;
-  return OkStatus();
-}
-
-Status Session::Impl::Extend(const Graph& graph) {
-  WEIR_RETURN_IF_ERROR(steps_->closed());
-  absl::MutexLock lock(&graph_mu_);
-  WEIR_RETURN_IF_ERROR(CheckRoomFor(graph.num_nodes()));
-  WEIR_RETURN_IF_ERROR(ImportGraph(graph, &graph_));
-  if (graph.num_nodes() > 0 || !graph.functions()->Names().empty()) ++version_;
-  return OkStatus();
-}
-
-Status Session::Impl::Extend(Graph&& graph) {
-  WEIR_RETURN_IF_ERROR(steps_->closed());
-  {
-    absl::MutexLock lock(&graph_mu_);
-    // Functions belong to the library that this session's runtime knows.
-    bool plain = graph.functions()->Names().empty() && &graph.ops() == &graph_.ops();
-    if (plain && graph_.num_nodes() == 0 && graph.num_nodes() <= options_.max_graph_nodes) {
-      WEIR_RETURN_IF_ERROR(TopologicalOrder(graph).status());
-      std::shared_ptr<FunctionLibrary> functions = graph_.functions();
-      graph_ = std::move(graph);
-      graph_.set_functions(std::move(functions));
-      ++version_;
-      return OkStatus();
-    }
-  }
-  return Extend(static_cast<const Graph&>(graph));
-}
-
-int64_t Session::Impl::graph_version() const {
-  absl::MutexLock lock(&graph_mu_);
-  return version_;
-}
-
-StatusOr<const Session::Impl::Signature*> Session::Impl::FindSignature(std::span<const Feed> feeds,
-                                                                       std::span<const std::string> fetches,
-                                                                       std::span<const std::string> targets) {
+StatusOr<const LocalSession::Signature*> LocalSession::FindSignature(std::span<const Feed> feeds,
+                                                                     std::span<const std::string> fetches,
+                                                                     std::span<const std::string> targets) {
   thread_local std::string key;
   key.clear();
   for (const Feed& feed : feeds) AppendKey(feed.first, key);
@@ -214,8 +115,8 @@ StatusOr<const Session::Impl::Signature*> Session::Impl::FindSignature(std::span
   return signatures_.try_emplace(std::move(written_key), std::move(signature)).first->second.get();
 }
 
-Status Session::Impl::OrderFeeds(const Signature& signature, std::span<const Feed> feeds,
-                                 std::vector<Tensor>* ordered) const {
+Status LocalSession::OrderFeeds(const Signature& signature, std::span<const Feed> feeds,
+                                std::vector<Tensor>* ordered) const {
   ordered->resize(feeds.size());
   for (size_t i = 0; i < feeds.size(); ++i) {
     int position = signature.feed_positions[i];
@@ -229,9 +130,9 @@ Status Session::Impl::OrderFeeds(const Signature& signature, std::span<const Fee
   return OkStatus();
 }
 
-Status Session::Impl::Prepare(const StepOptions& options, StepReport* report,
-                              const std::shared_ptr<CompiledStep>& compiled, ReadyStep* ready,
-                              absl::FunctionRef<Status(std::vector<Tensor>*)> fill) {
+Status LocalSession::Prepare(const StepOptions& options, StepReport* report,
+                             const std::shared_ptr<CompiledStep>& compiled, ReadyStep* ready,
+                             absl::FunctionRef<Status(std::vector<Tensor>*)> fill) {
   ready->compiled = compiled;
   ready->step = compiled->Acquire();
   ready->config = MakeConfig(options, report);
@@ -243,7 +144,7 @@ Status Session::Impl::Prepare(const StepOptions& options, StepReport* report,
   return OkStatus();
 }
 
-Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* report) {
+Step::Config LocalSession::MakeConfig(const StepOptions& options, StepReport* report) {
   Step::Config config;
   config.context.step_id =
       remote_ != nullptr ? remote_->NewStepId() : next_step_id.fetch_add(1, std::memory_order_relaxed);
@@ -263,7 +164,7 @@ Step::Config Session::Impl::MakeConfig(const StepOptions& options, StepReport* r
   return config;
 }
 
-void Session::Impl::StartStep(ReadyStep ready, bool detach, Step::Done done) {
+void LocalSession::StartStep(ReadyStep ready, bool detach, Step::Done done) {
   CompiledStep& compiled = *ready.compiled;
   if (options_.build_cost_model > 0 && ready.config.report != nullptr) {
     const int64_t measured = compiled.num_steps.fetch_add(1) - options_.build_cost_model_after;
@@ -281,9 +182,58 @@ void Session::Impl::StartStep(ReadyStep ready, bool detach, Step::Done done) {
   inter_op_->Schedule([detached] { StartTimed(std::move(detached->ready), std::move(detached->done)); });
 }
 
-void Session::Impl::Close(const Status& reason) { steps_->Close(reason, Cancelled("Session has been closed.")); }
+void LocalSession::StartTimed(ReadyStep ready, Step::Done done) {
+  int64_t start = absl::GetCurrentTimeNanos();
+  std::shared_ptr<CompiledStep> compiled = std::move(ready.compiled);
+  Step::Start(std::move(ready.step), std::move(ready.config),
+              [compiled, done = std::move(done)](Status status, std::vector<Tensor> out) {
+                done(std::move(status), std::move(out));
+              });
+  compiled->last_start_ns.store(absl::GetCurrentTimeNanos() - start, std::memory_order_relaxed);
+}
 
-StatusOr<Session::Callable> Session::Impl::MakeCallable(const CallableSpec& spec) {
+Status LocalSession::RunAndWait(ReadyStep ready, const FetchOrder& order, std::vector<Tensor>* outputs) {
+  ready.config.spare = TakeMemory(outputs);
+  StepWaiter waiter;
+  StartStep(std::move(ready), /*detach=*/false, waiter.Callback());
+  WEIR_RETURN_IF_ERROR(waiter.Await(outputs));
+  if (outputs != nullptr && !order.is_plain) Arrange(order.positions, outputs);
+  return OkStatus();
+}
+
+void LocalSession::RunDetached(ReadyStep ready, std::shared_ptr<const FetchOrder> order, RunDone done) {
+  StartStep(std::move(ready), /*detach=*/true,
+            [self = shared_from_this(), order = std::move(order), done = std::move(done)](Status status,
+                                                                                          std::vector<Tensor> out) {
+              if (status.ok() && !order->is_plain) Arrange(order->positions, &out);
+              done(std::move(status), std::move(out));
+            });
+}
+
+Status LocalSession::Run(const StepOptions& options, std::span<const Feed> feeds, std::span<const std::string> fetches,
+                         std::span<const std::string> targets, std::vector<Tensor>* outputs, StepReport* report) {
+  WEIR_ASSIGN_OR_RETURN(const Signature* signature, FindSignature(feeds, fetches, targets));
+  ReadyStep ready;
+  WEIR_RETURN_IF_ERROR(Prepare(options, report, signature->compiled, &ready,
+                               [&](std::vector<Tensor>* ordered) { return OrderFeeds(*signature, feeds, ordered); }));
+  return RunAndWait(std::move(ready), signature->order, outputs);
+}
+
+void LocalSession::RunAsync(const StepOptions& options, std::span<const Feed> feeds,
+                            std::span<const std::string> fetches, std::span<const std::string> targets,
+                            StepReport* report, RunDone done) {
+  auto signature = FindSignature(feeds, fetches, targets);
+  if (!signature.ok()) return done(signature.status(), {});
+  ReadyStep ready;
+  Status prepared = Prepare(options, report, (*signature)->compiled, &ready,
+                            [&](std::vector<Tensor>* ordered) { return OrderFeeds(**signature, feeds, ordered); });
+  if (!prepared.ok()) return done(prepared, {});
+  // The signature belongs to the session, which the step keeps.
+  RunDetached(std::move(ready), std::shared_ptr<const FetchOrder>(shared_from_this(), &(*signature)->order),
+              std::move(done));
+}
+
+StatusOr<Session::Callable> LocalSession::MakeCallable(const CallableSpec& spec) {
   WEIR_RETURN_IF_ERROR(steps_->closed());
   auto entry = std::make_shared<CallableEntry>();
   StepSignature signature{spec.feeds, spec.fetches, spec.targets};
@@ -299,7 +249,7 @@ StatusOr<Session::Callable> Session::Impl::MakeCallable(const CallableSpec& spec
   return next_callable_++;
 }
 
-StatusOr<std::shared_ptr<const Session::Impl::CallableEntry>> Session::Impl::FindCallable(
+StatusOr<std::shared_ptr<const LocalSession::CallableEntry>> LocalSession::FindCallable(
     Callable callable, std::span<const Tensor> feeds) const {
   std::shared_ptr<const CallableEntry> entry;
   {
@@ -319,10 +269,52 @@ StatusOr<std::shared_ptr<const Session::Impl::CallableEntry>> Session::Impl::Fin
   return entry;
 }
 
-Status Session::Impl::ReleaseCallable(Callable callable) {
+Status LocalSession::ReleaseCallable(Callable callable) {
   absl::MutexLock lock(&callables_mu_);
   if (callables_.erase(callable) == 0) return InvalidArgument("No such callable handle: ", callable);
   return OkStatus();
 }
+
+Status LocalSession::RunCallable(Callable callable, std::span<const Tensor> feeds, std::vector<Tensor>* outputs,
+                                 StepReport* report) {
+  WEIR_ASSIGN_OR_RETURN(auto entry, FindCallable(callable, feeds));
+  ReadyStep ready;
+  WEIR_RETURN_IF_ERROR(Prepare(entry->options, report, entry->compiled, &ready, CopyOf(feeds)));
+  return RunAndWait(std::move(ready), entry->order, outputs);
+}
+
+void LocalSession::RunCallableAsync(Callable callable, std::span<const Tensor> feeds, CancellationManager* cancellation,
+                                    StepReport* report, RunDone done) {
+  auto entry = FindCallable(callable, feeds);
+  if (!entry.ok()) return done(entry.status(), {});
+  StepOptions options = (*entry)->options;
+  options.cancellation = cancellation;
+  ReadyStep ready;
+  Status prepared = Prepare(options, report, (*entry)->compiled, &ready, CopyOf(feeds));
+  if (!prepared.ok()) return done(prepared, {});
+  RunDetached(std::move(ready), std::shared_ptr<const FetchOrder>(*entry, &(*entry)->order), std::move(done));
+}
+
+StatusOr<Session::Part> LocalSession::AddPart(const GraphDef& def) {
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> compiled, CompilePart(def));
+  return parts_.Add(std::move(compiled));
+}
+
+void LocalSession::RunPart(Part part, int64_t step_id, std::shared_ptr<Rendezvous> rendezvous,
+                           const StepOptions& options, StepReport* report, std::function<void(Status)> done) {
+  auto compiled = parts_.Find(part);
+  if (!compiled.ok()) return done(compiled.status());
+  ReadyStep ready;
+  Status prepared = Prepare(options, report, *compiled, &ready, CopyOf({}));
+  if (!prepared.ok()) return done(prepared);
+  ready.config.context.step_id = step_id;
+  ready.config.rendezvous = std::move(rendezvous);
+  StartStep(std::move(ready), /*detach=*/true,
+            [self = shared_from_this(), done = std::move(done)](Status status, const std::vector<Tensor>&) {
+              done(std::move(status));
+            });
+}
+
+Status LocalSession::RemovePart(Part part) { return parts_.Remove(part); }
 
 }  // namespace weir
