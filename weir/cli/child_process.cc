@@ -6,20 +6,44 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <string_view>
 
 #include "weir/base/free_ports.h"
 
 namespace weir {
+namespace {
+
+// This process's environment with `variables` added, or in place of what had their names.
+std::vector<std::string> MakeEnvironment(const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view own = *entry;
+    const bool is_replaced = std::ranges::any_of(
+        variables, [&](const auto& variable) { return own.substr(0, own.find('=')) == variable.first; });
+    if (!is_replaced) out.emplace_back(own);
+  }
+  for (const auto& [name, value] : variables) out.push_back(name + "=" + value);
+  return out;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+}  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const Options& options) {
   int to[2] = {-1, -1}, from[2] = {-1, -1};
   if (options.pipes && (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)) return;
-  std::vector<std::string> words = command;
-  std::vector<char*> raw;
-  for (std::string& word : words) raw.push_back(word.data());
-  raw.push_back(nullptr);
+  // Made before the fork: what allocates memory is not safe in the child of a process with threads.
+  std::vector<std::string> words = command, variables = MakeEnvironment(options.variables);
+  const std::vector<char*> raw = Pointers(words), environment = Pointers(variables);
   pid_ = fork();
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -30,8 +54,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const Option
       dup2(to[0], STDIN_FILENO);
       dup2(from[1], STDOUT_FILENO);
     }
-    for (const auto& [name, value] : options.variables) setenv(name.c_str(), value.c_str(), 1);
-    execvp(raw[0], raw.data());
+    execvpe(raw[0], raw.data(), environment.data());
     std::fprintf(stderr, "weir: cannot run %s\n", raw[0]);
     _exit(127);
   }

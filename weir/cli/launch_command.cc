@@ -1,4 +1,4 @@
-// weir launch: a cluster of local processes around a command.
+// weir launch: a cluster of local processes around a command, or equal processes of one job.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "weir/cli/child_process.h"
 #include "weir/cli/commands.h"
+#include "weir/cli/launch_ranks.h"
 
 namespace weir {
 namespace {
@@ -21,11 +22,16 @@ constexpr char kLaunchExamples[] = R"(Examples:
   weir launch --ps 1 --workers 2 --in_process -- ./trainer
       the command is the worker itself: it starts the server of its task
 
-Ends with the last command; the exit code is the first that is not 0. A parameter server or worker that dies is started
+  weir launch -n 4 -- ./trainer
+      four equal processes without servers, for weir::collective::ProcessGroup: WEIR_RANK, WEIR_SIZE, WEIR_LOCAL_RANK,
+      WEIR_LOCAL_SIZE and WEIR_JOB in their environments, "[rank] " before their output; the first that fails ends all
+
+A cluster ends with its last command; the exit code is the first that is not 0. A parameter server or worker that dies is started
 again.
 )";
 
 struct LaunchFlags {
+  int ranks = 0;  // 0: a cluster
   int ps = 1;
   int workers = 1;
   bool in_process = false;
@@ -119,12 +125,14 @@ void AddLaunchCommand(CLI::App& program) {
   auto flags = std::make_shared<LaunchFlags>();
   CLI::App* command = program.add_subcommand("launch", "run a command on a cluster of local processes");
   command->footer(kLaunchExamples);
-  command->add_option("--ps", flags->ps, "parameter servers")->check(CLI::Range(0, 1024));
-  command->add_option("--workers", flags->workers, "workers")->check(CLI::Range(1, 1024));
+  CLI::Option* ranks = command->add_option("-n,--ranks", flags->ranks, "equal processes instead of a cluster");
+  ranks->check(CLI::Range(1, 1024));
+  command->add_option("--ps", flags->ps, "parameter servers")->check(CLI::Range(0, 1024))->excludes(ranks);
+  command->add_option("--workers", flags->workers, "workers")->check(CLI::Range(1, 1024))->excludes(ranks);
   command->add_flag("--in_process", flags->in_process, "the command starts the worker's server itself");
   command->add_option("command", flags->command, "what to run for every worker")->required();
   command->callback([flags] {
-    StatusOr<int> code = Launcher(*flags).Run();
+    StatusOr<int> code = flags->ranks > 0 ? LaunchRanks(flags->ranks, flags->command) : Launcher(*flags).Run();
     ExitOnError(code.status());
     if (*code != 0) std::exit(*code);
   });

@@ -27,6 +27,7 @@ struct ServerFlags {
   int slurm_ps = -1, slurm_port = 8888;
   std::string placer = "default", costs_file;
   double idle_session_seconds = 24 * 3600;
+  double collective_timeout_seconds = 600;
   double stay_awake_us = absl::ToDoubleMicroseconds(ServerOptions().stay_awake);
   double grace_seconds = 5;
 };
@@ -107,6 +108,7 @@ Status Serve(const ServerFlags& flags) {
   WEIR_ASSIGN_OR_RETURN(options.tls_key, ReadWhole(flags.key_file));
   WEIR_ASSIGN_OR_RETURN(options.tls_client_ca, ReadWhole(flags.client_ca_file));
   options.idle_session = absl::Seconds(flags.idle_session_seconds);
+  options.collective_timeout = absl::Seconds(flags.collective_timeout_seconds);
   options.stay_awake = absl::Microseconds(flags.stay_awake_us);
   WEIR_ASSIGN_OR_RETURN(options.placer, ParsePlacerKind(flags.placer));
   WEIR_ASSIGN_OR_RETURN(options.costs, ReadCosts(flags.costs_file));
@@ -179,6 +181,14 @@ void AddServerCommand(CLI::App& program) {
   command->add_flag("--deterministic", flags->environment.deterministic,
                     "results never depend on the number of threads; slower");
   command->add_option("--memory_limit", flags->environment.memory_limit, "bytes that all tensors may take; 0: any");
+  command->add_option(
+      "--collective_leader", flags->server.collective_leader,
+      "task that forms the groups of collectives, as /job:worker/replica:0/task:0; default: the chief or "
+      "the first worker");
+  command
+      ->add_option("--collective_timeout", flags->collective_timeout_seconds,
+                   "seconds after which a collective that gives no time-out of its own ends with an error")
+      ->check(CLI::PositiveNumber);
   command->add_option("--idle_session_seconds", flags->idle_session_seconds,
                       "a session unused for so long is closed; 0: never");
   command->add_option("--stay_awake_us", flags->stay_awake_us,

@@ -1,5 +1,5 @@
-// AsyncOnce: work that is done once for many callers. The first caller starts it, and all callers get its result; after
-// a failure the next one starts it again.
+// AsyncOnce: asynchronous work that is done once for many callers. The first caller starts it and all callers receive
+// its result; after a failure the next caller starts it again.
 #ifndef WEIR_DISTRIBUTED_ASYNC_ONCE_H_
 #define WEIR_DISTRIBUTED_ASYNC_ONCE_H_
 
@@ -20,7 +20,7 @@ class AsyncOnce {
   using Done = std::function<void(const Status&)>;
 
   // `start` begins the work and calls its argument once. This object must live until then. `cancellation` (may be null)
-  // ends this caller's wait with its reason, not the work; it must live until `done` is called.
+  // ends the wait of this caller with its reason, but not the work; it must live until `done` is called.
   void Await(CancellationManager* cancellation, const std::function<void(Done)>& start, Done done) {
     if (finished_) return done(OkStatus());
     auto waiter = std::make_shared<Waiter>();

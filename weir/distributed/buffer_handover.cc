@@ -42,7 +42,7 @@ StatusOr<socklen_t> MakeAddress(const std::string& name, sockaddr_un* address) {
   *address = {};
   address->sun_family = AF_UNIX;
   if (name.empty() || name.size() >= sizeof(address->sun_path)) {
-    return Unavailable("'", absl::CHexEscape(name), "' is no name of a socket");
+    return Unavailable("'", absl::CHexEscape(name), "' is not a socket name");
   }
   std::memcpy(address->sun_path + 1, name.data(), name.size());
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());

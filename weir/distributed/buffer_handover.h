@@ -1,5 +1,5 @@
-// How a receiver hands memory to a sender of the same machine: a connection of a local socket that carries file
-// descriptors. The kernel says which user is at its other end.
+// How a receiver gives a sender on the same machine access to its memory: a Unix domain socket carries file
+// descriptors. The kernel tells which user is at the other end.
 #ifndef WEIR_DISTRIBUTED_BUFFER_HANDOVER_H_
 #define WEIR_DISTRIBUTED_BUFFER_HANDOVER_H_
 
@@ -34,20 +34,20 @@ class UniqueFd {
 // namespace and as the same user. Empty if that cannot be known.
 const std::string& HostIdentity();
 
-// A secret of 128 random bits, by which the two ends of a connection know each other: the receiver sends it with its
-// request for a tensor and again with the memory.
+// A secret of 128 random bits that identifies a connection: the receiver sends it with its request for a tensor and
+// again with the memory.
 inline constexpr size_t kBufferKeyBytes = 16;
 std::string MakeBufferKey();
 
 // A buffer of a receiver.
 struct HandedBuffer {
   std::string key;
-  uint64_t id = 0;     // chosen by the receiver, never 0, never used again
+  uint64_t id = 0;     // chosen by the receiver, never 0, never reused
   uint64_t bytes = 0;  // its size
-  UniqueFd memory;     // none: the receiver takes the buffer back
+  UniqueFd memory;     // none: the receiver revokes the buffer
 };
-// Never block. Sending fails with UNAVAILABLE; receiving gives nothing if no message has come, and UNAVAILABLE once the
-// other end is closed or has sent what is no message.
+// Never block. Sending fails with UNAVAILABLE. Receiving returns nothing if no message has arrived, and UNAVAILABLE if
+// the other end has closed the connection or sent a malformed message.
 Status SendBuffer(int connection, const HandedBuffer& buffer);
 StatusOr<std::optional<HandedBuffer>> ReceiveBuffer(int connection);
 

@@ -1,15 +1,15 @@
 // CallQueue: the completion queue of a server's calls, and the threads that wait on it. Only files of this folder
 // include this header: it brings gRPC along.
 //
-// One thread at a time polls: it waits for the network and reacts to what happened, since waking another thread takes
-// longer than most reactions. Before one that is likely to take long it lets another thread take its place
-// (LetOthersPoll). Should a reaction take long all the same, a thread that looks after the polling one takes its place;
-// it does so only while there are calls. All threads of an idle server sleep.
+// One thread polls at a time: it waits for network events and handles them itself, since waking another thread takes
+// longer than most handlers. Before handling an event that is likely to take long, it lets another thread poll
+// (LetOthersPoll). If a handler takes long unexpectedly, a watchdog thread takes over the polling; it is active only
+// while there are calls. All threads of an idle server sleep.
 //
-// A client that sends a call, waits for the answer and sends the next spends most of a small call's time on threads
-// that are woken. While such a conversation goes on (call_rhythm.h), the polling thread stays awake: it asks the queue
-// again and again instead of sleeping. That is bounded: it sleeps again when no call came within the window, when a
-// call is not answered at once, when another client calls, and when something else wants the processor.
+// A client that sends one call after another, each when it has the answer to the last, is latency-bound: most of the
+// time of a small call is spent on waking threads. While such a conversation goes on (call_rhythm.h), the polling
+// thread busy-waits on the queue instead of sleeping. It goes back to sleep when no call arrives within the window,
+// when a call is not answered immediately, when another client calls, and when another thread needs the processor.
 #ifndef WEIR_DISTRIBUTED_CALL_QUEUE_INTERNAL_H_
 #define WEIR_DISTRIBUTED_CALL_QUEUE_INTERNAL_H_
 
@@ -30,7 +30,7 @@ namespace weir {
 // Thread-safe.
 class CallQueue {
  public:
-  // The tag of an operation on the queue. `Happen` is called once the operation has come to an end; `ok` as gRPC's.
+  // The tag of an operation on the queue. `Happen` is called once, when the operation has completed; `ok` is gRPC's.
   class Event {
    public:
     virtual void Happen(bool ok) = 0;
@@ -39,29 +39,29 @@ class CallQueue {
     ~Event() = default;
   };
 
-  // `stay_awake`: how long the next call of a quick client is waited for without sleep; zero: not at all.
+  // `stay_awake` is how long to busy-wait for the next call of a latency-bound client; zero: never.
   CallQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue, int num_threads, absl::Duration stay_awake);
-  // Waits until every operation has come to an end. REQUIRES: none is started any more.
+  // Waits until every operation has completed. REQUIRES: no new operations are started.
   ~CallQueue();
   CallQueue(const CallQueue&) = delete;
   CallQueue& operator=(const CallQueue&) = delete;
 
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
 
-  // Called by an event that is likely to take long from now on. Does nothing while the thread stays awake.
+  // Called by a handler that is likely to take long from now on. Does nothing while the thread busy-waits.
   void LetOthersPoll();
-  // Whether the event that this thread reacts to was there when the one before it had been dealt with.
+  // Whether the event that this thread handles was already queued when the previous handler returned.
   bool CameAtOnce() const;
   // Around the service of a call that may belong to a quick conversation, in the event that brought it. `client` is the
   // same for all calls of a connection, `at_once` is CameAtOnce() of the call's first event; `answered`: the call has
   // its answer already.
   void BeginCall(size_t client, bool at_once);
   void EndCall(bool answered);
-  // From now on no thread stays awake.
+  // From now on no thread busy-waits.
   void StopStaying();
 
   bool may_stay() const { return window_ > CallRhythm::Clock::duration::zero(); }
-  // Calls that a thread stayed awake for.
+  // The number of calls for which a thread was busy-waiting.
   int64_t num_awaited_calls() const { return num_awaited_calls_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,5 +1,5 @@
-// CallRhythm: whether the calls of a server are a quick conversation: one client that sends a call as soon as it has
-// the answer to the one before.
+// CallRhythm: detects a latency-bound conversation: a single client that sends each call as soon as it has the answer
+// to the previous one.
 #ifndef WEIR_DISTRIBUTED_CALL_RHYTHM_H_
 #define WEIR_DISTRIBUTED_CALL_RHYTHM_H_
 
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// Not thread-safe. Times never go back.
+// Not thread-safe. Times must be monotonic.
 class CallRhythm {
  public:
   using Clock = std::chrono::steady_clock;
@@ -19,14 +19,14 @@ class CallRhythm {
   static constexpr Clock::duration kPause = std::chrono::milliseconds(10);
   static constexpr Clock::duration kLongestPause = std::chrono::seconds(5);
 
-  // The most time between an answer and the next call; zero: no calls are quick.
+  // The maximum time between an answer and the next call of a conversation; zero: there are no conversations.
   explicit CallRhythm(Clock::duration window) : window_(window) {}
 
-  // A call of that client came. `waited`: it was there before the answer to the one before could reach a client.
+  // A call of that client arrived. `waited`: it arrived before the previous answer could have reached a client.
   void Begin(Clock::time_point now, size_t client, bool waited);
-  // The call was dealt with. `answered`: it has its answer; otherwise that takes longer and is left to others.
+  // The handler of the call returned. `answered`: the call was answered; otherwise other threads will answer it later.
   void End(Clock::time_point now, bool answered);
-  // Somebody waited for calls without sleep, got so many, and gave up: there is no conversation for a while.
+  // A thread busy-waited, served so many calls, and gave up: no conversation is reported for a while.
   void GiveUp(Clock::time_point now, int num_calls);
 
   // Whether a conversation goes on: the next call is likely to come within the window.

@@ -38,7 +38,7 @@ Status AddJson(const json& jobs, ClusterSpec* spec) {
     for (const auto& [key, address] : tasks.items()) {
       int index = position++;
       if (tasks.is_object() && !absl::SimpleAtoi(key, &index)) {
-        return InvalidArgument("Job '", job, "' has the task index '", key, "', which is no number");
+        return InvalidArgument("Job '", job, "' has the task index '", key, "', which is not a number");
       }
       if (!address.is_string()) return InvalidArgument("Task ", index, " of job '", job, "' has no \"host:port\"");
       WEIR_RETURN_IF_ERROR(spec->Add(job, index, address.get<std::string>()));
@@ -84,7 +84,7 @@ StatusOr<ClusterSpec> ClusterSpec::FromProto(const ClusterDef& def) {
 }
 
 Status ClusterSpec::Add(std::string_view job, int index, std::string_view address) {
-  if (!IsJobName(job)) return InvalidArgument("'", job, "' is no name for a job");
+  if (!IsJobName(job)) return InvalidArgument("'", job, "' is not a valid job name");
   if (index < 0 || index >= kMaxTasks) return InvalidArgument("Job '", job, "' has the task index ", index);
   if (!IsAddress(address)) {
     return InvalidArgument("Task ", index, " of job '", job, "' has the address '", address, "', not \"host:port\"");
@@ -135,7 +135,7 @@ StatusOr<ClusterPlace> FromTfConfig(std::string_view text) {
   if (index.is_number_integer()) {
     place.task = index.get<int>();
   } else if (!index.is_string() || !absl::SimpleAtoi(index.get<std::string>(), &place.task)) {
-    return InvalidArgument("TF_CONFIG: the task's index is no number");
+    return InvalidArgument("TF_CONFIG: the task's index is not a number");
   }
   WEIR_RETURN_IF_ERROR(CheckPlace(place));
   return place;

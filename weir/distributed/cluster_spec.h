@@ -1,4 +1,4 @@
-// ClusterSpec: which tasks there are and where they listen. A task is "/job:worker/replica:0/task:1".
+// ClusterSpec: the tasks of a cluster and their addresses. A task is named "/job:worker/replica:0/task:1".
 #ifndef WEIR_DISTRIBUTED_CLUSTER_SPEC_H_
 #define WEIR_DISTRIBUTED_CLUSTER_SPEC_H_
 
@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class ClusterDef;  // wire formats
 class ServerDef;
@@ -28,13 +29,13 @@ class ClusterSpec {
     std::string name() const { return TaskName(job, index); }
   };
 
-  // {"worker": ["host:port", ...], "ps": {"0": "host:port"}}, or an object that has this as its "cluster".
+  // {"worker": ["host:port", ...], "ps": {"0": "host:port"}}, or an object with such a value for the key "cluster".
   static StatusOr<ClusterSpec> FromJson(std::string_view text);
   static StatusOr<ClusterSpec> FromProto(const ClusterDef& def);
 
-  // INVALID_ARGUMENT for a bad job name, index or address, or if the task is there already.
+  // INVALID_ARGUMENT for an invalid job name, index or address, or if the task already exists.
   Status Add(std::string_view job, int index, std::string_view address);
-  // A job of "host:port,host:port".
+  // Adds a job with the addresses "host:port,host:port".
   Status AddJob(std::string_view job, std::string_view addresses);
 
   bool empty() const { return tasks_.empty(); }
@@ -46,7 +47,7 @@ class ClusterSpec {
   std::vector<Task> tasks_;
 };
 
-// A cluster and one's own place in it.
+// A cluster and the place of this task in it.
 struct ClusterPlace {
   ClusterSpec cluster;
   std::string job;
@@ -56,12 +57,12 @@ struct ClusterPlace {
 StatusOr<ClusterPlace> FromTfConfig(std::string_view text);
 StatusOr<ClusterPlace> FromServerDef(const ServerDef& def);
 
-// The variables that Slurm gives a process of `srun`: tasks in order of SLURM_PROCID fill the jobs in the order given;
-// the tasks of one node listen on `first_port` and those after it.
+// Reads the environment variables that Slurm sets for a process of `srun`. Tasks in the order of SLURM_PROCID fill the
+// jobs in the given order; the tasks of one node listen on `first_port` and the following ports.
 using GetVariable = std::function<std::string(const char* name)>;
 StatusOr<ClusterPlace> FromSlurm(const std::vector<std::pair<std::string, int>>& jobs, int first_port,
                                  const GetVariable& variable);
-// "n[1-3,07],m2" as node names; "2(x3),1" as tasks a node.
+// Expand "n[1-3,07],m2" to node names, and "2(x3),1" to numbers of tasks per node.
 StatusOr<std::vector<std::string>> ExpandSlurmNodes(std::string_view list);
 StatusOr<std::vector<int>> ExpandSlurmCounts(std::string_view list);
 

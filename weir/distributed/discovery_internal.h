@@ -19,15 +19,15 @@ struct FoundTask {
   std::vector<DeviceInfo> devices;
 };
 
-// Those of `all` that one of the filters ("/job:ps", "/job:worker/task:0") allows; no filter: all. INVALID_ARGUMENT for
-// a filter that is no device name.
+// The tasks of `all` that match one of the filters ("/job:ps", "/job:worker/task:0"); all without filters.
+// INVALID_ARGUMENT if a filter is not a device name.
 StatusOr<std::vector<std::shared_ptr<WorkerClient>>> FilterTasks(const std::vector<std::shared_ptr<WorkerClient>>& all,
                                                                  const std::vector<std::string>& filters);
 // True if the filters allow a task, or there are none.
 StatusOr<bool> IsAllowed(const std::string& task, const std::vector<std::string>& filters);
 
-// Never blocks. Logs every ten seconds who is silent; at the deadline DEADLINE_EXCEEDED names them. `cancellation` must
-// live until `done` is called, once, with the tasks in the order given.
+// Never blocks. Every ten seconds it logs which tasks have not answered; after the deadline, DEADLINE_EXCEEDED names
+// them. `done` is called once, with the tasks in the given order; `cancellation` must live until then.
 using DiscoveryDone = std::function<void(StatusOr<std::vector<FoundTask>>)>;
 void DiscoverDevices(const std::vector<std::shared_ptr<WorkerClient>>& tasks, absl::Time deadline,
                      CancellationManager* cancellation, DiscoveryDone done);

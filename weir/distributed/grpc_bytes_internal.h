@@ -1,4 +1,4 @@
-// gRPC's types beside ours.
+// Conversions between gRPC's types and ours.
 #ifndef WEIR_DISTRIBUTED_GRPC_BYTES_INTERNAL_H_
 #define WEIR_DISTRIBUTED_GRPC_BYTES_INTERNAL_H_
 
@@ -10,9 +10,9 @@
 
 namespace weir {
 
-// The message without a copy: the slices of large tensors point at their memory and keep it alive.
+// Does not copy the message: the slices of large tensors refer to their memory and keep it alive.
 grpc::ByteBuffer ToByteBuffer(WireBuffer message);
-// A status travels in HTTP headers, which are limited: long texts are cut.
+// A status is sent in HTTP headers, whose size is limited, so long messages are truncated.
 grpc::Status ToGrpcStatus(const Status& status);
 Status FromGrpcStatus(const grpc::Status& status);
 

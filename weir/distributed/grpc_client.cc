@@ -199,7 +199,7 @@ void GrpcClient::Call(size_t method, const google::protobuf::MessageLite& reques
          if (!status.ok()) return done(status);
          grpc::ProtoBufferReader reader(&answer);
          if (!response->ParseFromZeroCopyStream(&reader)) {
-           return done(Internal("The answer is no ", response->GetTypeName()));
+           return done(Internal("The answer is not a ", response->GetTypeName()));
          }
          done(OkStatus());
        });

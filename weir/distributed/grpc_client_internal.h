@@ -27,10 +27,10 @@ class CallQueue;
 // Thread-safe.
 class GrpcClient {
  public:
-  // `service` is "WorkerService". The channel connects at its first call, and again whenever the connection breaks.
-  // Answers are dealt with by the threads of `queue`, which must outlive the client, or if that is null by gRPC's own.
-  // In a server it is better to have one queue for both directions: what a thread reads from the network for another
-  // queue has to wake a thread there.
+  // `service` is "WorkerService". The channel connects on the first call, and again whenever the connection breaks.
+  // The threads of `queue`, which must outlive the client, handle the answers; if it is null, gRPC's threads do. A
+  // server should use one queue for both directions: a thread that reads an event of another queue has to wake a thread
+  // there.
   GrpcClient(std::string_view service, std::span<const std::string_view> methods, std::string address,
              const std::shared_ptr<grpc::ChannelCredentials>& credentials, CallQueue* queue = nullptr);
   // Shuts down. REQUIRES: not called by the `done` of a call.
@@ -42,10 +42,10 @@ class GrpcClient {
 
   struct Options {
     absl::Time deadline = absl::InfiniteFuture();
-    bool wait_for_ready = false;                  // true: a process that does not listen yet is waited for
+    bool wait_for_ready = false;                  // true: wait for a process that does not listen yet
     CancellationManager* cancellation = nullptr;  // ends the call with its reason; must live until `done`
   };
-  // Never blocks; `done` is called once, perhaps by this thread.
+  // Never blocks. `done` is called once, possibly on this thread.
   using Done = std::function<void(const Status& status, grpc::ByteBuffer& response)>;
   void Call(size_t method, WireBuffer request, const Options& options, Done done);
   // The same for plain messages; the response is parsed into `*response`, which must live until `done`.
@@ -53,9 +53,9 @@ class GrpcClient {
   void Call(size_t method, const google::protobuf::MessageLite& request,
             std::shared_ptr<google::protobuf::MessageLite> response, const Options& options, PlainDone done);
 
-  // Waits for the calls on their way until `grace_end`, cancels those that are left and waits for their ends: gRPC must
-  // not call back into a process that is ending, nor destroy a channel in the thread that serves it. Later calls are
-  // answered with CANCELLED. REQUIRES: not called by the `done` of a call.
+  // Waits for calls in flight until `grace_end`, cancels the remaining ones and waits for them to end: gRPC must not
+  // call back into a process that is exiting, nor destroy a channel on the thread that serves it. Later calls fail with
+  // CANCELLED. REQUIRES: not called by the `done` of a call.
   void Shutdown(absl::Time grace_end);
 
  private:

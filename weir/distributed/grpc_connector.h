@@ -1,5 +1,5 @@
-// What an environment needs so that sessions may have targets "grpc://host:port" (SessionOptions::target).
-// MakeEnvironment puts it there.
+// The SessionConnector for sessions with a target "grpc://host:port" (SessionOptions::target). MakeEnvironment installs
+// it in the environment.
 #ifndef WEIR_DISTRIBUTED_GRPC_CONNECTOR_H_
 #define WEIR_DISTRIBUTED_GRPC_CONNECTOR_H_
 

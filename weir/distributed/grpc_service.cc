@@ -29,7 +29,8 @@ thread_local bool* t_answered = nullptr;
 GrpcService::GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve, Admit admit,
                          bool has_quick_clients)
     : serve_(std::move(serve)), admit_(std::move(admit)), has_quick_clients_(has_quick_clients) {
-  for (std::string_view method : methods) paths_.push_back(Cat("/tensorflow.", name, "/", method));
+  const std::string_view package = name.find('.') == name.npos ? "tensorflow." : "";
+  for (std::string_view method : methods) paths_.push_back(Cat("/", package, name, "/", method));
 }
 
 bool GrpcService::AwaitIdle(absl::Time deadline) {
@@ -65,11 +66,19 @@ class GrpcCalls::Call final : public IncomingCall {
 
   google::protobuf::io::ZeroCopyInputStream* request() override { return &*reader_; }
   size_t request_bytes() const override { return request_bytes_; }
+  std::string_view Header(std::string_view name) const override {
+    const auto& all = context_.client_metadata();
+    const auto found = all.find(grpc::string_ref(name.data(), name.size()));
+    return found != all.end() ? std::string_view(found->second.data(), found->second.size()) : std::string_view();
+  }
 
   void Finish(const Status& status, WireBuffer message) override {
     if (t_answered != nullptr) *t_answered = true;
     LeaveToQueue();
     if (!status.ok()) return stream_.Finish(ToGrpcStatus(status), &answered_);
+    if (method_->service->is_streaming()) {
+      return stream_.Write(ToByteBuffer(std::move(message)), grpc::WriteOptions(), &written_);
+    }
     stream_.WriteAndFinish(ToByteBuffer(std::move(message)), grpc::WriteOptions(), grpc::Status::OK, &answered_);
   }
 
@@ -105,9 +114,14 @@ class GrpcCalls::Call final : public IncomingCall {
   }
 
   void Read(bool ok) {
+    if (!ok && is_served_) {  // the stream's last request was answered
+      LeaveToQueue();
+      return stream_.Finish(grpc::Status::OK, &answered_);
+    }
     if (!ok) return Refuse(grpc::StatusCode::INTERNAL, "The call brings no request");
     request_bytes_ = request_.Length();
     reader_.emplace(&request_);
+    if (is_served_) return method_->service->Continue(method_->index, this);
     const auto until = context_.deadline();
     if (until != decltype(until)::max()) deadline = absl::FromChrono(until);
     is_served_ = true;
@@ -135,6 +149,13 @@ class GrpcCalls::Call final : public IncomingCall {
   }
 
   void Answered(bool) { TakeLastEvent(); }
+
+  // One request of a stream has its answer.
+  void Written(bool ok) {
+    LeaveToQueue();
+    if (!ok) return stream_.Finish(grpc::Status::OK, &answered_);
+    stream_.Read(&request_, &read_);
+  }
 
   // The client has its answer or has gone away.
   void Ended(bool) {
@@ -171,6 +192,7 @@ class GrpcCalls::Call final : public IncomingCall {
   std::atomic<int> events_left_{2};  // the answer's and the end
   Reaction<&Call::Came> came_{this};
   Reaction<&Call::Read> read_{this};
+  Reaction<&Call::Written> written_{this};
   Reaction<&Call::Answered> answered_{this};
   Reaction<&Call::Ended> ended_{this};
 };

@@ -25,32 +25,38 @@ class GrpcService {
  public:
   // Begins to serve a call of methods[method]; must return soon and must work until the last call has ended.
   using Serve = std::function<void(int method, IncomingCall* call)>;
-  // Who may call, by gRPC's name of the caller. Others hear the error.
+  // Decides whether a caller, given by gRPC's name for it, may call. Other callers receive the error.
   using Admit = std::function<Status(std::string_view peer)>;
-  // `name` is "MasterService"; without `admit` everybody may call. `has_quick_clients`: a thread may stay awake for its
-  // calls (call_queue_internal.h).
+  // `name` is "MasterService" of package tensorflow, or a name with its package; without `admit` everybody may call.
+  // `has_quick_clients`: a thread may stay awake for its calls (call_queue_internal.h).
   GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve, Admit admit = nullptr,
               bool has_quick_clients = false);
 
   const std::vector<std::string>& paths() const { return paths_; }
   bool has_quick_clients() const { return has_quick_clients_; }
+  // From now on a call is a stream: each of its requests is served, one after the other, and each gets its answer. An
+  // error ends the stream. REQUIRES: no call has come yet.
+  void ServeStreams() { is_streaming_ = true; }
+  bool is_streaming() const { return is_streaming_; }
   // Waits until no call is being served; false if some still is at the deadline.
   bool AwaitIdle(absl::Time deadline);
 
   // For the calls themselves.
   void Begin(int method, std::string_view peer, IncomingCall* call);
+  void Continue(int method, IncomingCall* call) { serve_(method, call); }  // with the next request of a stream
   void End();
 
  private:
   const Serve serve_;
   const Admit admit_;
   const bool has_quick_clients_;
+  bool is_streaming_ = false;
   std::vector<std::string> paths_;  // of the methods
   absl::Mutex mu_;
   int num_calls_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
-// Takes the calls of a gRPC server and hands them to the services. Thread-safe.
+// Accepts the calls of a gRPC server and dispatches them to the services. Thread-safe.
 class GrpcCalls {
  public:
   // The queue and the services must outlive this object.
@@ -70,12 +76,12 @@ class GrpcCalls {
   struct Method {
     GrpcService* service = nullptr;
     int index = 0;
-    std::atomic<int64_t> usual_ns{0};  // what beginning to serve a call takes; a moving average
+    std::atomic<int64_t> usual_ns{0};  // the time to begin serving a call; a moving average
     void Took(std::chrono::nanoseconds duration);
   };
   // Null if there is none.
   Method* Find(std::string_view path) const;
-  // Whether it is better that another thread polls while a call is served: this takes long, or others wait.
+  // Whether another thread should poll while a call is served: serving it takes long, or other calls wait.
   bool IsLongService(const Method& method, size_t request_bytes) const;
   void AwaitCall();  // one more
   void EndCall();
@@ -85,7 +91,7 @@ class GrpcCalls {
   std::atomic<int> num_waiting_{0};  // calls in a row that came while another one was dealt with
   CallQueue* const queue_;
   absl::Mutex mu_;
-  int num_calls_ ABSL_GUARDED_BY(mu_) = 0;  // with those that have not come yet
+  int num_calls_ ABSL_GUARDED_BY(mu_) = 0;  // including those that have not arrived yet
 };
 
 }  // namespace weir

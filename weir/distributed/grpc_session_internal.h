@@ -1,5 +1,5 @@
-// GrpcSession: a session that a server keeps, spoken to as TensorFlow's clients do. Only files of this folder include
-// this header: it brings gRPC along.
+// GrpcSession: a session on a server, used through the protocol of TensorFlow's clients. Only files of this folder
+// include this header: it brings gRPC along.
 #ifndef WEIR_DISTRIBUTED_GRPC_SESSION_INTERNAL_H_
 #define WEIR_DISTRIBUTED_GRPC_SESSION_INTERNAL_H_
 
@@ -26,7 +26,7 @@ class MasterStub {
   static StatusOr<std::unique_ptr<MasterStub>> Connect(const SessionOptions& options);
 
   const std::string& target() const { return target_; }
-  // Waits for the answer. UNAVAILABLE names the server.
+  // Waits for the answer. An UNAVAILABLE error names the server.
   Status Call(MasterMethod method, const google::protobuf::MessageLite& request,
               const std::shared_ptr<google::protobuf::MessageLite>& response, const GrpcClient::Options& options);
   void CallAsync(MasterMethod method, WireBuffer request, const GrpcClient::Options& options, GrpcClient::Done done);
@@ -72,7 +72,7 @@ class GrpcSession final : public Session {
       : options_(std::move(options)), stub_(std::move(stub)), handle_(std::move(handle)), version_(version) {}
 
   Status closed() const;
-  // Marks the session closed; false if it was already.
+  // Marks the session as closed; false if it was closed before.
   bool BeginClose();
   GrpcClient::Options Plain() const;  // for calls other than steps
   GrpcClient::Options ForStep(absl::Duration timeout, CancellationManager* cancellation) const;

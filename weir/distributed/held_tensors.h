@@ -1,4 +1,4 @@
-// HeldTensors: tensors that are too large to go with an answer, kept until the peers that asked for them have them.
+// HeldTensors: tensors that are too large to be part of an answer, kept until the peers that requested them have them.
 #ifndef WEIR_DISTRIBUTED_HELD_TENSORS_H_
 #define WEIR_DISTRIBUTED_HELD_TENSORS_H_
 
@@ -14,14 +14,14 @@ namespace weir {
 // Tensors are kept by the id of the request that asked for them. Thread-safe.
 class HeldTensors {
  public:
-  // `key`: the secret of a receiver on this machine that may hand over memory for it; empty: there is none.
+  // `key` is the secret of a receiver on this machine that may provide memory for the tensor; empty: there is none.
   void Hold(int64_t step_id, int64_t request_id, Tensor tensor, std::string key = "");
-  // No value if there is none (any more).
+  // Empty if the tensor is not, or no longer, held.
   Tensor Take(int64_t request_id);
   Tensor Look(int64_t request_id);  // without taking it
-  // Whether it is kept for the receiver with that key.
+  // Whether the tensor is held for the receiver with that key.
   bool IsFor(int64_t request_id, const std::string& key);
-  // Whether something is kept for that receiver.
+  // Whether any tensor is held for that receiver.
   bool HasKey(const std::string& key);
   bool HasStep(int64_t step_id);
   void ForgetStep(int64_t step_id);

@@ -1,6 +1,8 @@
-// IncomingCall: one call to a service of this task, whatever carries it.
+// IncomingCall: one call to a service of this task, independent of the transport.
 #ifndef WEIR_DISTRIBUTED_INCOMING_CALL_H_
 #define WEIR_DISTRIBUTED_INCOMING_CALL_H_
+
+#include <string_view>
 
 #include "absl/time/time.h"
 #include "weir/base/cancellation.h"
@@ -15,21 +17,24 @@ class ZeroCopyInputStream;
 
 namespace weir {
 
-// Made by whoever carries the call.
+// Implemented by the transport.
 class IncomingCall {
  public:
   virtual ~IncomingCall() = default;
-  // The request's bytes, to be read once, and how many there are.
+  // The bytes of the request, which can be read once, and their number.
   virtual google::protobuf::io::ZeroCopyInputStream* request() = 0;
   virtual size_t request_bytes() const = 0;
-  // Answers. Exactly once; the call may be gone afterwards. The message is sent only if the status is OK.
+  // The value of a header that the caller sent, by its name in lower case; empty if there is none.
+  virtual std::string_view Header(std::string_view) const { return {}; }
+  // Answers the call. Must be called exactly once; the call may be destroyed by it. The message is sent only if the
+  // status is OK.
   virtual void Finish(const Status& status, WireBuffer message) = 0;
 
   CancellationManager cancellation;  // cancelled when the caller goes away
   absl::Time deadline = absl::InfiniteFuture();
 };
 
-// INVALID_ARGUMENT if the request's bytes are no such message.
+// INVALID_ARGUMENT if the request cannot be parsed as such a message.
 Status ParseRequest(IncomingCall* call, google::protobuf::MessageLite* message);
 void Answer(IncomingCall* call, const Status& status, const google::protobuf::MessageLite& message);
 

@@ -1,4 +1,4 @@
-// Names of this machine itself.
+// Names for the loopback interface.
 #ifndef WEIR_DISTRIBUTED_LOOPBACK_H_
 #define WEIR_DISTRIBUTED_LOOPBACK_H_
 
@@ -10,10 +10,10 @@ namespace weir {
 // "localhost", "127.0.0.1", "::1", ...
 bool IsLoopback(std::string_view host);
 
-// The host as the system finds it: "localhost" is 127.0.0.1 on a machine whose tables lack the name, as in bare
-// containers; everything else is left as it is.
+// A host name that the system can resolve: "localhost" becomes 127.0.0.1 on machines that cannot resolve it, such as
+// minimal containers; other names are returned unchanged.
 std::string FindableHost(const std::string& host);
-// The same of "host:port".
+// The same for "host:port".
 std::string FindableAddress(const std::string& address);
 
 }  // namespace weir

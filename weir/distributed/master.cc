@@ -7,6 +7,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "weir/base/logging.h"
+#include "weir/distributed/collective_wire_internal.h"
 #include "weir/distributed/device_wire_internal.h"
 #include "weir/distributed/discovery_internal.h"
 #include "weir/distributed/peers_internal.h"
@@ -106,6 +107,11 @@ void Master::CreateSession(IncomingCall* call) {
 }
 
 std::shared_ptr<RemoteTasks> Master::MakeRemote(const std::vector<FoundTask>& found, const SessionOptions& options) {
+  for (const FoundTask& task : found) {
+    for (const DeviceInfo& device : task.devices) {
+      if (!device.description.starts_with(kWeirDevice)) has_foreign_ = true;
+    }
+  }
   RemoteSession::Options remote;
   remote.isolate_state = options.isolate_state;
   remote.master_incarnation = static_cast<int64_t>(environment_->devices.host()->info().incarnation);

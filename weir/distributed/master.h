@@ -1,9 +1,10 @@
-// Master: the ten methods of TensorFlow's session service whatever carries the calls. Sessions use the devices of
-// this task and, if it belongs to a cluster, of the other tasks.
+// Master: the ten methods of TensorFlow's session service, independent of the transport. Sessions use the devices of
+// this task and, in a cluster, those of the other tasks.
 #ifndef WEIR_DISTRIBUTED_MASTER_H_
 #define WEIR_DISTRIBUTED_MASTER_H_
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 
 namespace weir {
 
+class CollectiveDomain;
 class Peers;
 struct FoundTask;
 
@@ -37,10 +39,11 @@ inline constexpr std::array<std::string_view, 10> kMasterMethodNames = {
 
 struct MasterOptions {
   SessionLimits sessions;
-  int64_t max_graph_nodes = 50'000'000;      // of one session
-  bool spread_nodes = false;                 // over all devices (SessionOptions)
-  PlacerKind placer = PlacerKind::kDefault;  // of sessions whose config names none
-  std::shared_ptr<const CostTable> costs;    // for it; may be null
+  int64_t max_graph_nodes = 50'000'000;           // of one session
+  bool spread_nodes = false;                      // over all devices (SessionOptions)
+  PlacerKind placer = PlacerKind::kDefault;       // of sessions whose config names none
+  std::shared_ptr<const CostTable> costs;         // for it; may be null
+  std::shared_ptr<CollectiveDomain> collectives;  // may be null
 };
 
 // Thread-safe.
@@ -48,12 +51,14 @@ class Master {
  public:
   // `peers` are the other tasks of the cluster; null: there is none. They must outlive the master.
   Master(std::shared_ptr<Environment> environment, const MasterOptions& options, Peers* peers = nullptr);
-  // Closes all sessions and waits for their steps. REQUIRES: every call was answered or will be, as its step ends.
+  // Closes all sessions and waits for their steps. REQUIRES: every call has been answered or will be when its step
+  // ends.
   ~Master();
 
-  // Begins to serve a call; returns soon, whatever the call does. `call` must live until it is answered.
+  // Begins to serve a call and returns without waiting for it. `call` must live until it is answered.
   void Serve(MasterMethod method, IncomingCall* call);
-  // A session that no client sees. Waits for the other tasks to answer; REQUIRES: ended before the master is.
+  // A session for this process, without a client. Waits for the other tasks to answer. REQUIRES: it is destroyed before
+  // the master.
   StatusOr<std::unique_ptr<Session>> NewSession(SessionOptions options, absl::Duration timeout);
   // Ends every session: running steps end with CANCELLED.
   void CloseAllSessions();
@@ -70,6 +75,7 @@ class Master {
   void ExtendSession(IncomingCall* call);
   void PartialRunSetup(IncomingCall* call);
   void RunStep(IncomingCall* call);
+  void StartStep(const std::shared_ptr<Step>& step);
   void CloseSession(IncomingCall* call);
   void ListDevices(IncomingCall* call);
   void Reset(IncomingCall* call);
@@ -78,7 +84,7 @@ class Master {
   void RunCallable(IncomingCall* call);
   void ReleaseCallable(IncomingCall* call);
 
-  // ABORTED if the handle is unknown. EndCall must be called on what is given.
+  // ABORTED if the handle is unknown. EndCall must be called on the result.
   StatusOr<std::shared_ptr<ServedSession>> BeginCall(const std::string& handle);
   bool HasPeers() const;
   Status PrepareStep(Step& step);
@@ -88,9 +94,10 @@ class Master {
   const std::shared_ptr<Environment> environment_;
   const MasterOptions options_;
   Peers* const peers_;
+  std::atomic<bool> has_foreign_{false};  // there are tasks of TensorFlow's in the cluster
   RequestIds request_ids_;
   SessionTable sessions_;
-  ThreadPool threads_;  // for everything that may take long; first to be destroyed
+  ThreadPool threads_;  // for work that may take long; must be destroyed first
 };
 
 }  // namespace weir

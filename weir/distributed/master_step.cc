@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weir/collective/domain.h"
 #include "weir/distributed/master.h"
 #include "weir/distributed/peers_internal.h"
+#include "weir/distributed/remote_session_internal.h"
 #include "weir/distributed/wire/step_messages.h"
 #include "weir/proto/master.pb.h"
 
@@ -17,6 +19,8 @@ struct Master::Step {
   StepOptions options;
   bool traced = false;
   StepReport report;
+  int64_t graph_key = 0;  // of collectives with tasks of TensorFlow's; 0: none
+  int64_t step_id = 0;    // that all masters agree on; 0: any
 };
 
 namespace {
@@ -92,10 +96,23 @@ void Master::RunStep(IncomingCall* call) {
   if (!status.ok()) return call->Finish(status, {});
   status = PrepareStep(*step);
   if (!status.ok()) return FinishStep(*step, status, {});
+  const int64_t graph_key = step->request.options->experimental().collective_graph_key();
+  if (graph_key == 0 || !has_foreign_ || options_.collectives == nullptr) return StartStep(step);
+  options_.collectives->NextStepId(graph_key, [this, step, graph_key](StatusOr<int64_t> step_id) {
+    if (!step_id.ok()) return FinishStep(*step, step_id.status(), {});
+    step->graph_key = graph_key;
+    step->step_id = *step_id;
+    StartStep(step);
+  });
+}
+
+void Master::StartStep(const std::shared_ptr<Step>& step) {
   const RunStepCall& request = step->request;
   auto done = [this, step](const Status& status, std::vector<Tensor> tensors) {
+    if (status.ok() && step->graph_key != 0) options_.collectives->EndStep(step->graph_key, step->step_id);
     FinishStep(*step, status, std::move(tensors));
   };
+  StepIdScope scope(step->step_id);
   Session& session = step->session->session();
   if (request.partial_run_handle.empty()) {
     session.RunAsync(step->options, request.feeds, request.fetches, request.targets,

@@ -1,4 +1,4 @@
-// What a task counts, and a port where Prometheus can read it.
+// The counters of a task, and an HTTP endpoint for Prometheus.
 #ifndef WEIR_DISTRIBUTED_METRICS_H_
 #define WEIR_DISTRIBUTED_METRICS_H_
 
@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// Counts only grow. Thread-safe.
+// All counters are monotonic. Thread-safe.
 struct TaskMetrics {
   std::atomic<int64_t> steps{0};        // of this task's own sessions
   std::atomic<int64_t> step_errors{0};  // that failed
@@ -50,10 +50,10 @@ class MetricsText {
 };
 void AppendMetrics(const TaskMetrics& metrics, MetricsText* text);
 
-// Answers every HTTP request on a port with a text; one at a time, which is enough for who scrapes.
+// Answers every HTTP request on a port with a text; one at a time, which is enough for a scraper.
 class MetricsServer {
  public:
-  // `port` 0: a free one. UNAVAILABLE if it cannot be had.
+  // `port` 0: any free port. UNAVAILABLE if the port is in use.
   static StatusOr<std::unique_ptr<MetricsServer>> Start(const std::string& host, int port,
                                                         std::function<std::string()> text);
   ~MetricsServer();

@@ -1,4 +1,4 @@
-// Parts of steps that their masters run in several calls (partial runs).
+// Parts of steps that a master runs in several calls (partial runs).
 #ifndef WEIR_DISTRIBUTED_PARTIAL_PARTS_H_
 #define WEIR_DISTRIBUTED_PARTIAL_PARTS_H_
 
@@ -15,7 +15,7 @@
 
 namespace weir {
 
-// One of them, from its first call to its last. Thread-safe.
+// One such part, from its first call to its last. Thread-safe.
 class PartialPart {
  public:
   CancellationManager cancellation;
@@ -29,7 +29,7 @@ class PartialPart {
     }
     for (const auto& waiter : waiters) waiter(status);
   }
-  // Calls `done` when the part has ended, perhaps at once.
+  // Calls `done` when the part has ended, possibly immediately.
   void AwaitEnd(std::function<void(const Status&)> done) {
     {
       absl::MutexLock lock(&mu_);
@@ -47,10 +47,11 @@ class PartialPart {
   std::vector<std::function<void(const Status&)>> waiters_ ABSL_GUARDED_BY(mu_);
 };
 
-// Those of a worker, by step and part. Thread-safe.
+// The partial parts of a worker, by step and part. Thread-safe.
 class PartialParts {
  public:
-  // The second is true if it was not there. RESOURCE_EXHAUSTED if there are too many: masters that never end theirs.
+  // The second value is true if the part is new. RESOURCE_EXHAUSTED if there are too many, because masters never ended
+  // theirs.
   StatusOr<std::pair<std::shared_ptr<PartialPart>, bool>> FindOrAdd(int64_t step_id, const std::string& part) {
     absl::MutexLock lock(&mu_);
     auto& found = parts_[{step_id, part}];
@@ -66,7 +67,7 @@ class PartialParts {
     absl::MutexLock lock(&mu_);
     parts_.erase({step_id, part});
   }
-  // The step has ended: whatever of it still runs is cancelled.
+  // Must be called when the step has ended. Cancels its parts that still run.
   void EndStep(int64_t step_id) {
     std::vector<std::shared_ptr<PartialPart>> left;
     {

@@ -1,8 +1,8 @@
-// PeerBuffers: the memory that receivers of the same machine have handed this task, for the tensors that it sends them
-// (receive_buffers.h).
+// PeerBuffers: the memory that receivers on the same machine have shared with this task, for the tensors that it sends
+// them (receive_buffers.h).
 //
-// Memory is taken only from processes of this task's own user, and only from a receiver that this task has offered a
-// tensor: it proves that with the secret of its request. Nothing is written but that tensor's bytes.
+// Memory is accepted only from processes of the same user, and only from a receiver to which this task has offered a
+// tensor; the receiver proves that with the secret of its request. Only the bytes of that tensor are written.
 #ifndef WEIR_DISTRIBUTED_PEER_BUFFERS_H_
 #define WEIR_DISTRIBUTED_PEER_BUFFERS_H_
 
@@ -28,16 +28,16 @@ class PeerBuffers {
   static StatusOr<std::unique_ptr<PeerBuffers>> Listen(IsOffered is_offered);
   ~PeerBuffers();
 
-  // Where receivers hand over their buffers.
+  // The socket through which receivers share their buffers.
   const std::string& socket() const { return socket_; }
-  // Copies the tensor's bytes into a buffer of the receiver with this key. FAILED_PRECONDITION if it has handed over no
-  // such buffer, or it is too small.
+  // Copies the bytes of the tensor into a buffer of the receiver with this key. FAILED_PRECONDITION if the receiver has
+  // not shared this buffer, or if the buffer is too small.
   Status Fill(const std::string& key, uint64_t id, const Tensor& tensor);
   // Of all receivers.
   size_t num_buffers() const;
 
  private:
-  // A buffer as this process sees it. A copy that is on its way keeps it.
+  // A buffer mapped into this process. A copy in progress keeps it alive.
   struct Mapping {
     Mapping(void* memory, size_t bytes) : memory(memory), bytes(bytes) {}
     ~Mapping();
@@ -55,7 +55,7 @@ class PeerBuffers {
   static StatusOr<std::shared_ptr<Mapping>> Map(const HandedBuffer& buffer);
   std::shared_ptr<Mapping> Find(const std::string& key, uint64_t id);
   void Watch();
-  // Accepts connections and takes what they bring.
+  // Accepts connections and the buffers that they send.
   void Drain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AcceptAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // An error ends the connection.

@@ -1,6 +1,6 @@
-// PeerFilter: which callers are tasks of the cluster, by the addresses of its hosts. It keeps strangers of the network
-// away from the worker service, where TLS is not wanted; who can forge addresses, or use one of these hosts, gets past
-// it.
+// PeerFilter: decides by address which callers are hosts of the cluster. It keeps other machines on the network from
+// calling the worker service where TLS is not used. It does not stop an attacker who can forge addresses or run
+// programs on one of these hosts.
 #ifndef WEIR_DISTRIBUTED_PEER_FILTER_H_
 #define WEIR_DISTRIBUTED_PEER_FILTER_H_
 
@@ -16,7 +16,7 @@
 
 namespace weir {
 
-// The numeric addresses of a host, none if it is not known.
+// The numeric addresses of a host; none if the host is unknown.
 using ResolveHost = std::function<std::vector<std::string>(const std::string& host)>;
 std::vector<std::string> ResolveHostBySystem(const std::string& host);
 
@@ -26,8 +26,8 @@ class PeerFilter {
   explicit PeerFilter(const ClusterSpec& cluster, ResolveHost resolve = ResolveHostBySystem);
 
   // `peer` is gRPC's name of a caller: "ipv4:10.0.0.7:40022", "ipv6:%5B::1%5D:4711", "unix:...". PERMISSION_DENIED if
-  // it is no host of the cluster. Hosts may get other addresses: they are looked up again, now and then, when a caller
-  // is not known.
+  // it is not a host of the cluster. Since the addresses of hosts may change, they are occasionally resolved again when
+  // a caller is unknown.
   Status Check(std::string_view peer);
 
  private:
@@ -40,7 +40,7 @@ class PeerFilter {
   absl::Time resolved_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };
 
-// "10.0.0.7" of "ipv4:10.0.0.7:40022"; empty if the caller has no address of the network.
+// "10.0.0.7" for "ipv4:10.0.0.7:40022"; empty if the caller has no network address.
 std::string AddressOfPeer(std::string_view peer);
 
 }  // namespace weir

@@ -36,8 +36,9 @@ void Peers::Fetch(int64_t step_id, std::string_view key, CancellationManager* ca
   const std::string_view task = TaskOfDevice(key.substr(0, key.find(';')));
   auto found = by_task_.find(task);
   if (found == by_task_.end()) {
-    return done(InvalidArgument("'", EdgeName(key), "' is to come from ", task, ", which is no task of this cluster"),
-                Tensor(), false);
+    return done(
+        InvalidArgument("'", EdgeName(key), "' is expected from ", task, ", which is not a task of this cluster"),
+        Tensor(), false);
   }
   found->second.fetcher->Fetch(step_id, key, cancellation, std::move(done));
 }

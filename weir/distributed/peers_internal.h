@@ -1,5 +1,5 @@
-// Peers: what a task knows of its cluster: the other tasks and their connections, and the steps it takes part in. Only
-// files of this folder include this header: it brings gRPC along.
+// Peers: a task's view of its cluster: the connections to the other tasks, and the steps that the task takes part in.
+// Only files of this folder include this header: it brings gRPC along.
 #ifndef WEIR_DISTRIBUTED_PEERS_INTERNAL_H_
 #define WEIR_DISTRIBUTED_PEERS_INTERNAL_H_
 
@@ -21,11 +21,11 @@ class Peers {
   // GrpcClient, `share_memory` as for TensorFetcher.
   Peers(std::string own_task, const ClusterSpec& cluster, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
         CallQueue* queue, bool share_memory = true);
-  // Waits for calls on their way, shortly; those that are left are cancelled.
+  // Waits briefly for calls in flight and cancels the remaining ones.
   ~Peers();
 
   const std::string& own_task() const { return own_task_; }
-  // The tasks beside this one.
+  // The other tasks.
   const std::vector<std::shared_ptr<WorkerClient>>& others() const { return others_; }
   std::shared_ptr<WorkerClient> Find(std::string_view task) const;  // null if there is none
   RendezvousTable& steps() { return steps_; }

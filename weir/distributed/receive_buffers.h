@@ -1,9 +1,9 @@
-// ReceiveBuffers: memory that a task receives the tensors of one peer of the same machine into.
+// ReceiveBuffers: the memory into which a task receives the tensors of one peer on the same machine.
 //
-// A buffer is anonymous shared memory of the receiving task. Its file descriptor is handed to the sender over a local
-// socket (buffer_handover.h), and from then on the sender can copy tensors into it: one copy, no network, and neither
-// process ever looks into the other's own memory. The buffer becomes the tensor's memory; when the tensor is gone, it
-// waits here for the next one.
+// A buffer is anonymous shared memory of the receiving task. Its file descriptor is sent to the sender over a Unix
+// domain socket (buffer_handover.h), and from then on the sender can copy tensors into it: one copy, no network, and
+// neither process has access to the other's private memory. The buffer becomes the memory of the tensor; when the
+// tensor is destroyed, the buffer is kept here for the next one.
 #ifndef WEIR_DISTRIBUTED_RECEIVE_BUFFERS_H_
 #define WEIR_DISTRIBUTED_RECEIVE_BUFFERS_H_
 
@@ -17,10 +17,10 @@
 
 namespace weir {
 
-// Idle buffers of one peer are kept up to this much, and the last one that became idle in any case.
+// The maximum size of the idle buffers kept for one peer. The buffer that became idle last is always kept.
 inline constexpr size_t kIdleReceiveBytes = size_t{512} << 20;
 
-// Thread-safe. Owned by a shared pointer: the tensors that lie in its buffers hold it, too.
+// Thread-safe. It has shared ownership: the tensors in its buffers hold references.
 class ReceiveBuffers : public std::enable_shared_from_this<ReceiveBuffers> {
  public:
   class Buffer {
@@ -40,27 +40,26 @@ class ReceiveBuffers : public std::enable_shared_from_this<ReceiveBuffers> {
     void* const memory_;
     const size_t capacity_;
   };
-  // A buffer that is in use is dropped with its lease: the sender may still be writing into it, so that no other tensor
-  // may lie there.
+  // A buffer in use is dropped with its lease: the sender may still be writing into it, so it must not be reused.
   struct Drop {
     std::shared_ptr<ReceiveBuffers> owner;
     void operator()(Buffer* buffer) const { owner->Discard(std::unique_ptr<Buffer>(buffer)); }
   };
   using Lease = std::unique_ptr<Buffer, Drop>;
 
-  // The secret that the sender knows this task's connection by.
+  // The secret by which the sender recognises the connection of this task.
   const std::string& key() const { return key_; }
-  // An idle buffer for `bytes` bytes that the sender has already; null if there is none.
+  // An idle buffer of at least `bytes` bytes that was already shared with the sender; null if there is none.
   Lease TakeIdle(size_t bytes);
-  // A new one, handed to the sender that listens on the local socket `socket`. UNAVAILABLE if the sender cannot be
-  // reached there or the system gives no memory, PERMISSION_DENIED if another user's process listens there.
+  // A new buffer, shared with the sender that listens on the local socket `socket`. UNAVAILABLE if the sender cannot be
+  // reached or no memory is available; PERMISSION_DENIED if a process of another user listens there.
   StatusOr<Lease> MakeNew(size_t bytes, const std::string& socket);
-  // The sender has not written into the buffer and will not do so.
+  // Returns a buffer into which the sender has not written and will not write.
   void Return(Lease lease);
-  // The tensor that the sender has written into the buffer. RESOURCE_EXHAUSTED if the memory limit would be passed.
+  // The tensor that the sender has written into the buffer. RESOURCE_EXHAUSTED if it would exceed the memory limit.
   // REQUIRES: a plain type; the buffer is large enough.
   StatusOr<Tensor> ToTensor(Lease lease, DType dtype, const Shape& shape);
-  // Frees what is idle and hangs up. Buffers of tensors that live on are freed with them.
+  // Frees idle buffers and closes the connection. The buffers of existing tensors are freed with the tensors.
   void Close();
 
   size_t num_idle() const;
@@ -72,7 +71,7 @@ class ReceiveBuffers : public std::enable_shared_from_this<ReceiveBuffers> {
   }
   void Discard(std::unique_ptr<Buffer> buffer);
   void GiveBack(std::unique_ptr<Buffer> buffer);
-  // Another process serves the peer's task now, or none: what was handed over before is of no use.
+  // The process of the peer's task has changed or ended: buffers shared with it are useless now.
   void HangUp(std::list<std::unique_ptr<Buffer>>* dropped) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status Connect(const std::string& socket, std::list<std::unique_ptr<Buffer>>* dropped)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

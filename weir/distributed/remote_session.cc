@@ -5,6 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "weir/distributed/async_once.h"
+#include "weir/distributed/collective_wire_internal.h"
 #include "weir/distributed/device_wire_internal.h"
 #include "weir/distributed/remote_session_internal.h"
 #include "weir/distributed/session_table.h"
@@ -58,6 +59,12 @@ class RemoteSession::Part final : public RemotePart, public std::enable_shared_f
       : task_(std::move(task)), device_(std::move(device)), steps_(steps) {
     request_.set_session_handle(task_->handle());
     request_.set_create_worker_session_called(true);
+    // TensorFlow's workers run collectives only in graphs with a key.
+    const auto& nodes = graph.node();
+    if (std::any_of(nodes.begin(), nodes.end(),
+                    [](const NodeDef& node) { return std::string_view(node.op()).starts_with("Collective"); })) {
+      request_.set_collective_graph_key(kCollectiveGraphKey);
+    }
     *request_.mutable_graph_def() = std::move(graph);
   }
   ~Part() override {
@@ -173,7 +180,7 @@ RemoteSession::RemoteSession(Peers* peers, const std::vector<FoundTask>& tasks, 
 
 StatusOr<std::shared_ptr<RemotePart>> RemoteSession::AddPart(const Device& device, const Graph& graph) {
   auto found = tasks_.find(TaskOfDevice(device.name()));
-  if (found == tasks_.end()) return Internal("The device ", device.name(), " is of no known task");
+  if (found == tasks_.end()) return Internal("The device ", device.name(), " does not belong to a known task");
   GraphDef def;
   WEIR_RETURN_IF_ERROR(ExportGraphDef(graph, &def, /*strip_defaults=*/true));
   return std::make_shared<Part>(found->second, device.name(), std::move(def), &peers_->steps());

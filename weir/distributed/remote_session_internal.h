@@ -1,5 +1,5 @@
-// RemoteSession: a session's parts in the other tasks of the cluster, over gRPC. Only files of this folder include this
-// header: it brings gRPC along.
+// RemoteSession: the parts of a session in the other tasks of the cluster, over gRPC. Only files of this folder include
+// this header: it brings gRPC along.
 #ifndef WEIR_DISTRIBUTED_REMOTE_SESSION_INTERNAL_H_
 #define WEIR_DISTRIBUTED_REMOTE_SESSION_INTERNAL_H_
 
@@ -13,20 +13,33 @@
 
 namespace weir {
 
-// Every task is told of the session when the first part is registered there, and that it has ended when this object
-// goes. Thread-safe.
+// While it lives, the steps that this thread begins get this id instead of a random one. 0: no change.
+class StepIdScope {
+ public:
+  explicit StepIdScope(int64_t step_id) { value() = step_id; }
+  ~StepIdScope() { value() = 0; }
+  StepIdScope(const StepIdScope&) = delete;
+  StepIdScope& operator=(const StepIdScope&) = delete;
+  static int64_t& value() {
+    static thread_local int64_t step_id = 0;
+    return step_id;
+  }
+};
+
+// A session is created in a task when its first part is registered there, and deleted there when this object is
+// destroyed. Thread-safe.
 class RemoteSession final : public RemoteTasks {
  public:
   struct Options {
     bool isolate_state = false;
-    int64_t master_incarnation = 0;  // tells this master from one that ran here before
+    int64_t master_incarnation = 0;  // distinguishes this master from an earlier one at the same address
   };
   // `peers` must outlive the session. `tasks` are those that were found.
   RemoteSession(Peers* peers, const std::vector<FoundTask>& tasks, const Options& options);
 
   const std::vector<std::shared_ptr<Device>>& devices() const override { return devices_; }
   StatusOr<std::shared_ptr<RemotePart>> AddPart(const Device& device, const Graph& graph) override;
-  int64_t NewStepId() override { return RandomId(); }
+  int64_t NewStepId() override { return StepIdScope::value() != 0 ? StepIdScope::value() : RandomId(); }
   std::shared_ptr<Rendezvous> BeginStep(int64_t step_id) override { return peers_->steps().Begin(step_id); }
   void EndStep(int64_t step_id, std::span<const std::shared_ptr<RemotePart>> parts) override;
 

@@ -1,4 +1,4 @@
-// RequestIds: remembers the last requests, so that one that a client repeats after a broken connection is not run
+// RequestIds: remembers recent requests, so that a request that a client retries after a broken connection does not run
 // twice.
 #ifndef WEIR_DISTRIBUTED_REQUEST_IDS_H_
 #define WEIR_DISTRIBUTED_REQUEST_IDS_H_

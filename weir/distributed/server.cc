@@ -5,11 +5,14 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <array>
-#include <thread>
 
 #include "absl/strings/numbers.h"
 #include "weir/base/logging.h"
+#include "weir/base/processors.h"
+#include "weir/distributed/collective_peers_internal.h"
+#include "weir/distributed/collective_service.h"
 #include "weir/distributed/grpc_service_internal.h"
 #include "weir/distributed/loopback.h"
 #include "weir/distributed/master.h"
@@ -96,14 +99,15 @@ std::string Address(const std::string& host, int port) {
 // same machine as often as not.
 absl::Duration StayAwake(const ServerOptions& options) {
   const bool alone = options.cluster.tasks().size() < 2;
-  return alone && std::thread::hardware_concurrency() > 1 ? options.stay_awake : absl::ZeroDuration();
+  return alone && NumUsableProcessors() > 1 ? options.stay_awake : absl::ZeroDuration();
 }
 
 // Threads that wait for calls and begin to serve them; steps that are not short have other threads.
-int NumCallThreads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 2, 16); }
+int NumCallThreads() { return std::clamp(NumUsableProcessors() / 2, 2, 16); }
 
-MasterOptions ToMasterOptions(const ServerOptions& options) {
+MasterOptions ToMasterOptions(const ServerOptions& options, std::shared_ptr<CollectiveDomain> collectives) {
   MasterOptions out;
+  out.collectives = std::move(collectives);
   out.max_graph_nodes = options.max_graph_nodes;
   out.spread_nodes = options.spread_nodes;
   out.placer = options.placer;
@@ -114,10 +118,27 @@ MasterOptions ToMasterOptions(const ServerOptions& options) {
   return out;
 }
 
-WorkerOptions ToWorkerOptions(const ServerOptions& options, PeerBuffers* buffers) {
-  MasterOptions master = ToMasterOptions(options);
-  WorkerOptions out{master.sessions, master.max_graph_nodes, {}, buffers};
+WorkerOptions ToWorkerOptions(const ServerOptions& options, PeerBuffers* buffers, CollectiveService* collectives) {
+  MasterOptions master = ToMasterOptions(options, nullptr);
+  WorkerOptions out{master.sessions, master.max_graph_nodes, {}, buffers, collectives};
   for (const ClusterSpec::Task& task : options.cluster.tasks()) out.masters.push_back(task.name());
+  return out;
+}
+
+std::string CollectiveLeader(const ServerOptions& options) {
+  if (!options.collective_leader.empty() || options.cluster.empty()) return options.collective_leader;
+  for (const char* job : {"chief", "master", "worker"}) {
+    if (options.cluster.Find(job, 0) != nullptr) return TaskName(job, 0);
+  }
+  return options.cluster.tasks().front().name();
+}
+
+CollectiveDomainOptions ToCollectiveOptions(const ServerOptions& options, const std::string& own_task) {
+  CollectiveDomainOptions out;
+  out.task = own_task;
+  out.leader = CollectiveLeader(options);
+  out.timeout = options.collective_timeout;
+  for (const ClusterSpec::Task& task : options.cluster.tasks()) out.tasks.push_back(task.name());
   return out;
 }
 
@@ -141,8 +162,11 @@ class Server::Impl {
       : queue_(builder_.AddCompletionQueue(), NumCallThreads(), StayAwake(options)),
         peers_(environment->task_name, options.cluster, PeerCredentials(options), &queue_, options.share_memory),
         peer_buffers_(MakePeerBuffers(options, &peers_)),
-        master_(environment, ToMasterOptions(options), &peers_),
-        worker_(environment, ToWorkerOptions(options, peer_buffers_.get()), &peers_.steps()),
+        collective_peers_(&peers_),
+        collectives_(CollectiveDomain::Make(ToCollectiveOptions(options, environment->task_name), &collective_peers_)),
+        collective_service_(environment, collectives_),
+        master_(environment, ToMasterOptions(options, collectives_), &peers_),
+        worker_(environment, ToWorkerOptions(options, peer_buffers_.get(), &collective_service_), &peers_.steps()),
         master_service_(
             "MasterService", kMasterMethodNames,
             [this](int method, IncomingCall* call) { master_.Serve(static_cast<MasterMethod>(method), call); },
@@ -155,6 +179,7 @@ class Server::Impl {
                                : GrpcService::Admit()),
         calls_(&queue_, std::array{&master_service_, &worker_service_}) {
     TakeAddress(options, &host_, &public_host_, &port_);
+    collectives_->Adopt(environment->devices.devices());
   }
   ~Impl() { Shutdown(absl::Seconds(5)); }
 
@@ -203,6 +228,7 @@ class Server::Impl {
     const absl::Time end = absl::Now() + grace;
     master_.CloseAllSessions();
     worker_.CloseAllSessions();
+    collectives_->Close();
     master_service_.AwaitIdle(end);
     worker_service_.AwaitIdle(end);
     if (grpc_ != nullptr) grpc_->Shutdown(absl::ToChronoTime(absl::Now() + kHangUpTime));
@@ -238,6 +264,9 @@ class Server::Impl {
   CallQueue queue_;  // of this task's own calls, too
   Peers peers_;
   const std::unique_ptr<PeerBuffers> peer_buffers_;  // may be null
+  GrpcCollectivePeers collective_peers_;
+  const std::shared_ptr<CollectiveDomain> collectives_;
+  CollectiveService collective_service_;
   Master master_;
   Worker worker_;
   GrpcService master_service_;

@@ -1,5 +1,5 @@
-// Server: one task, alone or of a cluster, that serves sessions to TensorFlow's clients and parts of steps to its
-// peers.
+// Server: a single server or one task of a cluster. It serves sessions to TensorFlow's clients and runs parts of steps
+// for its peers.
 //
 //   auto server = weir::Server::Start({.port = 0}, environment);
 //   std::puts((*server)->target().c_str());   // grpc://localhost:40123
@@ -12,53 +12,59 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/distributed/cluster_spec.h"
 #include "weir/runtime/environment.h"
 #include "weir/runtime/session.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct ServerOptions {
   std::string host = "localhost";  // the address to listen on; "0.0.0.0" or "::" for all
-  int port = 0;                    // 0: a free one
+  int port = 0;                    // 0: any free port
 
-  // The cluster that the server is a task of; empty: it is alone. It then listens on its address there, unless a port
-  // is given, and on all interfaces if that address is not this machine's loopback. The environment must bear the
-  // task's name: MakeEnvironment({.task_name = TaskName(job, task)}).
+  // The cluster to which this task belongs; empty: there are no other tasks. In a cluster, the server listens on the
+  // port of its address in the cluster unless `port` is given, and on all interfaces unless that address is a loopback
+  // address. The environment must have the name of the task: MakeEnvironment({.task_name = TaskName(job, task)}).
   ClusterSpec cluster;
   std::string job = "localhost";
   int task = 0;
-  bool only_peers = false;  // the worker service refuses callers from other hosts than the cluster's (peer_filter.h)
-  // Large tensors between tasks of one user on one machine are copied into memory that the receiver hands to the
-  // sender, instead of going through the network.
+  bool only_peers = false;  // the worker service rejects callers that are not hosts of the cluster (peer_filter.h)
+  // Send large tensors between tasks of the same user on the same machine through shared memory instead of the network.
   bool share_memory = true;
   bool spread_nodes = false;                 // nodes that ask for no device go to all tasks, for tests (SessionOptions)
   PlacerKind placer = PlacerKind::kDefault;  // of clients' sessions whose config names none
   std::shared_ptr<const CostTable> costs;    // what it knows of earlier steps; may be null
 
-  // PEM texts. A certificate and its key turn TLS on; a CA makes clients prove who they are as well.
+  // Collectives: the task that forms groups (TensorFlow's collective_group_leader), which must be the same in all tasks
+  // of the cluster; empty: the chief, else the first worker, else the first task. And the time after which one that
+  // gives no time-out of its own ends with an error.
+  std::string collective_leader;
+  absl::Duration collective_timeout = absl::Minutes(10);
+
+  // In PEM format. A certificate and its key enable TLS; with a CA, clients must present a certificate too.
   std::string tls_certificate;
   std::string tls_key;
   std::string tls_client_ca;
 
-  int metrics_port = -1;  // where Prometheus reads the task's counts over HTTP; 0: a free port, < 0: none
+  int metrics_port = -1;  // the HTTP port for Prometheus; 0: any free port, negative: none
 
   int64_t max_message_bytes = INT32_MAX;  // of a request
   int max_sessions = 10'000;
   int64_t max_graph_nodes = 50'000'000;           // of one session
-  absl::Duration idle_session = absl::Hours(24);  // unused for so long: closed
+  absl::Duration idle_session = absl::Hours(24);  // close sessions that have been unused for this long
 
-  // A client that calls again at once, and again, is waited for by a thread that does not sleep: for so long after each
-  // answer, and never while the server is idle. Zero: never. Also never on a machine with one processor or in a cluster
-  // of several tasks.
+  // How long a thread busy-waits after each answer for the next call of a latency-bound client, one that calls again as
+  // soon as it has an answer. Zero: never. The threads of an idle server, of a machine with one processor and of a
+  // cluster with several tasks never busy-wait.
   absl::Duration stay_awake = absl::Milliseconds(1);
 };
 
 // Thread-safe.
 class Server {
  public:
-  // Listens and serves. UNAVAILABLE if the address cannot be had.
+  // Starts to listen and serve. UNAVAILABLE if the address cannot be bound.
   static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
                                                  std::shared_ptr<Environment> environment);
   // Shuts down.
@@ -73,16 +79,15 @@ class Server {
   int64_t num_shared_tensors() const;  // that came to this task through shared memory
   int64_t num_awaited_calls() const;   // that a thread stayed awake for
 
-  // A session of this process whose steps use the devices of the whole cluster, as those of the clients do, without a
-  // client in between. Waits for the tasks to answer; DEADLINE_EXCEEDED names those that do not. The server must
-  // outlive it.
+  // A session in this process whose steps use the devices of the whole cluster, like the sessions of clients. Waits for
+  // the tasks to answer; DEADLINE_EXCEEDED names those that do not. REQUIRES: the server outlives the session.
   StatusOr<std::unique_ptr<Session>> CreateSession(SessionOptions options = {},
                                                    absl::Duration timeout = absl::InfiniteDuration());
 
-  // Takes no more calls, cancels running steps, gives calls `grace` to be answered and ends the rest. Later calls do
-  // nothing.
+  // Rejects new calls, cancels running steps, waits up to `grace` for calls in flight to be answered and cancels the
+  // rest. Only the first call of Shutdown has an effect.
   void Shutdown(absl::Duration grace = absl::Seconds(5));
-  // Waits until Shutdown was called and is done.
+  // Waits until Shutdown has been called and has finished.
   void Join();
 
  private:

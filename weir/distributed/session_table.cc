@@ -127,7 +127,7 @@ Status SessionTable::CheckRoom() const {
 StatusOr<std::shared_ptr<ServedSession>> SessionTable::Add(std::unique_ptr<Session> session, std::string handle) {
   WEIR_RETURN_IF_ERROR(CheckRoom());
   absl::MutexLock lock(&mu_);
-  if (!handle.empty() && sessions_.contains(handle)) return AlreadyExists("Session ", handle, " is there already");
+  if (!handle.empty() && sessions_.contains(handle)) return AlreadyExists("Session ", handle, " already exists");
   while (handle.empty() || sessions_.contains(handle)) handle = NewHandle();
   std::shared_ptr<ServedSession> served(new ServedSession(handle, std::move(session)),
                                         [this](ServedSession* last) { Dispose(last); });

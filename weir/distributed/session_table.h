@@ -1,4 +1,4 @@
-// SessionTable: the sessions of a server by handle, and who uses them now.
+// SessionTable: the sessions of a server by handle, with their calls in flight.
 #ifndef WEIR_DISTRIBUTED_SESSION_TABLE_H_
 #define WEIR_DISTRIBUTED_SESSION_TABLE_H_
 
@@ -26,7 +26,7 @@ class ServedSession {
   const std::string& handle() const { return handle_; }
   Session& session() { return *session_; }
 
-  // Adds nodes if the client knows the current version; gives the new one.
+  // Adds nodes if the client knows the current version; returns the new version.
   StatusOr<int64_t> Extend(const GraphDef& graph, int64_t expected_version);
 
   // What a partial run still waits for, by feed and fetch name.
@@ -43,9 +43,10 @@ class ServedSession {
   // Calls in flight. Begin fails once the session is closed.
   Status BeginCall();
   void EndCall();
-  // Ends running steps; `done` is called when the last call in flight has ended, perhaps at once. Once only.
+  // Cancels running steps; `done` is called when the last call in flight has ended, possibly immediately. Must be
+  // called only once.
   void Close(const Status& reason, std::function<void()> done);
-  // Since when nothing is in flight; the future if something is.
+  // Since when no call has been in flight; the infinite future if there is one.
   absl::Time idle_since() const;
 
  private:
@@ -64,8 +65,8 @@ class ServedSession {
 
 struct SessionLimits {
   int max_sessions = 0;                            // 0: any number
-  absl::Duration idle = absl::InfiniteDuration();  // unused for so long: closed
-  absl::Duration look_every = absl::Seconds(10);   // how often idle ones are looked for
+  absl::Duration idle = absl::InfiniteDuration();  // close sessions that have been unused for this long
+  absl::Duration look_every = absl::Seconds(10);   // how often to look for idle sessions
 };
 
 // Thread-safe.
@@ -80,17 +81,17 @@ class SessionTable {
   StatusOr<std::shared_ptr<ServedSession>> Add(std::unique_ptr<Session> session, std::string handle = "");
   // A handle that cannot be guessed.
   static std::string NewHandle();
-  // Fails early, before a graph is read.
+  // For failing early, before a graph is read.
   Status CheckRoom() const;
   std::shared_ptr<ServedSession> Find(std::string_view handle) const;  // null if there is none
-  // Takes it out of the table; null if there is none.
+  // Removes a session from the table; null if there is none.
   std::shared_ptr<ServedSession> Remove(std::string_view handle);
   std::vector<std::shared_ptr<ServedSession>> RemoveAll();
   size_t size() const;
 
  private:
   void Maintain();
-  // Ends a session in the table's own thread: the last holder may be a step of that very session.
+  // Destroys a session on the table's own thread: the last reference may be held by a step of that session.
   void Dispose(ServedSession* session);
 
   const SessionLimits limits_;

@@ -1,5 +1,5 @@
-// The rendezvous of the steps that a task takes part in. A value stays where it was sent; whoever receives it in
-// another task comes and gets it.
+// StepRendezvous: the rendezvous of a step in one task of a cluster. A sent value stays in the task of its Send; a Recv
+// in another task fetches it from there.
 #ifndef WEIR_DISTRIBUTED_STEP_RENDEZVOUS_H_
 #define WEIR_DISTRIBUTED_STEP_RENDEZVOUS_H_
 
@@ -17,7 +17,7 @@
 
 namespace weir {
 
-// Gets from another task what a step sends there under a key.
+// Fetches the value that a step sends under a key in another task.
 using FetchTensor = std::function<void(int64_t step_id, std::string_view key, CancellationManager* cancellation,
                                        Rendezvous::RecvDone done)>;
 
@@ -27,7 +27,7 @@ class StepRendezvous : public Rendezvous {
   StepRendezvous(int64_t step_id, const std::string& own_prefix, const FetchTensor& fetch)
       : step_id_(step_id), own_prefix_(own_prefix), fetch_(fetch) {}
 
-  // A value of another task has come with the request to run a part.
+  // Adds a value of another task that arrived with the request to run a part.
   Status Send(std::string_view key, Tensor value, bool is_dead) override {
     if (!key.starts_with(own_prefix_)) brought_ = true;
     return local_.Send(key, std::move(value), is_dead);
@@ -37,20 +37,20 @@ class StepRendezvous : public Rendezvous {
     return local_.SendValue(key, std::move(value));
   }
   void RecvValueAsync(std::string_view key, CancellationManager* cancellation, RecvValueDone done) override;
-  // Waits for other tasks end by their cancellation.
+  // Receives from other tasks are ended by their cancellation.
   void StartAbort(const Status& status) override { local_.StartAbort(status); }
 
-  // The step's master gives and takes values in several calls.
+  // For partial runs, in which the master sends and receives values in several calls.
   void SetPartial() { partial_ = true; }
   bool has_one_call() const override { return !partial_; }
 
   LocalRendezvous& local() { return local_; }
 
-  // For a peer that asks: an error is that of the step here and not of the peer's own.
+  // For a request of a peer: an error comes from the step in this task, not from the peer.
   void RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvDone done);
 
  private:
-  // Whether the value is in this task, or comes here.
+  // Whether the value is, or will be, in this task.
   bool IsHere(std::string_view key) const { return key.starts_with(own_prefix_) || (brought_ && local_.Holds(key)); }
 
   const int64_t step_id_;
@@ -66,22 +66,22 @@ class RendezvousTable {
  public:
   RendezvousTable(std::string_view task, FetchTensor fetch) : own_prefix_(Cat(task, "/")), fetch_(std::move(fetch)) {}
 
-  // A part of the step runs here: kept until End.
+  // A part of the step runs here: the step is kept until End.
   std::shared_ptr<StepRendezvous> Begin(int64_t step_id);
-  // Forgets the step; what still waits for it hears `status`.
+  // Forgets the step; pending receives fail with `status`.
   void End(int64_t step_id, const Status& status);
-  // Forgets the step if nothing waits in its rendezvous and no peer reads its tensors; false if there is something.
+  // Forgets the step if its rendezvous is empty and no peer is fetching its tensors; false otherwise.
   bool EndIfIdle(int64_t step_id);
-  // LocalRendezvous::TakeSmall of a step; nothing if it is not known.
+  // LocalRendezvous::TakeSmall for a step; empty if the step is unknown.
   std::vector<std::pair<std::string, Tensor>> TakeSmall(int64_t step_id, std::string_view device);
 
-  // A peer asks for a value of a step that may not have begun here. If it never does, the step is forgotten when the
+  // A peer requests a value of a step that may not have begun here. If it never does, the step is forgotten when the
   // last peer gives up.
   std::shared_ptr<StepRendezvous> BeginPeer(int64_t step_id);
   // False if the step has ended meanwhile.
   bool EndPeer(int64_t step_id);
 
-  // What peers have asked for and do not have yet.
+  // The requests of peers that have not been answered yet.
   HeldTensors& held() { return held_; }
   TaskMetrics& metrics() { return metrics_; }
   size_t size() const;

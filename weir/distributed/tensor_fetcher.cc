@@ -1,5 +1,6 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <memory>
 #include <random>
 
 #include "absl/time/clock.h"
@@ -36,13 +37,15 @@ size_t BytesOf(const OutOfBand& there) {
 }  // namespace
 
 int64_t RandomId() {
-  thread_local std::mt19937_64 generator([] {
+  // On the heap: a library that is loaded at run time (the Python extension) has room for few bytes of thread-local
+  // data.
+  thread_local const auto generator = std::make_unique<std::mt19937_64>([] {
     std::random_device source;
     return static_cast<uint64_t>(source()) << 32 | source();
   }());
   // TensorFlow's step ids have 56 random bits; the top byte says what kind they are.
   constexpr uint64_t kBits = (uint64_t{1} << 56) - 1;
-  return static_cast<int64_t>((generator() & kBits) | 1);
+  return static_cast<int64_t>(((*generator)() & kBits) | 1);
 }
 
 std::string_view EdgeName(std::string_view key) {

@@ -1,5 +1,5 @@
-// TensorFetcher: gets the tensors that one peer sends to this task. Only files of this folder include this header: it
-// brings gRPC along.
+// TensorFetcher: fetches the tensors that one peer sends to this task. Only files of this folder include this header:
+// it brings gRPC along.
 #ifndef WEIR_DISTRIBUTED_TENSOR_FETCHER_INTERNAL_H_
 #define WEIR_DISTRIBUTED_TENSOR_FETCHER_INTERNAL_H_
 
@@ -24,7 +24,7 @@ std::string_view EdgeName(std::string_view key);
 // Thread-safe. Must outlive the calls of `client`.
 class TensorFetcher {
  public:
-  // With `share_memory` large tensors of a peer on this machine come through memory that both see.
+  // With `share_memory`, large tensors of a peer on this machine are received through shared memory.
   TensorFetcher(std::shared_ptr<WorkerClient> client, bool share_memory, TaskMetrics* metrics);
   ~TensorFetcher();
 
@@ -34,26 +34,26 @@ class TensorFetcher {
  private:
   struct Fetching;
   using FetchingPtr = std::shared_ptr<Fetching>;
-  // Asks for the tensor in a way; an answer without an error goes to `take`.
+  // Requests the tensor; `take` receives the answer if there was no error.
   using Take = void (TensorFetcher::*)(const FetchingPtr& fetching, grpc::ByteBuffer& response);
   void Ask(const FetchingPtr& fetching, const RecvTransport& transport, Take take);
   void TakeAnswer(const FetchingPtr& fetching, grpc::ByteBuffer& response);
-  // The tensor is in the buffer, or is to be got as `there` says.
+  // The tensor is in the buffer, or has to be fetched as `there` says.
   void TakeFromBuffer(const FetchingPtr& fetching, const OutOfBand& there);
   void HandBuffer(const FetchingPtr& fetching, const OutOfBand& there);
   void TakeFilled(const FetchingPtr& fetching, grpc::ByteBuffer& response);
   void FetchPieces(const FetchingPtr& fetching, const OutOfBand& there);
   void AskPiece(const FetchingPtr& fetching);
   void TakePiece(const FetchingPtr& fetching, grpc::ByteBuffer& response);
-  // Tells the sender that it need not keep the tensor any more.
+  // Tells the sender that it may release the tensor.
   void Release(const Fetching& fetching);
   void Finish(Fetching& fetching, StatusOr<Tensor> tensor, bool is_dead = false);
 
-  // How large the tensor of an edge was when it last came; 0: not known or small.
+  // The size of the last tensor that arrived on an edge; 0 if it is unknown or small.
   size_t ExpectedBytes(std::string_view edge);
   void Expect(std::string_view edge, size_t bytes);
-  // A sender that listens on this socket could not be handed memory, or has taken some. After several failures in a row
-  // the network is used at once.
+  // Records whether memory could be shared with the sender that listens on this socket. After several failures in a
+  // row, tensors are requested over the network right away.
   void NoteFailure(const std::string& socket, const Status& reason);
   void NoteSuccess();
   bool HasFailed(const std::string& socket);

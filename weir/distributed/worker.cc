@@ -6,6 +6,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "weir/base/logging.h"
+#include "weir/distributed/collective_service.h"
+#include "weir/distributed/collective_wire_internal.h"
 #include "weir/distributed/device_wire_internal.h"
 #include "weir/proto/worker.pb.h"
 
@@ -73,6 +75,8 @@ void Worker::Serve(WorkerMethod method, IncomingCall* call) {
     case WorkerMethod::kCompleteGroup:
     case WorkerMethod::kCompleteInstance:
     case WorkerMethod::kGetStepSequence:
+    case WorkerMethod::kJoinRound:
+      if (options_.collectives != nullptr) return options_.collectives->Serve(method, call);
       return call->Finish(Unimplemented("Collective operations between tasks are not served (",
                                         kWorkerMethodNames[static_cast<size_t>(method)], ")"),
                           {});
@@ -92,7 +96,9 @@ StatusOr<std::shared_ptr<ServedSession>> Worker::BeginCall(const std::string& ha
 void Worker::GetStatus(IncomingCall* call) {
   GetStatusResponse response;
   for (const auto& device : environment_->devices.devices()) {
-    ToProto(device->info(), response.add_device_attributes());
+    DeviceAttributes* attributes = response.add_device_attributes();
+    ToProto(device->info(), attributes);
+    if (device->info().description.empty()) attributes->set_physical_device_desc(std::string(kWeirDevice));
   }
   Answer(call, OkStatus(), response);
 }

@@ -1,5 +1,5 @@
-// Worker: the methods of TensorFlow's worker service over one task: it runs parts of steps for masters elsewhere and
-// gives away the tensors that those parts send.
+// Worker: the methods of TensorFlow's worker service. A worker runs parts of steps for the masters of other tasks and
+// serves the tensors that those parts send.
 #ifndef WEIR_DISTRIBUTED_WORKER_H_
 #define WEIR_DISTRIBUTED_WORKER_H_
 
@@ -18,13 +18,15 @@
 
 namespace weir {
 
+class CollectiveService;
 class PeerBuffers;
 
 struct WorkerOptions {
   SessionLimits sessions;
-  int64_t max_graph_nodes = 50'000'000;  // of one part
-  std::vector<std::string> masters;      // the tasks that may have sessions here; none: any
-  PeerBuffers* buffers = nullptr;        // of receivers on this machine; must outlive the worker; null: none are used
+  int64_t max_graph_nodes = 50'000'000;      // of one part
+  std::vector<std::string> masters;          // the tasks that may create sessions here; empty: any task
+  PeerBuffers* buffers = nullptr;            // of receivers on this machine; must outlive the worker; may be null
+  CollectiveService* collectives = nullptr;  // must outlive the worker; null: collectives are not served
 };
 
 // Thread-safe.
@@ -32,10 +34,10 @@ class Worker {
  public:
   // `steps` must outlive the worker.
   Worker(std::shared_ptr<Environment> environment, const WorkerOptions& options, RendezvousTable* steps);
-  // Ends all sessions and waits for their steps.
+  // Closes all sessions and waits for their steps.
   ~Worker();
 
-  // Begins to serve a call; returns soon, whatever the call does. `call` must live until it is answered.
+  // Begins to serve a call and returns without waiting for it. `call` must live until it is answered.
   void Serve(WorkerMethod method, IncomingCall* call);
   void CloseAllSessions();
   size_t num_sessions() const { return sessions_.size(); }
@@ -54,21 +56,22 @@ class Worker {
   void MarkRecvFinished(IncomingCall* call);
 
   struct TensorCall;
-  // The tensor that a peer waits for is there, or will never be.
+  // The tensor that a peer waits for has arrived, or will never arrive.
   void Deliver(const TensorCall& wanted, const Status& status, Tensor value, bool is_dead);
   void DeliverIntoBuffer(const TensorCall& wanted, Tensor value);
-  // Keeps the answer's tensor until the peer has it. `share`: it may hand over memory for it.
+  // Keeps the tensor of the answer until the peer has it. `share`: the peer may provide shared memory for it.
   void Keep(const TensorCall& wanted, bool share, RecvTensorAnswer* answer);
   void FinishTensor(const TensorCall& wanted, const Status& status, RecvTensorAnswer answer);
-  // A peer has handed over memory for a tensor that is kept.
+  // A peer has provided shared memory for a tensor that is kept.
   void FillBuffer(TensorCall wanted);
   bool MayShare(const RecvTransport& transport) const;
 
-  // ABORTED if the handle is unknown. EndCall must be called on what is given.
+  // ABORTED if the handle is unknown. EndCall must be called on the result.
   StatusOr<std::shared_ptr<ServedSession>> BeginCall(const std::string& handle);
-  // ABORTED if the key names an earlier life of this task's device, INVALID_ARGUMENT if it names none of them.
+  // ABORTED if the key has an earlier incarnation of this task's device, INVALID_ARGUMENT if it is not a device of this
+  // task.
   Status CheckSource(const RendezvousKey& key) const;
-  // Sessions of a master that has died are of no use to anybody.
+  // Closes the sessions of a master that has been restarted.
   void DropSessionsOfEarlierMaster(const std::string& master, int64_t incarnation);
   Status PrepareRun(Part& part);
   void FinishRun(Part& part, const Status& status);
@@ -89,7 +92,7 @@ class Worker {
   StringMap<MasterSessions> masters_ ABSL_GUARDED_BY(masters_mu_);
   PartialParts partial_parts_;
   SessionTable sessions_;
-  ThreadPool threads_;  // for what may take long; first to be destroyed
+  ThreadPool threads_;  // for work that may take long; must be destroyed first
 };
 
 }  // namespace weir

@@ -25,13 +25,13 @@ class WorkerClient {
   using Options = GrpcClient::Options;
   using Done = GrpcClient::Done;
   using PlainDone = GrpcClient::PlainDone;
-  // As GrpcClient's; UNAVAILABLE names the task if it cannot be reached.
+  // Like GrpcClient's. An UNAVAILABLE error names the task.
   void Call(WorkerMethod method, WireBuffer request, const Options& options, Done done);
   void Call(WorkerMethod method, const google::protobuf::MessageLite& request,
             std::shared_ptr<google::protobuf::MessageLite> response, const Options& options, PlainDone done);
-  // Nobody waits for the answer.
+  // Ignores the answer.
   void Tell(WorkerMethod method, const google::protobuf::MessageLite& request);
-  // As GrpcClient's. Must be called before the last owner goes, which may be a call's `done`.
+  // Like GrpcClient's. Must be called before the last reference is dropped, which may happen in the `done` of a call.
   void Shutdown(absl::Time grace_end) { client_.Shutdown(grace_end); }
 
  private:

@@ -24,11 +24,12 @@ enum class WorkerMethod {
   kCompleteGroup,
   kCompleteInstance,
   kGetStepSequence,
+  kJoinRound,  // weir's own
 };
-inline constexpr std::array<std::string_view, 16> kWorkerMethodNames = {
+inline constexpr std::array<std::string_view, 17> kWorkerMethodNames = {
     "GetStatus",    "CreateWorkerSession", "DeleteWorkerSession", "RegisterGraph",    "DeregisterGraph", "RunGraph",
     "CleanupGraph", "CleanupAll",          "RecvTensor",          "MarkRecvFinished", "Logging",         "Tracing",
-    "RecvBuf",      "CompleteGroup",       "CompleteInstance",    "GetStepSequence"};
+    "RecvBuf",      "CompleteGroup",       "CompleteInstance",    "GetStepSequence",  "JoinRound"};
 
 }  // namespace weir
 

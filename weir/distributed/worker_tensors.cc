@@ -26,7 +26,7 @@ bool HasBytes(const Tensor& tensor, size_t count) {
 OutOfBand Describe(const Tensor& tensor) { return {.dtype = tensor.dtype(), .shape = tensor.shape()}; }
 
 void AnswerPiece(IncomingCall* call, const Tensor& tensor, uint64_t offset) {
-  if (!tensor.has_value()) return call->Finish(Aborted("The tensor is not kept any more: its step has ended"), {});
+  if (!tensor.has_value()) return call->Finish(Aborted("The tensor is no longer kept: its step has ended"), {});
   if (offset >= tensor.num_bytes()) {
     return call->Finish(InvalidArgument("The tensor has no piece at ", offset), {});
   }
@@ -55,7 +55,7 @@ struct Worker::TensorCall {
 Status Worker::CheckSource(const RendezvousKey& key) const {
   const Device* device = environment_->devices.Find(key.src_device);
   if (device == nullptr) {
-    return InvalidArgument("'", key.edge_name, "' is asked of ", key.src_device, ", which is no device of ",
+    return InvalidArgument("'", key.edge_name, "' is asked of ", key.src_device, ", which is not a device of ",
                            environment_->task_name);
   }
   if (device->info().incarnation == key.src_incarnation) return OkStatus();
@@ -130,7 +130,7 @@ void Worker::FinishTensor(const TensorCall& wanted, const Status& status, RecvTe
 void Worker::FillBuffer(TensorCall wanted) {
   Tensor tensor = steps_->held().Look(wanted.request_id);
   if (!tensor.has_value()) {
-    return wanted.call->Finish(Aborted("The tensor is not kept any more: its step has ended"), {});
+    return wanted.call->Finish(Aborted("The tensor is no longer kept: its step has ended"), {});
   }
   const bool here = tensor.num_bytes() <= kCopyHereBytes;
   auto fill = [this, wanted, tensor = std::move(tensor)] {

@@ -2,9 +2,12 @@
 
 namespace weir {
 
+void RegisterCollectiveGradients(GradientRegistry& registry);  // collective/collective_grad.cc
+
 void RegisterBuiltinGradients(GradientRegistry& registry) {
   RegisterArrayGradients(registry);
   RegisterAudioGradients(registry);
+  RegisterCollectiveGradients(registry);
   RegisterControlFlowGradients(registry);
   RegisterDataGradients(registry);
   RegisterImageGradients(registry);

@@ -36,7 +36,7 @@ bool ReadNumber(CodedInputStream* in, int64_t* out) {
 
 Status Limit(size_t size, CodedInputStream* in) {
   if (size > static_cast<size_t>(INT32_MAX)) {
-    return ResourceExhausted("A message of ", size, " bytes passes protobuf's limit of 2 GB");
+    return ResourceExhausted("A message of ", size, " bytes exceeds protobuf's limit of 2 GB");
   }
   in->PushLimit(static_cast<int>(size));
   return OkStatus();

@@ -1,0 +1,235 @@
+#include "weir/collective/collective_run.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "weir/base/strings.h"
+
+namespace weir {
+namespace {
+
+// Larger chunks are merged by other threads than those that bring them.
+constexpr size_t kMergeHereBytes = 64 << 10;
+// Those that keep a table name the missing members; their answer is waited for a little longer.
+constexpr absl::Duration kAnswerTime = absl::Milliseconds(300);
+// How long chunks and errors of a round are kept for members that are late.
+constexpr absl::Duration kKeepRound = absl::Seconds(60);
+
+// A step's own deadline would not say which members are missing, so a collective gives up before it.
+absl::Time CallDeadline(const CollectiveCall& call, absl::Duration default_timeout) {
+  const absl::Time now = absl::Now();
+  const absl::Duration timeout = call.timeout > absl::ZeroDuration() ? call.timeout : default_timeout;
+  absl::Time deadline = now + timeout;
+  if (call.step_deadline == absl::InfiniteFuture()) return deadline;
+  const absl::Duration left = call.step_deadline - now;
+  return std::min(deadline, call.step_deadline - std::min(absl::Seconds(1), left / 5) - kAnswerTime);
+}
+
+}  // namespace
+
+CollectiveRun::CollectiveRun(std::shared_ptr<CollectiveDomain> domain, CollectiveCall call, CollectiveDomain::Done done)
+    : domain_(std::move(domain)),
+      call_(std::move(call)),
+      done_(std::move(done)),
+      deadline_(CallDeadline(call_, domain_->options().timeout)) {}
+
+void CollectiveRun::Start(std::shared_ptr<CollectiveDomain> domain, CollectiveCall call, CollectiveDomain::Done done) {
+  std::make_shared<CollectiveRun>(std::move(domain), std::move(call), std::move(done))->Begin();
+}
+
+void CollectiveRun::Begin() {
+  auto self = shared_from_this();
+  if (call_.cancellation != nullptr) {
+    CancellationManager* const cancellation = call_.cancellation;
+    token_ = cancellation->Register([self, cancellation] { self->Fail(cancellation->reason()); });
+    if (token_ == CancellationManager::kNoToken) return Fail(cancellation->reason());
+  }
+  timer_ = Timer::Global().CallAt(deadline_ + kAnswerTime, [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->OnDeadline();
+  });
+  GroupJoin join;
+  join.key = call_.group_key;
+  join.size = call_.group_size;
+  join.member.device = call_.device->name;
+  join.member.device_type = call_.device->device_type;
+  join.member.incarnation = call_.device->incarnation;
+  join.member.user_rank = call_.user_rank;
+  join.deadline = deadline_;
+  domain_->ResolveGroup(join, &cancellation_, [self](StatusOr<GroupPtr> group) { self->HaveGroup(std::move(group)); });
+}
+
+void CollectiveRun::HaveGroup(StatusOr<GroupPtr> group) {
+  if (!group.ok()) return Fail(group.status());
+  if (ended_.load()) return;
+  auto self = shared_from_this();
+  {
+    absl::MutexLock lock(&mu_);
+    known_group_ = *group;
+  }
+  group_ = *std::move(group);
+  rank_ = group_->RankOf(call_.device->name);
+  if (rank_ < 0) return Fail(Internal(call_.device->name, " is no member of its group ", call_.group_key));
+  if (!group_->all_weir()) {
+    return domain_->FindInstance(group_, call_, &cancellation_, [self](StatusOr<int> source) {
+      if (!source.ok()) return self->Fail(source.status());
+      auto round = std::make_shared<Round>();
+      round->id = static_cast<uint64_t>(self->call_.step_id);
+      round->source_rank = *source;
+      round->shapes.assign(self->group_->size(), self->call_.spec.shape);
+      self->HaveRound(RoundPtr(round));
+    });
+  }
+  RoundJoin join;
+  join.group_key = call_.group_key;
+  join.group_id = group_->id;
+  join.group_size = call_.group_size;
+  join.rank = rank_;
+  join.instance_key = call_.instance_key;
+  join.frame_id = call_.frame_id;
+  join.iteration = call_.iteration;
+  join.name = call_.name;
+  join.spec = call_.spec;
+  join.deadline = deadline_;
+  domain_->JoinRound(group_, join, &cancellation_,
+                     [self](StatusOr<RoundPtr> round) { self->HaveRound(std::move(round)); });
+}
+
+void CollectiveRun::HaveRound(StatusOr<RoundPtr> round) {
+  if (!round.ok()) return Fail(round.status());
+  if (static_cast<int>((*round)->shapes.size()) != group_->size()) {
+    return Fail(Internal("The round of instance ", call_.instance_key, " has ", (*round)->shapes.size(),
+                         " members, its group has ", group_->size()));
+  }
+  round_ = *std::move(round);
+  {
+    absl::MutexLock lock(&mu_);
+    round_id_ = round_->id;
+  }
+  // A run that was cancelled meanwhile has not told those who wait for its chunks.
+  if (ended_.load()) {
+    domain_->chunks().Abort(round_->id, Aborted(call_.device->name, " has left the collective ", call_.name),
+                            absl::Now() + kKeepRound);
+    return;
+  }
+  Status started = StartAlgorithm(shared_from_this());
+  if (!started.ok()) Fail(started);
+}
+
+StatusOr<Tensor> CollectiveRun::Allocate(DType dtype, const Shape& shape) {
+  return Tensor::Allocate(dtype, shape, call_.allocator);
+}
+
+std::string CollectiveRun::ChunkKey(const std::string& key) const {
+  return Cat(call_.group_key, ":", call_.instance_key, ":", call_.frame_id, ":", call_.iteration, key);
+}
+
+Status CollectiveRun::Send(const std::string& key, Tensor chunk) {
+  return domain_->chunks().Provide(round_->id, ChunkKey(key), std::move(chunk), deadline_ + kKeepRound);
+}
+
+void CollectiveRun::Receive(int sender, const std::string& key, Tensor into, std::function<Status(Tensor)> done) {
+  auto self = shared_from_this();
+  {
+    absl::MutexLock lock(&mu_);
+    ++awaited_[sender];
+  }
+  auto received = [self, sender, done = std::move(done)](StatusOr<Tensor> chunk) {
+    {
+      absl::MutexLock lock(&self->mu_);
+      if (--self->awaited_[sender] == 0) self->awaited_.erase(sender);
+    }
+    if (!chunk.ok()) return self->Fail(chunk.status());
+    if (self->ended_.load()) return;
+    Status status = done(*std::move(chunk));
+    if (!status.ok()) self->Fail(status);
+  };
+  const CollectiveMember& from = group_->members[sender];
+  if (domain_->IsHere(from)) {
+    const size_t bytes = into.num_bytes();
+    return domain_->chunks().Take(
+        round_->id, ChunkKey(key), &cancellation_, [received = std::move(received), bytes](StatusOr<Tensor> chunk) {
+          if (chunk.ok() && chunk->num_bytes() != bytes) {
+            return received(Internal("Tensor Size Mismatch: a chunk of ", bytes, " bytes was expected, ",
+                                     chunk->num_bytes(), " have come"));
+          }
+          received(std::move(chunk));
+        });
+  }
+  CollectivePeers* peers = domain_->peers();
+  if (peers == nullptr) return received(Unavailable("The server is shutting down"));
+  const ChunkRequest request{round_->id, ChunkKey(key), &from, &group_->members[rank_]};
+  peers->FetchChunk(request, into, &cancellation_, [received = std::move(received), into](const Status& status) {
+    received(status.ok() ? StatusOr<Tensor>(into) : StatusOr<Tensor>(status));
+  });
+}
+
+void CollectiveRun::Work(size_t bytes, std::function<Status()> work) {
+  auto run = [self = shared_from_this(), work = std::move(work)] {
+    if (self->ended_.load()) return;
+    Status status = work();
+    if (!status.ok()) self->Fail(status);
+  };
+  if (bytes <= kMergeHereBytes || call_.runner == nullptr) return run();
+  call_.runner(std::move(run));
+}
+
+void CollectiveRun::Finish(Tensor output) {
+  if (ended_.exchange(true)) return;
+  if (call_.cancellation != nullptr) call_.cancellation->TryDeregister(token_);
+  Timer::Global().TryCancel(timer_);
+  auto done = std::move(done_);
+  done(std::move(output));
+}
+
+void CollectiveRun::Fail(const Status& status) {
+  if (ended_.exchange(true)) return;
+  auto self = shared_from_this();
+  uint64_t round_id = 0;
+  GroupPtr group;
+  {
+    absl::MutexLock lock(&mu_);
+    round_id = round_id_;
+    group = known_group_;
+  }
+  if (group != nullptr &&
+      (absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsFailedPrecondition(status))) {
+    domain_->ForgetGroup(*group);
+  }
+  if (round_id != 0) {
+    Status told = Annotate(status, Cat("The collective ", call_.name, " was ended by ", call_.device->name, ": "));
+    if (absl::IsCancelled(status)) told = Aborted(Message(told));
+    // TensorFlow's masters use a step's id again after an error.
+    domain_->chunks().Abort(round_id, told, absl::Now() + (group->all_weir() ? kKeepRound : absl::Seconds(5)));
+  }
+  cancellation_.StartCancel(status);
+  if (call_.cancellation != nullptr) call_.cancellation->TryDeregister(token_);
+  Timer::Global().TryCancel(timer_);
+  auto done = std::move(done_);
+  done(status);
+}
+
+std::string CollectiveRun::Senders() {
+  std::vector<std::string> names;
+  absl::MutexLock lock(&mu_);
+  for (const auto& [rank, count] : awaited_) names.push_back(known_group_->members[rank].device);
+  return absl::StrJoin(names, ", ");
+}
+
+void CollectiveRun::OnDeadline() {
+  bool has_round = false;
+  {
+    absl::MutexLock lock(&mu_);
+    has_round = round_id_ != 0;
+  }
+  if (has_round) {
+    return Fail(DeadlineExceeded("Collective has timed out during execution: instance ", call_.instance_key,
+                                 " of group ", call_.group_key, " (", call_.name, ") waits for data from ", Senders()));
+  }
+  Fail(DeadlineExceeded("Collective has timed out waiting for other workers: the group ", call_.group_key, " of ",
+                        call_.group_size, " members did not come together for instance ", call_.instance_key, " (",
+                        call_.name, "); ", domain_->options().leader, " did not answer"));
+}
+
+}  // namespace weir

@@ -1,0 +1,63 @@
+// CollectiveRun: one call of a member, from the search for its group to its result.
+#ifndef WEIR_COLLECTIVE_COLLECTIVE_RUN_H_
+#define WEIR_COLLECTIVE_COLLECTIVE_RUN_H_
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/base/timer.h"
+#include "weir/collective/algorithm.h"
+#include "weir/collective/domain.h"
+
+namespace weir {
+
+// Kept alive by what it waits for.
+class CollectiveRun final : public RoundRun, public std::enable_shared_from_this<CollectiveRun> {
+ public:
+  static void Start(std::shared_ptr<CollectiveDomain> domain, CollectiveCall call, CollectiveDomain::Done done);
+
+  CollectiveRun(std::shared_ptr<CollectiveDomain> domain, CollectiveCall call, CollectiveDomain::Done done);
+
+  const CollectiveGroup& group() const override { return *group_; }
+  const Round& round() const override { return *round_; }
+  const CollectiveSpec& spec() const override { return call_.spec; }
+  int rank() const override { return rank_; }
+  const Tensor& input() const override { return call_.input; }
+  StatusOr<Tensor> Allocate(DType dtype, const Shape& shape) override;
+  Status Send(const std::string& key, Tensor chunk) override;
+  void Receive(int sender, const std::string& key, Tensor into, std::function<Status(Tensor)> done) override;
+  void Work(size_t bytes, std::function<Status()> work) override;
+  void Finish(Tensor output) override;
+
+ private:
+  void Begin();
+  void HaveGroup(StatusOr<GroupPtr> group);
+  void HaveRound(StatusOr<RoundPtr> round);
+  void Fail(const Status& status);
+  void OnDeadline();
+  std::string Senders();
+  std::string ChunkKey(const std::string& key) const;
+
+  const std::shared_ptr<CollectiveDomain> domain_;
+  CollectiveCall call_;
+  CollectiveDomain::Done done_;
+  absl::Time deadline_;
+  std::atomic<bool> ended_{false};
+  CancellationManager cancellation_;  // of everything that this run waits for
+  std::atomic<CancellationManager::Token> token_{CancellationManager::kNoToken};  // in the call's own
+  std::atomic<Timer::Id> timer_{0};
+  GroupPtr group_;
+  RoundPtr round_;
+  int rank_ = -1;
+  absl::Mutex mu_;
+  GroupPtr known_group_ ABSL_GUARDED_BY(mu_);   // group_, for other threads than the one that goes through the stages
+  uint64_t round_id_ ABSL_GUARDED_BY(mu_) = 0;  // 0: none yet
+  std::map<int, int> awaited_ ABSL_GUARDED_BY(mu_);  // chunks, by sender
+};
+
+}  // namespace weir
+
+#endif  // WEIR_COLLECTIVE_COLLECTIVE_RUN_H_

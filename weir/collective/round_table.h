@@ -1,0 +1,113 @@
+// RoundTable: where the members of a group meet for one run of an instance. The task of the group's first member keeps
+// it. A round begins when all members have joined and agree on what they are about to do; every one of them then gets
+// the round's id, which names the data that travel in it. If they do not agree, all of them hear so.
+//
+// Members that are missed for a while are asked whether they live: a dead or restarted one ends the round.
+#ifndef WEIR_COLLECTIVE_ROUND_TABLE_H_
+#define WEIR_COLLECTIVE_ROUND_TABLE_H_
+
+#include <list>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/base/timer.h"
+#include "weir/collective/group_table.h"
+#include "weir/collective/types.h"
+#include "weir/collective/waiter.h"
+
+namespace weir {
+
+struct RoundJoin {
+  int32_t group_key = 0;
+  uint64_t group_id = 0;
+  int32_t group_size = 0;
+  int rank = 0;
+  int32_t instance_key = 0;
+  uint64_t frame_id = 0;
+  int64_t iteration = 0;
+  std::string name;  // of the node, for messages
+  CollectiveSpec spec;
+  absl::Time deadline = absl::InfiniteFuture();
+};
+
+struct Round {
+  uint64_t id = 0;
+  int source_rank = -1;       // of a broadcast
+  std::vector<Shape> shapes;  // what each member brings, by rank
+};
+using RoundPtr = std::shared_ptr<const Round>;
+
+// Thread-safe.
+class RoundTable : public std::enable_shared_from_this<RoundTable> {
+ public:
+  // The group with this key and id as far as it is known here; null: not yet.
+  using FindGroup = std::function<GroupPtr(int32_t key, uint64_t id)>;
+  // Asks whether a member lives; OK also if that cannot be said.
+  using Probe = std::function<void(const CollectiveMember& member, std::function<void(Status)> done)>;
+  RoundTable(FindGroup find_group, Probe probe) : find_group_(std::move(find_group)), probe_(std::move(probe)) {}
+
+  using Done = std::function<void(StatusOr<RoundPtr>)>;
+  // Never blocks.
+  void Join(const RoundJoin& join, CancellationManager* cancellation, Done done);
+  // Ends all rounds of a group.
+  void FailGroup(uint64_t group_id, const Status& status) { FailRounds(group_id, -1, status); }
+  void Close(const Status& status);
+  size_t num_open() const;
+
+ private:
+  using RoundWaiter = std::shared_ptr<Waiter<RoundPtr>>;
+  using Key = std::tuple<uint64_t, int32_t, uint64_t, int64_t>;  // group id, instance, frame, iteration
+  struct Seat {
+    std::string name;
+    CollectiveSpec spec;
+    RoundWaiter waiter;
+  };
+  struct Open {
+    int32_t group_key = 0;
+    int32_t size = 0;
+    absl::Time begun;
+    std::map<int, Seat> seats;  // by rank
+  };
+  // A round that failed before all came: those who come later are told, once each.
+  struct Failed {
+    Status status;
+    absl::Time expiry;
+    std::set<int> told;
+  };
+  struct Answers {
+    std::vector<RoundWaiter> waiters;
+    StatusOr<RoundPtr> value = RoundPtr();
+    void Add(Open& open);
+    void Send();
+  };
+  void JoinLocked(const RoundJoin& join, const RoundWaiter& waiter, Answers* answers)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status Agree(const Open& open, const RoundJoin& join) const;
+  StatusOr<RoundPtr> Complete(const Open& open, const RoundJoin& join) const;
+  std::string MemberName(int32_t group_key, uint64_t group_id, int rank) const;
+  std::string Missing(int32_t group_key, uint64_t group_id, const Open& open) const;
+  // Takes those away who do not wait any more.
+  void Withdraw(const Key& key);
+  Status Late(const Key& key, const RoundWaiter& waiter, const RoundJoin& join) const;
+  // Those that the rank has not joined.
+  void FailRounds(uint64_t group_id, int rank, const Status& status);
+  void ArmProbe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ProbeMissing();
+
+  const FindGroup find_group_;
+  const Probe probe_;
+  mutable absl::Mutex mu_;
+  Status closed_ ABSL_GUARDED_BY(mu_);
+  bool probe_armed_ ABSL_GUARDED_BY(mu_) = false;
+  std::map<Key, std::list<Open>> open_ ABSL_GUARDED_BY(mu_);
+  std::map<Key, std::list<Failed>> failed_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_COLLECTIVE_ROUND_TABLE_H_

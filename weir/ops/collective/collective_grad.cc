@@ -1,0 +1,74 @@
+// Gradients of collectives. They are collectives themselves, over the same group, under an instance key of their own.
+#include "weir/autodiff/emit.h"
+#include "weir/ops/gradients.h"
+
+namespace weir {
+
+void RegisterCollectiveGradients(GradientRegistry& registry);
+
+namespace emit {
+namespace {
+
+using G = GradientContext;
+
+// Keys of programs are small numbers; those of their gradients lie far above.
+constexpr int32_t kGradientKeys = 1 << 30;
+
+// The op over the forward op's group.
+Value Backward(G& g, std::string_view op, Value flow, EmitAttrs attrs) {
+  Value key = g.Op("AddV2", {g.input(3), g.emitter().Constant(Tensor::Scalar<int32_t>(kGradientKeys))});
+  std::vector<Value> tokens;
+  for (int i = 4; i < g.num_inputs(); ++i) tokens.push_back(g.input(i));
+  return g.Op(op, {flow, g.input(1), g.input(2), key, tokens}, attrs);
+}
+
+Gradients ForInput(Value grad) { return {grad, Value(), Value(), Value()}; }
+
+Attribute Timeout(G& g) { return Attribute(g.Attr<float>("timeout_seconds")); }
+
+// Only sums and means: what flows back from a maximum would have to know whose value it was.
+bool IsLinear(G& g) {
+  if (g.Attr<std::string>("merge_op") == "Add") return true;
+  g.emitter().Fail(Unimplemented("The gradient of ", g.op(), " is known for the reduction Add only, not for ",
+                                 g.Attr<std::string>("merge_op")));
+  return false;
+}
+
+Gradients ReduceGradient(G& g) {
+  if (!IsLinear(g)) return {};
+  return ForInput(Backward(g, "CollectiveReduceV2", g.grad(),
+                           {{"merge_op", Attribute(std::string("Add"))},
+                            {"final_op", Attribute(g.Attr<std::string>("final_op"))},
+                            {"timeout_seconds", Timeout(g)}}));
+}
+
+// Every member's rows flow to all members, so their gradients are added.
+Gradients GatherGradient(G& g) {
+  return ForInput(Backward(g, "CollectiveReduceScatterV2", g.grad(),
+                           {{"merge_op", Attribute(std::string("Add"))},
+                            {"final_op", Attribute(std::string("Id"))},
+                            {"timeout_seconds", Timeout(g)}}));
+}
+
+Gradients ReduceScatterGradient(G& g) {
+  if (!IsLinear(g)) return {};
+  Value flow = g.grad();
+  if (g.Attr<std::string>("final_op") == "Div") flow = flow / Cast(g.input(1), flow.dtype());
+  return ForInput(Backward(g, "CollectiveGatherV2", flow, {{"timeout_seconds", Timeout(g)}}));
+}
+
+Gradients AllToAllGradient(G& g) {
+  return ForInput(Backward(g, "CollectiveAllToAllV2", g.grad(), {{"timeout_seconds", Timeout(g)}}));
+}
+
+}  // namespace
+}  // namespace emit
+
+void RegisterCollectiveGradients(GradientRegistry& registry) {
+  registry.Add("CollectiveReduceV2", emit::ReduceGradient);
+  registry.Add("CollectiveGatherV2", emit::GatherGradient);
+  registry.Add("CollectiveReduceScatterV2", emit::ReduceScatterGradient);
+  registry.Add("CollectiveAllToAllV2", emit::AllToAllGradient);
+}
+
+}  // namespace weir

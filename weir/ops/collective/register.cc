@@ -1,0 +1,10 @@
+#include "weir/ops/collective/register.h"
+
+namespace weir {
+
+void RegisterCollectiveKernels(KernelRegistry& registry) {
+  RegisterKeyedCollectiveKernels(registry);
+  RegisterCommunicatorKernels(registry);
+}
+
+}  // namespace weir
