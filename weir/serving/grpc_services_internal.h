@@ -1,0 +1,47 @@
+// TensorFlow Serving's services, the standard health service and server reflection, as services of a gRPC server.
+#ifndef WEIR_SERVING_GRPC_SERVICES_INTERNAL_H_
+#define WEIR_SERVING_GRPC_SERVICES_INTERNAL_H_
+
+#include <memory>
+#include <vector>
+
+#include "weir/base/thread_pool.h"
+#include "weir/distributed/grpc_service_internal.h"
+#include "weir/serving/call_observer_internal.h"
+#include "weir/serving/model_manager.h"
+#include "weir/serving/predict_messages.h"
+
+namespace weir {
+
+// Thread-safe.
+class ServingGrpcServices {
+ public:
+  // All must outlive the services.
+  ServingGrpcServices(ModelManager* models, CallObserver* observer, OutputEncoding encoding);
+  // For GrpcCalls.
+  std::vector<GrpcService*> services() {
+    return {&prediction_, &model_, &health_, &health_watch_, &reflection_, &reflection_alpha_};
+  }
+  // From now on the health service says NOT_SERVING.
+  void StopServing() { serving_ = false; }
+  void AwaitIdle(absl::Time deadline);
+
+ private:
+  void ServePrediction(int method, IncomingCall* call);
+  void ServeModel(int method, IncomingCall* call);
+  void ServeHealth(IncomingCall* call);
+  void ServePredict(IncomingCall* call);
+  template <typename Request, typename Response, typename Start>
+  void ServeExamples(const char* api, IncomingCall* call, Start start);
+
+  ModelManager* const models_;
+  CallObserver* const observer_;
+  const OutputEncoding encoding_;
+  std::atomic<bool> serving_{true};
+  ThreadPool reloads_;  // they wait for models
+  GrpcService prediction_, model_, health_, health_watch_, reflection_, reflection_alpha_;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_SERVING_GRPC_SERVICES_INTERNAL_H_

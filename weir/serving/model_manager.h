@@ -1,0 +1,129 @@
+// ModelManager: which versions of which models are served.
+//
+// A model is a folder whose numeric subfolders are its versions. A thread looks at the folders again and again and
+// decides by the model's policy which versions should be there. A new version is read, compiled and warmed by threads
+// of low priority beside the old one; then it takes over in one step, and what is not wanted any more goes. Requests
+// hold a reference to the version that they use, so an old version goes when its last request has ended, freed by a
+// thread of its own. A version that cannot be loaded is reported, and tried again: after a while, or as soon as its
+// files change. The old one stays until a new one is there.
+#ifndef WEIR_SERVING_MODEL_MANAGER_H_
+#define WEIR_SERVING_MODEL_MANAGER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "weir/serving/config.h"
+#include "weir/serving/served_version.h"
+
+namespace weir {
+
+enum class VersionState { kUnknown = 0, kStart = 10, kLoading = 20, kAvailable = 30, kUnloading = 40, kEnd = 50 };
+
+struct VersionStatus {
+  int64_t version = 0;
+  VersionState state = VersionState::kUnknown;
+  Status error;  // why it could not be loaded
+};
+
+// Which version a request asks for: a number, a label, or the latest that is available.
+struct VersionChoice {
+  std::string model;
+  std::optional<int64_t> version;
+  std::optional<std::string> label;
+};
+
+struct ManagerOptions {
+  absl::Duration poll = absl::Seconds(1);  // between looks at the folders; zero: one look only, at each Configure
+  int num_load_threads = 1;
+  int max_load_retries = 5;
+  absl::Duration load_retry_interval = absl::Minutes(1);
+  // Bytes that all versions together may take, by the size of their files; 0: any. A version beyond it is not loaded.
+  int64_t memory_budget = 0;
+  VersionOptions version;  // what all versions have in common
+  // Called in the loading thread, before others see the version. An error fails the load.
+  std::function<Status(const std::shared_ptr<ServedVersion>&)> warm_up;
+};
+
+// Thread-safe.
+class ModelManager {
+ public:
+  explicit ModelManager(ManagerOptions options);
+  // REQUIRES: nobody holds a version any more.
+  ~ModelManager();
+
+  // Serves these models, and no others, from now on. Waits until all versions of models that it did not have are
+  // available or have failed. Returns the error of a new model none of whose versions could be loaded.
+  // FAILED_PRECONDITION for a label of a version that is not there; nothing changes then.
+  Status Configure(std::vector<ModelSettings> models);
+  // Ends a Configure that waits, and those to come, with CANCELLED.
+  void Stop();
+
+  // NOT_FOUND if there is no such model or version, INVALID_ARGUMENT if there is no such label.
+  StatusOr<std::shared_ptr<ServedVersion>> Find(const VersionChoice& choice) const;
+  // Newest first.
+  StatusOr<std::vector<VersionStatus>> StatusOf(const VersionChoice& choice) const;
+  // Null if there is no such model.
+  std::shared_ptr<const ModelSettings> SettingsOf(const std::string& model) const;
+
+ private:
+  struct Version {
+    VersionState state = VersionState::kStart;
+    Status error;
+    std::shared_ptr<ServedVersion> served;
+    int64_t bytes = 0;
+    int attempts = 0;
+    absl::Time next_try;
+    uint64_t files = 0;  // a fingerprint of what could not be loaded
+  };
+  struct Model {
+    std::shared_ptr<const ModelSettings> settings;
+    std::shared_ptr<StepScheduler::Share> share = std::make_shared<StepScheduler::Share>();
+    std::map<std::string, int64_t> labels;  // in effect
+    std::map<int64_t, Version> versions;
+    std::map<int64_t, std::string> aspired;  // with their folders
+    bool listed = false;                     // its folder has been looked at
+    bool removed = false;                    // by a Configure
+  };
+  class Graveyard;
+
+  void PollLoop();
+  void LoadLoop();
+  void Poll();
+  // Takes up what should be loaded, and drops what is not wanted any more.
+  void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ApplyLabels(Model& model) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Unload(Model& model, Version& version, const std::string& name, int64_t number)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status CheckBudget(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool Settled(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  struct LoadTask {
+    std::string model;
+    int64_t version = 0;
+    std::string folder;
+  };
+  void Load(const LoadTask& task);
+  StatusOr<std::shared_ptr<ServedVersion>> Read(const LoadTask& task, int64_t* bytes);
+
+  const ManagerOptions options_;
+  const std::shared_ptr<Graveyard> graveyard_;
+  absl::Mutex configure_mu_;  // one Configure at a time
+  mutable absl::Mutex mu_;
+  absl::CondVar changed_;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  bool poll_now_ ABSL_GUARDED_BY(mu_) = false;
+  std::map<std::string, Model, std::less<>> models_ ABSL_GUARDED_BY(mu_);
+  std::vector<LoadTask> loads_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_SERVING_MODEL_MANAGER_H_

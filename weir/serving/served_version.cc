@@ -1,0 +1,131 @@
+#include "weir/serving/served_version.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/time/clock.h"
+#include "weir/io/file.h"
+#include "weir/io/file_system.h"
+#include "weir/serving/config.h"
+#include "weir/serving/row_independence.h"
+
+namespace weir {
+namespace {
+
+void SortOnce(std::vector<std::string>& names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<ServedVersion>> ServedVersion::Load(VersionOptions options) {
+  std::unique_ptr<ServedVersion> version(new ServedVersion(std::move(options)));
+  VersionOptions& own = version->options_;
+  if (own.read_batching_parameters) {
+    const std::string path = own.folder + "/batching_params.pbtxt";
+    if (StatFile(path).ok()) {
+      WEIR_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+      WEIR_ASSIGN_OR_RETURN(BatchingFile file, ParseBatchingParameters(text));
+      own.batching = file.rules;
+    }
+  }
+  StepOptions quiet;
+  quiet.in_caller_thread = true;
+  own.session.isolate_state = true;  // versions have variables of the same names
+  std::optional<Graph> seen;
+  WEIR_ASSIGN_OR_RETURN(version->model_, LoadedModel::Load(own.folder, own.tags, own.environment, own.session, quiet,
+                                                           [&](const Graph& graph) { seen = graph.Clone(); }));
+  if (own.batching.merge && own.batching.adaptive) version->FindIndependentRows(*seen);
+  WEIR_RETURN_IF_ERROR(version->Prepare());
+  return version;
+}
+
+void ServedVersion::FindIndependentRows(const Graph& graph) {
+  for (const auto& [name, signature] : signatures()) {
+    StepSignature step;
+    for (const auto& [key, input] : signature.inputs) step.feeds.push_back(input.tensor);
+    for (const auto& [key, output] : signature.outputs) step.fetches.push_back(output.tensor);
+    StatusOr<std::vector<bool>> independent = FindRowIndependence(graph, step);
+    if (!independent.ok()) continue;
+    std::set<std::string>& fetches = independent_[std::set<std::string>(step.feeds.begin(), step.feeds.end())];
+    for (size_t i = 0; i < step.fetches.size(); ++i) {
+      if ((*independent)[i]) fetches.insert(step.fetches[i]);
+    }
+  }
+}
+
+Status ServedVersion::Prepare() {
+  for (const auto& [name, signature] : signatures()) {
+    Session::CallableSpec spec;
+    for (const auto& [key, input] : signature.inputs) spec.feeds.push_back(input.tensor);
+    for (const auto& [key, output] : signature.outputs) spec.fetches.push_back(output.tensor);
+    SortOnce(spec.feeds);
+    SortOnce(spec.fetches);
+    if (spec.fetches.empty() || spec.feeds.front().empty() || spec.fetches.front().empty()) continue;
+    // A signature that cannot be compiled is an error of the requests that use it: others may be fine.
+    StatusOr<Session::Callable> callable = model_->session().MakeCallable(spec);
+    if (callable.ok()) {
+      WEIR_RETURN_IF_ERROR(model_->session().ReleaseCallable(*callable));
+    }
+  }
+  return OkStatus();
+}
+
+const ServedVersion::Step& ServedVersion::StepFor(std::vector<std::string> feeds, std::vector<std::string> fetches) {
+  std::string key;
+  for (const auto* names : {&feeds, &fetches}) {
+    for (const std::string& name : *names) key += name + '\n';
+    key += '\n';
+  }
+  absl::MutexLock lock(&mu_);
+  std::unique_ptr<Step>& step = steps_[key];
+  if (step != nullptr) return *step;
+  StepScheduler::QueueOptions queue;
+  queue.model = options_.model;
+  queue.version = Cat(options_.version);
+  queue.share = options_.share;
+  queue.batching = options_.batching;
+  auto independent = independent_.find(std::set<std::string>(feeds.begin(), feeds.end()));
+  queue.rows_are_independent = independent != independent_.end() &&
+                               std::all_of(fetches.begin(), fetches.end(),
+                                           [&](const std::string& name) { return independent->second.contains(name); });
+  step = std::make_unique<Step>();
+  step->feeds = std::move(feeds);
+  step->fetches = std::move(fetches);
+  queue.run = [this, own = step.get(), version = queue.version](const StepOptions& options,
+                                                                std::span<const Tensor> inputs,
+                                                                std::vector<Tensor>* outputs, StepReport* report) {
+    std::vector<Feed> named;
+    named.reserve(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) named.emplace_back(own->feeds[i], inputs[i]);
+    const absl::Time start = absl::Now();
+    Status status = model_->session().Run(options, named, own->fetches, {}, outputs, report);
+    const double micros = absl::ToDoubleMicroseconds(absl::Now() - start);
+    ServingMetrics& metrics = *options_.metrics;
+    metrics.Count(":tensorflow:core:graph_runs", {});
+    metrics.Count(":tensorflow:core:graph_run_time_usecs", {}, static_cast<int64_t>(micros));
+    metrics.Observe(":weir:serving:stage_latency",
+                    {{"model_name", options_.model}, {"version", version}, {"stage", "run"}}, micros);
+    return status;
+  };
+  step->queue = options_.scheduler->MakeQueue(std::move(queue));
+  return *step;
+}
+
+void ServedVersion::Submit(const Step& step, std::string_view api, StepScheduler::Job job) {
+  const absl::Time start = absl::Now();
+  job.done = [this, start, api = std::string(api), done = std::move(job.done)](Status status,
+                                                                               std::vector<Tensor> outputs) {
+    const double micros = absl::ToDoubleMicroseconds(absl::Now() - start);
+    options_.metrics->Observe(":tensorflow:serving:runtime_latency",
+                              {{"model_name", options_.model}, {"API", api}, {"runtime", "weir"}}, micros);
+    options_.metrics->Observe(":weir:serving:stage_latency",
+                              {{"model_name", options_.model}, {"version", Cat(options_.version)}, {"stage", "step"}},
+                              micros);
+    done(std::move(status), std::move(outputs));
+  };
+  options_.scheduler->Submit(step.queue, std::move(job));
+}
+
+}  // namespace weir

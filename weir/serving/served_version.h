@@ -1,0 +1,71 @@
+// ServedVersion: one version of a model in memory, ready to answer requests.
+#ifndef WEIR_SERVING_SERVED_VERSION_H_
+#define WEIR_SERVING_SERVED_VERSION_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/client/saved_model.h"
+#include "weir/serving/step_scheduler.h"
+
+namespace weir {
+
+struct VersionOptions {
+  std::string model;
+  int64_t version = 0;
+  std::string folder;
+  std::set<std::string> tags = {"serve"};
+  std::shared_ptr<Environment> environment;
+  SessionOptions session;
+  BatchOptions batching;
+  // Batching parameters that lie in the model's folder go before `batching`.
+  bool read_batching_parameters = false;
+  std::shared_ptr<StepScheduler::Share> share;
+  StepScheduler* scheduler = nullptr;  // both must outlive the version
+  ServingMetrics* metrics = nullptr;
+};
+
+// Thread-safe.
+class ServedVersion {
+ public:
+  // Reads the model and compiles a step for each signature, in the calling thread alone.
+  static StatusOr<std::unique_ptr<ServedVersion>> Load(VersionOptions options);
+
+  const std::string& model() const { return options_.model; }
+  int64_t version() const { return options_.version; }
+  const std::string& folder() const { return options_.folder; }
+  const std::map<std::string, Signature>& signatures() const { return model_->signatures(); }
+  const std::map<std::string, std::string>& signature_defs() const { return model_->signature_defs(); }
+  ServingMetrics& metrics() const { return *options_.metrics; }
+
+  // Feeds and fetches that requests run with, and the queue they wait in.
+  struct Step {
+    std::vector<std::string> feeds;    // tensors of the graph
+    std::vector<std::string> fetches;  // each once
+    std::shared_ptr<StepScheduler::Queue> queue;
+  };
+  // The step that feeds and fetches these, made at its first use.
+  const Step& StepFor(std::vector<std::string> feeds, std::vector<std::string> fetches);
+  // job.inputs are in the order of the step's feeds. `api` is for the metrics: "Predict".
+  void Submit(const Step& step, std::string_view api, StepScheduler::Job job);
+
+ private:
+  explicit ServedVersion(VersionOptions options) : options_(std::move(options)) {}
+  void FindIndependentRows(const Graph& graph);
+  Status Prepare();
+
+  VersionOptions options_;
+  std::unique_ptr<LoadedModel> model_;
+  // Feeds, and the fetches each row of which depends on the same row of these feeds alone.
+  std::map<std::set<std::string>, std::set<std::string>> independent_;
+  absl::Mutex mu_;
+  std::map<std::string, std::unique_ptr<Step>> steps_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir
+
+#endif  // WEIR_SERVING_SERVED_VERSION_H_

@@ -1,0 +1,131 @@
+// StepScheduler: when requests run, and which of them run as one batch.
+//
+// A model server has few slots in which steps run; every step uses the processor's cores by itself. A request that
+// finds a slot free runs at once, in the thread that brought it. Else it waits in the queue of its signature. A thread
+// whose step has ended takes the next batch: all that waits in one queue and fits together. So there is no waiting for
+// company while the machine is idle, and batches grow as load does. TensorFlow Serving's parameters (BatchOptions) can
+// be given instead; with a timeout, requests wait for others even if slots are free.
+//
+// Fair shares: each model has a clock that advances by the time its steps took; the model whose clock is furthest
+// behind goes first, after priorities. Overload: a queue is bounded in rows, and by the time that what waits will take,
+// as far as earlier steps tell; a request beyond that is refused at once.
+//
+// A step that fails is repeated for each request by itself, so that one bad request fails alone.
+#ifndef WEIR_SERVING_STEP_SCHEDULER_H_
+#define WEIR_SERVING_STEP_SCHEDULER_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "weir/base/cancellation.h"
+#include "weir/runtime/session.h"
+#include "weir/serving/metrics.h"
+#include "weir/tensor/tensor.h"
+
+namespace weir {
+
+struct BatchOptions {
+  // False: TensorFlow Serving's rules. A request of more rows than max_batch_size is INVALID_ARGUMENT, a full queue
+  // UNAVAILABLE, and every signature is batched. True: a large request runs by itself, a full queue is
+  // RESOURCE_EXHAUSTED, and only signatures whose rows do not depend on each other are batched.
+  bool adaptive = true;
+  bool merge = true;  // false: every request runs by itself
+  int64_t max_batch_size = 128;
+  absl::Duration timeout;  // how long the oldest request of a queue may wait for others
+  int64_t max_enqueued_batches = 10;
+  std::vector<int64_t> allowed_sizes;  // a batch is filled up to the next of these
+  bool pad = false;                    // inputs that differ in other dimensions than the first
+  bool split_large = false;            // requests of more than max_batch_size rows
+  // Adaptive only: batches are kept so small, and queues so short, that a request takes no longer.
+  absl::Duration target_latency = absl::InfiniteDuration();
+  int64_t rows_per_step() const { return max_execution_size > 0 ? max_execution_size : max_batch_size; }
+  int64_t max_execution_size = 0;  // if > 0, rows of a step; larger requests are split
+};
+
+enum class Priority { kLow = 0, kNormal = 1, kHigh = 2 };
+
+// Thread-safe.
+class StepScheduler {
+ public:
+  using Done = std::function<void(Status, std::vector<Tensor>)>;
+  // Runs a step; `report` may be null.
+  using Run = std::function<Status(const StepOptions&, std::span<const Tensor>, std::vector<Tensor>*, StepReport*)>;
+
+  struct Job {
+    std::vector<Tensor> inputs;
+    Priority priority = Priority::kNormal;
+    absl::Time deadline = absl::InfiniteFuture();
+    CancellationManager* cancellation = nullptr;  // may be null; must live until `done` is called
+    StepReport* report = nullptr;                 // not null: the step is traced, and runs by itself
+    bool at_once = false;  // runs in the calling thread alone, whatever else runs or waits: for warm-up requests
+    Done done;
+    // Private to the scheduler.
+    int64_t rows = 0;
+    absl::Time since;
+  };
+
+  // What the queues of one model share.
+  struct Share {
+    double weight = 1;
+    double clock = 0;  // seconds; guarded by the scheduler
+  };
+
+  struct QueueOptions {
+    std::string model;
+    std::string version;
+    std::shared_ptr<Share> share;
+    BatchOptions batching;
+    bool rows_are_independent = false;
+    Run run;
+  };
+  class Queue;
+
+  // `slots`: steps at once.
+  StepScheduler(int slots, ServingMetrics* metrics);
+  // REQUIRES: no job is submitted any more. Waits for those that run; those that wait end with CANCELLED.
+  ~StepScheduler();
+
+  std::shared_ptr<Queue> MakeQueue(QueueOptions options);
+  // May run the job, and call its `done`, before it returns.
+  void Submit(const std::shared_ptr<Queue>& queue, Job job);
+
+  int slots() const { return slots_; }
+  int64_t num_waiting() const;
+
+ private:
+  using Batch = std::vector<Job>;
+  Status Enter(const std::shared_ptr<Queue>& queue, Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status CheckLoad(const Queue& queue, const Job& job) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SubmitParts(const std::shared_ptr<Queue>& queue, Job job);
+  // The queue whose turn it is; null if none is ready, and then `wake` says when one will be.
+  std::shared_ptr<Queue> PickReady(absl::Time now, absl::Time* wake) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Batch TakeBatch(Queue& queue, absl::Time now, Batch* late) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Work();
+  void RunBatch(Queue& queue, Batch batch);
+  // True if all jobs have got their answers.
+  bool RunMerged(Queue& queue, Batch& batch);
+  void RunAlone(Queue& queue, Job& job);
+  void Took(Queue& queue, absl::Duration duration, int64_t rows);
+
+  const int slots_;
+  ServingMetrics* const metrics_;
+  mutable absl::Mutex mu_;
+  absl::CondVar changed_;
+  int running_ ABSL_GUARDED_BY(mu_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::vector<std::shared_ptr<Queue>> waiting_ ABSL_GUARDED_BY(mu_);  // queues that are not empty
+  double clock_ ABSL_GUARDED_BY(mu_) = 0;                             // of the model that ran last
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace weir
+
+#endif  // WEIR_SERVING_STEP_SCHEDULER_H_
