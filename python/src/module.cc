@@ -1,0 +1,52 @@
+// weir._core: tensors, operations, graphs and tapes for the Python package. Importing it starts nothing: the engine
+// comes up with the first operation.
+#include "python/src/call.h"
+#include "python/src/checkpoint.h"
+#include "python/src/constant.h"
+#include "python/src/graph.h"
+#include "python/src/op.h"
+#include "python/src/python.h"
+#include "python/src/session.h"
+#include "python/src/tape.h"
+#include "python/src/tensor.h"
+
+namespace weir::python {
+namespace {
+
+PyMethodDef kFunctions[] = {
+    {"set_hook", SetHook, METH_VARARGS, nullptr},
+    {"op", GetOp, METH_O, nullptr},
+    {"op_names", OpNames, METH_NOARGS, nullptr},
+    {"execute", ExecuteOp, METH_VARARGS, nullptr},
+    {"set_device", SetDevice, METH_O, nullptr},
+    {"list_devices", ListDevices, METH_NOARGS, nullptr},
+    {"list_checkpoint", ListCheckpoint, METH_O, nullptr},
+    {"handle_data", HandleDataOf, METH_O, nullptr},
+    {"constant", Constant, METH_VARARGS, nullptr},
+    {"from_bytes", FromFlatStrings, METH_VARARGS, nullptr},
+    {"push_graph", PushGraph, METH_O, nullptr},
+    {"pop_graph", PopGraph, METH_NOARGS, nullptr},
+    {"current_graph", GetCurrentGraph, METH_NOARGS, nullptr},
+    {"variable_accessed", VariableAccessed, METH_O, nullptr},
+    {"record", RecordCustom, METH_VARARGS, nullptr},
+    {"should_record", ShouldRecord, METH_O, nullptr},
+    {"pause_tapes", PauseTapes, METH_NOARGS, nullptr},
+    {"resume_tapes", ResumeTapes, METH_NOARGS, nullptr},
+    {},
+};
+
+PyModuleDef kModule = {
+    PyModuleDef_HEAD_INIT, "weir._core", nullptr, -1, kFunctions, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+}  // namespace weir::python
+
+PyMODINIT_FUNC PyInit__core() {
+  using namespace weir::python;
+  Ref module = Ref::Own(PyModule_Create(&kModule));
+  if (!module || !AddTensorTypes(module.get()) || !AddGraphType(module.get()) || !AddOpType(module.get()) ||
+      !AddTapeType(module.get()) || !AddSessionType(module.get()) || !AddCallType(module.get())) {
+    return nullptr;
+  }
+  return module.release();
+}

@@ -1,0 +1,171 @@
+"""Control flow over tensors: a converted function gives in a graph what Python gives."""
+
+import traceback
+import unittest
+
+import weir as tf
+
+
+def branches(x):
+    if x > 0:
+        y = x * 2
+    elif x < -5:
+        y = x
+    else:
+        y = -x
+    return y
+
+
+def early_return(x):
+    if x > 0:
+        return x * 10
+    return x - 1
+
+
+def loop_with_jumps(n):
+    total = 0
+    i = 0
+    while i < n:
+        i += 1
+        if i == 3:
+            continue
+        if i == 7:
+            break
+        total += i
+    return total
+
+
+def over_tensor(values):
+    total = tf.constant(0)
+    for v in values:
+        if v < 0 or v > 100:
+            continue
+        total += v
+    else:
+        total = total + 1000
+    return total
+
+
+def return_from_loop(n):
+    x = tf.constant(1)
+    extra = []
+    for i in range(3):
+        extra.append(x + i)
+    for i in tf.range(n):
+        x = x + i
+        if x > 20:
+            return x
+    return x + sum(extra)
+
+
+def helper(a):
+    return a if a > 2 else a * 100
+
+
+def calls(x):
+    assert x > -1000, "too small"
+    f = lambda z: z + 1 if z > 0 else z - 1  # noqa: E731
+    return helper(x) + f(x)
+
+
+def chained(x):
+    if 0 < x < 10 and not x == 5:
+        z = tf.constant(1)
+    else:
+        z = tf.constant(2)
+    return z
+
+
+def only_in_one_branch(x):
+    if x > 0:
+        y = x
+    return y
+
+
+def fails(x):
+    if x > 0:
+        return tf.reshape(x, [2, 2])
+    return x
+
+
+class Counter:
+    def __init__(self):
+        self.seen = tf.constant(0)
+
+    def add(self, n):
+        for i in tf.range(n):
+            self.seen = self.seen + i
+        return self.seen
+
+
+class AutoGraphTest(unittest.TestCase):
+    def check(self, function, *inputs):
+        graph = tf.function(function)
+        for value in inputs:
+            with self.subTest(function=function.__name__, value=value):
+                expected, got = function(tf.constant(value)), graph(tf.constant(value))
+                self.assertEqual(int(got), int(expected))
+
+    def test_functions_agree_with_python(self):
+        self.check(branches, 1, -7, -2)
+        self.check(early_return, 3, -3)
+        self.check(loop_with_jumps, 10, 2, 5)
+        self.check(return_from_loop, 3, 30)
+        self.check(calls, 1, 5, -5)
+        self.check(chained, 3, 5, 20)
+        self.check(over_tensor, [1, -2, 3, 500])
+
+    def test_attributes_are_state(self):
+        counter = Counter()
+
+        @tf.function
+        def run(n):
+            return counter.add(n)
+
+        self.assertEqual(int(run(tf.constant(4))), 6)
+
+    def test_one_graph_serves_both_branches(self):
+        traces = []
+
+        @tf.function
+        def f(x):
+            traces.append(1)
+            return early_return(x)
+
+        self.assertEqual([int(f(tf.constant(v))) for v in (1, -1)], [10, -2])
+        self.assertEqual(len(traces), 1)
+
+    def test_a_variable_of_one_branch_only_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "'y' must also be initialized in the else branch"):
+            tf.function(only_in_one_branch)(tf.constant(1))
+
+    def test_errors_show_the_users_line(self):
+        with self.assertRaises(Exception) as caught:
+            tf.function(fails)(tf.constant([1, 2, 3])[0])
+        text = "".join(traceback.format_exception(type(caught.exception), caught.exception,
+                                                  caught.exception.__traceback__))
+        self.assertIn("return tf.reshape(x, [2, 2])", text)
+
+    def test_datasets_are_loops(self):
+        @tf.function
+        def total(dataset):
+            s = tf.constant(0, tf.int64)
+            for x in dataset:
+                if x > 3:
+                    break
+                s += x
+            return s
+
+        self.assertEqual(int(total(tf.data.Dataset.range(10))), 6)
+
+    def test_do_not_convert(self):
+        @tf.autograph.experimental.do_not_convert
+        def plain(x):
+            return 1 if x > 0 else 2
+
+        with self.assertRaises(TypeError):
+            tf.function(plain)(tf.constant(1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,82 @@
+"""Checkpoints: TensorFlow's are read, ours have the same keys, and objects that are made later are restored."""
+
+import os
+import pathlib
+import tempfile
+import unittest
+
+import weir as tf
+
+FIXTURE = pathlib.Path(__file__).parent / "fixtures" / "checkpoint"
+
+
+def objects():
+    return dict(step=tf.Variable(0), parts=[tf.Variable([0.0, 0.0]), tf.Variable("")],
+                table={"a/b.c": tf.Variable([[0]])})
+
+
+class Checkpoints(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def check(self, given):
+        self.assertEqual(given["step"].numpy(), 7)
+        self.assertEqual(given["parts"][0].numpy().tolist(), [1.0, 2.0])
+        self.assertEqual(given["parts"][1].numpy(), b"text")
+        self.assertEqual(given["table"]["a/b.c"].numpy().tolist(), [[3]])
+
+    def test_restores_what_tensorflow_wrote(self):
+        given = objects()
+        checkpoint = tf.train.Checkpoint(**given)
+        checkpoint.restore(tf.train.latest_checkpoint(FIXTURE)).assert_consumed()
+        self.check(given)
+        self.assertEqual(int(checkpoint.save_counter), 1)
+
+    def test_writes_the_keys_that_tensorflow_writes(self):
+        tf.train.Checkpoint(**objects()).save(os.path.join(self.folder, "ckpt"))
+        self.assertEqual(tf.train.list_variables(self.folder), tf.train.list_variables(FIXTURE))
+
+    def test_round_trip(self):
+        given = objects()
+        given["step"].assign(7)
+        given["parts"][0].assign([1.0, 2.0])
+        given["parts"][1].assign("text")
+        given["table"]["a/b.c"].assign([[3]])
+        path = tf.train.Checkpoint(**given).save(os.path.join(self.folder, "ckpt"))
+        again = objects()
+        tf.train.Checkpoint(**again).restore(path).assert_consumed()
+        self.check(again)
+
+    def test_variables_made_later_are_restored_then(self):
+        module = tf.Module()
+        tf.train.Checkpoint(module=module).restore(self.saved()).expect_partial()
+        module.w = tf.Variable(0.0)
+        self.assertEqual(module.w.numpy(), 5.0)
+
+    def saved(self):
+        module = tf.Module()
+        module.w = tf.Variable(5.0)
+        return tf.train.Checkpoint(module=module).save(os.path.join(self.folder, "ckpt"))
+
+    def test_assert_consumed_names_what_is_left(self):
+        with self.assertRaisesRegex(AssertionError, "module/w"):
+            tf.train.Checkpoint().restore(self.saved()).assert_consumed()
+        with self.assertRaises(AssertionError):
+            tf.train.Checkpoint(other=tf.Variable(1.0)).restore(self.saved()).assert_existing_objects_matched()
+
+    def test_the_manager_keeps_the_last(self):
+        checkpoint = tf.train.Checkpoint(v=tf.Variable(1.0))
+        manager = tf.train.CheckpointManager(checkpoint, self.folder, max_to_keep=2)
+        for _ in range(3):
+            last = manager.save()
+        self.assertEqual([os.path.basename(p) for p in manager.checkpoints], ["ckpt-2", "ckpt-3"])
+        self.assertEqual(tf.train.latest_checkpoint(self.folder), last)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "ckpt-1.index")))
+        again = tf.train.CheckpointManager(checkpoint, self.folder, max_to_keep=2)
+        self.assertEqual(again.latest_checkpoint, last)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,186 @@
+"""Tapes, custom gradients, and gradients through functions and control flow."""
+
+import gc
+import unittest
+import weakref
+
+import weir as tf
+
+
+def value(x):
+    return x.numpy().tolist()
+
+
+class Tapes(unittest.TestCase):
+    def test_gradient_of_a_square(self):
+        x = tf.constant(3.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        self.assertEqual(value(tape.gradient(y, x)), 6.0)
+
+    def test_variables_are_watched_when_they_are_read(self):
+        v = tf.Variable([1.0, 2.0])
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(v * v)
+        self.assertEqual(value(tape.gradient(y, v)), [2.0, 4.0])
+        self.assertIs(tape.watched_variables()[0], v)
+
+    def test_variables_are_left_alone_if_told(self):
+        v = tf.Variable(1.0)
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            y = v * v
+        self.assertIsNone(tape.gradient(y, v))
+
+    def test_second_derivative(self):
+        x = tf.constant(3.0)
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = x * x * x
+            first = inner.gradient(y, x)
+        self.assertEqual((value(first), value(outer.gradient(first, x))), (27.0, 18.0))
+
+    def test_a_tape_gives_one_gradient_unless_persistent(self):
+        x = tf.constant(2.0)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y, z = x * x, x * x * x
+        self.assertEqual((value(tape.gradient(y, x)), value(tape.gradient(z, x))), (4.0, 12.0))
+        with tf.GradientTape() as once:
+            once.watch(x)
+            y = x * x
+        once.gradient(y, x)
+        with self.assertRaises(RuntimeError):
+            once.gradient(y, x)
+
+    def test_stop_recording(self):
+        x = tf.constant(2.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            with tape.stop_recording():
+                hidden = x * x
+            y = x * hidden
+        self.assertEqual(value(tape.gradient(y, x)), 4.0)
+
+    def test_structures_and_unconnected_sources(self):
+        x, y = tf.constant(1.0), tf.constant(2.0)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch([x, y])
+            z = x * 3.0
+        self.assertEqual(tape.gradient(z, {"x": x, "y": y})["y"], None)
+        zeros = tape.gradient(z, [x, y], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        self.assertEqual([value(g) for g in zeros], [3.0, 0.0])
+
+    def test_gathers_give_indexed_slices(self):
+        v = tf.Variable(tf.ones([4, 2]))
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(tf.gather(v, [0, 2]))
+        gradient = tape.gradient(y, v)
+        self.assertIsInstance(gradient, tf.IndexedSlices)
+        self.assertEqual(value(gradient.indices), [0, 2])
+        self.assertEqual(value(tf.convert_to_tensor(gradient)), [[1, 1], [0, 0], [1, 1], [0, 0]])
+
+    def test_jacobian_and_forward_accumulator(self):
+        x = tf.constant([1.0, 2.0])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        self.assertEqual(value(tape.jacobian(y, x)), [[2.0, 0.0], [0.0, 4.0]])
+        p = tf.constant(3.0)
+        with tf.autodiff.ForwardAccumulator(p, tf.constant(2.0)) as accumulator:
+            y = p * p
+        self.assertEqual(value(accumulator.jvp(y)), 12.0)
+
+    def test_tapes_die_with_what_they_recorded(self):
+        x = tf.constant(2.0)
+        tape = tf.GradientTape()
+        with tape:
+            tape.watch(x)
+            y = x * x
+        kept = weakref.ref(y)
+        del y, tape
+        gc.collect()
+        self.assertIsNone(kept())
+
+
+class CustomGradients(unittest.TestCase):
+    def test_the_given_function_is_used(self):
+        @tf.custom_gradient
+        def f(x):
+            return x * x, lambda dy: dy * 100.0
+        x = tf.constant(2.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        self.assertEqual((value(y), value(tape.gradient(y, x))), (4.0, 100.0))
+
+    def test_variables_are_given_to_the_function(self):
+        v = tf.Variable(2.0)
+
+        @tf.custom_gradient
+        def f(x):
+            def gradient(dy, variables=None):
+                return dy * 10.0, [dy * 7.0]
+            return v * x, gradient
+        x = tf.constant(3.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        self.assertEqual([value(g) for g in tape.gradient(y, [x, v])], [10.0, 7.0])
+
+    def test_recompute_grad(self):
+        v = tf.Variable(2.0)
+        f = tf.recompute_grad(lambda x: v * x * x)
+        x = tf.constant(3.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        self.assertEqual([value(g) for g in tape.gradient(y, [x, v])], [12.0, 9.0])
+
+
+class ThroughFunctions(unittest.TestCase):
+    def gradient(self, f, x=2.0):
+        x = tf.constant(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.function(f)(x)
+        return value(y), value(tape.gradient(y, x))
+
+    def test_calls(self):
+        self.assertEqual(self.gradient(lambda x: x * x * x), (8.0, 12.0))
+
+    def test_cond(self):
+        self.assertEqual(self.gradient(lambda x: tf.cond(x > 0, lambda: x * x, lambda: -x)), (4.0, 4.0))
+        self.assertEqual(self.gradient(lambda x: tf.cond(x > 0, lambda: x * x, lambda: -x), -2.0), (2.0, -1.0))
+
+    def test_while(self):
+        def power(x):
+            return tf.while_loop(lambda i, s: i < 5, lambda i, s: (i + 1, s * x), [0, x])[1]
+        self.assertEqual(self.gradient(power), (64.0, 192.0))
+
+    def test_tape_inside_a_function_with_control_flow(self):
+        @tf.function
+        def f(x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.cond(x > 0, lambda: x * x, lambda: x)
+            return tape.gradient(y, x)
+        self.assertEqual(value(f(tf.constant(3.0))), 6.0)
+
+    def test_a_training_step_as_a_function(self):
+        v = tf.Variable(2.0)
+
+        @tf.function
+        def step(x):
+            with tf.GradientTape() as tape:
+                loss = v * v * x
+            v.assign_sub(0.5 * tape.gradient(loss, v))
+            return loss
+        self.assertEqual(value(step(tf.constant(0.5))), 2.0)
+        self.assertEqual(value(v), 1.0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,109 @@
+"""Graphs and sessions of compat.v1, and `python -m weir`."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+import weir as tf
+
+v1 = tf.compat.v1
+
+
+class Sessions(unittest.TestCase):
+    def test_feeds_and_fetches(self):
+        with tf.Graph().as_default(), v1.Session() as session:
+            x = v1.placeholder(tf.float32, [None], name="x")
+            y = x * 2.0 + 1.0
+            self.assertEqual(session.run(y, {x: [1, 2]}).tolist(), [3.0, 5.0])
+            out = session.run({"a": y, "b": [x, "x:0"]}, {"x:0": [4]})
+            self.assertEqual((out["a"].tolist(), out["b"][1].tolist()), ([9.0], [4.0]))
+            with self.assertRaises(ValueError):
+                session.run(y, {x: [[1.0]]})
+            with self.assertRaises(tf.errors.InvalidArgumentError):
+                session.run(y)
+
+    def test_training_by_hand(self):
+        with tf.Graph().as_default(), v1.Session() as session:
+            w = v1.Variable(1.0, name="w")
+            x = v1.placeholder(tf.float32, [])
+            loss = w * w * x
+            gradient = tf.gradients(loss, [w])[0]
+            step = w.assign_sub(0.5 * gradient)
+            session.run(v1.global_variables_initializer())
+            session.run(step, {x: 0.5})
+            self.assertEqual(float(session.run(w)), 0.5)
+            self.assertEqual([v.name for v in v1.trainable_variables()], ["w:0"])
+
+    def test_uninitialized_variables_are_named(self):
+        with tf.Graph().as_default(), v1.Session() as session:
+            w = v1.Variable(1.0, name="weights")
+            with self.assertRaises(tf.errors.FailedPreconditionError) as caught:
+                session.run(w)
+            self.assertIn("weights", str(caught.exception))
+
+    def test_names_scopes_and_control_dependencies(self):
+        graph = tf.Graph()
+        with graph.as_default():
+            with tf.name_scope("layer"):
+                a = tf.constant(1.0, name="a")
+                b = tf.constant(1.0, name="a")
+            self.assertEqual((a.name, b.name), ("layer/a:0", "layer/a_1:0"))
+            with tf.control_dependencies([a]):
+                c = tf.identity(b)
+            self.assertEqual([op.name for op in c.op.control_inputs], ["layer/a"])
+            self.assertEqual(graph.get_tensor_by_name("layer/a:0").op.type, "Const")
+            self.assertEqual(graph.get_operation_by_name("layer/a").outputs[0].name, "layer/a:0")
+            with self.assertRaises(KeyError):
+                graph.get_operation_by_name("nope")
+
+    def test_shapes_are_inferred(self):
+        with tf.Graph().as_default():
+            x = v1.placeholder(tf.float32, [None, 3])
+            self.assertEqual(tf.matmul(x, tf.ones([3, 5])).shape.as_list(), [None, 5])
+            self.assertEqual(tf.reshape(x, [-1, 1]).shape.as_list(), [None, 1])
+            self.assertIsNone(v1.placeholder(tf.float32).shape.rank)
+
+
+class Main(unittest.TestCase):
+    def run_weir(self, program, *options):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(program)
+            file.flush()
+            done = subprocess.run([sys.executable, "-m", "weir", *options, file.name, "argument"], capture_output=True,
+                                  text=True, env=os.environ)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def test_import_tensorflow_gives_weir(self):
+        self.assertEqual(self.run_weir("import sys, tensorflow as tf\n"
+                                       "from tensorflow.python.eager import context\n"
+                                       "import tensorflow.math\n"
+                                       "print(tf.add(1, 2).numpy(), tf.__version__, sys.argv[1])\n"), "3 2.21.0 argument")
+
+    def test_tensorflow_1_programs(self):
+        self.assertEqual(self.run_weir("import tensorflow as tf\n"
+                                       "x = tf.placeholder(tf.float32, [2])\n"
+                                       "w = tf.Variable([1.0, 2.0])\n"
+                                       "with tf.Session() as session:\n"
+                                       "    session.run(tf.global_variables_initializer())\n"
+                                       "    print(session.run(w * x, {x: [3, 4]}))\n", "--tf1"), "[3. 8.]")
+
+    def test_import_starts_no_thread(self):
+        code = "import weir, os; print(len(os.listdir('/proc/self/task')))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                              env=dict(os.environ, OPENBLAS_NUM_THREADS="1"))
+        self.assertEqual(done.stdout.strip(), "1", done.stderr)
+
+    def test_fork_after_import(self):
+        code = ("import weir as tf, os\npid = os.fork()\nprint(tf.add(1, 2).numpy() if pid == 0 else "
+                "os.waitpid(pid, 0)[1], flush=True)")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual(done.stdout.split(), ["3", "0"], done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,5 @@
+"""tf.compat."""
+
+import weir
+
+__getattr__ = weir.names_of(__name__)

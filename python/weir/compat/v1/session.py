@@ -1,0 +1,296 @@
+"""Sessions over graphs: in this process, or kept by a server (targets grpc://host:port)."""
+
+import threading
+
+import numpy as np
+
+from weir import _core
+from weir.framework.conversion import _eager_constant
+from weir.framework.graph import Operation, get_default_graph
+from weir.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from weir.framework.type_spec import CompositeTensor
+
+__all__ = ["Session", "InteractiveSession", "get_default_session"]
+
+
+class _Default(threading.local):
+    def __init__(self):
+        self.stack = []
+
+
+_default = _Default()
+
+
+def get_default_session():
+    """The innermost session that is a default, or None."""
+    return _default.stack[-1] if _default.stack else None
+
+
+class BaseSession:
+    """Runs parts of a graph."""
+
+    def __init__(self, target="", graph=None, config=None):
+        self._graph = graph if graph is not None else get_default_graph()
+        self._target = target or ""
+        if isinstance(self._target, bytes):
+            self._target = self._target.decode()
+        self._config = config
+        self._session = None
+        self._known = 0  # nodes that the session has
+        self._closed = False
+        self._lock = threading.Lock()
+
+    graph = property(lambda self: self._graph)
+    sess_str = property(lambda self: self._target)
+
+    @property
+    def graph_def(self):
+        return self._graph.as_graph_def()
+
+    def _ready(self):
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        with self._lock:
+            if self._session is None:
+                config = self._config.SerializeToString() if self._config is not None and hasattr(
+                    self._config, "SerializeToString") else b""
+                self._session = _core.Session(self._target, config)
+            count = self._graph._num_nodes()
+            if count > self._known:
+                self._session.extend_from(self._graph, self._known)
+                self._known = count
+        return self._session
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """The values of `fetches`, a structure of tensors and operations, with some tensors' values given."""
+        if self._graph._num_nodes() == 0:
+            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+        session = self._ready()
+        feeds = self._feeds(feed_dict)
+        flat, pack = _flatten_fetches(self._graph, fetches)
+        names, targets, places = [], [], []
+        for item in flat:
+            if isinstance(item, Operation):
+                targets.append(item.name)
+                places.append(None)
+            else:
+                if item.name not in names:
+                    names.append(item.name)
+                places.append(names.index(item.name))
+        fed = [n for n in names if n in feeds]
+        asked = [n for n in names if n not in feeds]
+        results = session.run(feeds, asked, targets) if asked or targets or not fed else []
+        by_name = dict(zip(asked, results))
+        by_name.update({n: feeds[n] for n in fed})
+        values = [None if p is None else _value(by_name[names[p]]) for p in places]
+        return pack(values)
+
+    def _feeds(self, feed_dict):
+        feeds = {}
+        for key, value in (feed_dict or {}).items():
+            for tensor, part in _expand_feed(self._graph, key, value):
+                if isinstance(part, SymbolicTensor):
+                    raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
+                                    "Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For reference, "
+                                    f"the tensor object was {part} which was passed to the argument `feed_dict` with key "
+                                    f"{tensor}.")
+                dtype = tensor.dtype.base_dtype
+                _core.push_graph(None)
+                try:
+                    if isinstance(part, EagerTensor):
+                        fed = part
+                    elif dtype._number in (20, 21):
+                        fed = part
+                    else:
+                        array = np.asarray(part, dtype=dtype.as_numpy_dtype)
+                        fed = _eager_constant(array, dtype)
+                finally:
+                    _core.pop_graph()
+                if not tensor.shape.is_compatible_with(fed.shape):
+                    raise ValueError(f"Cannot feed value of shape {tuple(fed.shape)} for Tensor {tensor.name}, which has "
+                                     f"shape {tensor.shape}")
+                feeds[tensor.name] = fed
+        return feeds
+
+    def make_callable(self, fetches, feed_list=None, accept_options=False):
+        """A function of the values of `feed_list` that runs `fetches`."""
+        feed_list = list(feed_list or [])
+
+        def call(*values, **kwargs):
+            if len(values) != len(feed_list):
+                raise TypeError(f"Expected {len(feed_list)} feeds, got {len(values)}")
+            return self.run(fetches, dict(_pairs(feed_list, values)))
+        return call
+
+    def list_devices(self):
+        return [type("Device", (), {"name": name, "device_type": name.split(":")[-2]})() for name in
+                _core.list_devices()]
+
+    def close(self):
+        """Ends running steps; nothing runs afterwards."""
+        if self._session is not None and not self._closed:
+            self._session.close()
+        self._closed = True
+
+    def as_default(self):
+        return _AsDefault(self)
+
+    def __del__(self):
+        self._session = None
+
+
+def _pairs(keys, values):
+    return [(_Key(k), v) for k, v in zip(keys, values)]
+
+
+class _Key:
+    """A fed tensor as the key of a dictionary."""
+
+    def __init__(self, element):
+        self.element = element
+
+
+class _AsDefault:
+    def __init__(self, session):
+        self._session = session
+
+    def __enter__(self):
+        _default.stack.append(self._session)
+        return self._session
+
+    def __exit__(self, *error):
+        _default.stack.remove(self._session)
+
+
+class Session(BaseSession):
+    """tf.compat.v1.Session."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        self._contexts = []
+
+    def __enter__(self):
+        default = self._graph.as_default()
+        default.__enter__()
+        self._contexts.append(default)
+        _default.stack.append(self)
+        return self
+
+    def __exit__(self, *error):
+        _default.stack.remove(self)
+        self._contexts.pop().__exit__(*error)
+        self.close()
+        return False
+
+    @staticmethod
+    def reset(target, containers=None, config=None):
+        pass
+
+
+class InteractiveSession(BaseSession):
+    """A session that is the default as soon as it is made."""
+
+    def __init__(self, target="", graph=None, config=None):
+        super().__init__(target, graph, config)
+        _default.stack.append(self)
+        self._scope = self._graph.as_default() if graph is not None else None
+        if self._scope is not None:
+            self._scope.__enter__()
+
+    def close(self):
+        super().close()
+        if self in _default.stack:
+            _default.stack.remove(self)
+        if self._scope is not None:
+            self._scope.__exit__(None, None, None)
+            self._scope = None
+
+
+Session.__module__ = InteractiveSession.__module__ = BaseSession.__module__ = "tensorflow.python.client.session"
+
+
+def _value(tensor):
+    if tensor.dtype._number in (20, 21):
+        return tensor
+    return tensor.numpy()
+
+
+def _element(graph, item):
+    if isinstance(item, _Key):
+        item = item.element
+    if hasattr(item, "deref"):
+        item = item.deref()
+    if hasattr(item, "_graph_element") and item._graph_element is not None:
+        item = item._graph_element
+    try:
+        return graph.as_graph_element(item)
+    except TypeError as error:
+        raise TypeError(f"Argument `fetch` = {item} has invalid type \"{type(item).__name__}\" must be a string or Tensor. "
+                        f"({error})") from None
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"Argument `fetch` = {item} cannot be interpreted as a Tensor. ({error})") from None
+
+
+def _expand_feed(graph, key, value):
+    if isinstance(key, _Key):
+        key = key.element
+    if hasattr(key, "deref"):
+        key = key.deref()
+    if isinstance(key, CompositeTensor) and not hasattr(key, "handle"):
+        parts = key._type_spec._to_tensor_list(key)
+        values = value._type_spec._to_tensor_list(value) if isinstance(value, CompositeTensor) else list(value)
+        return list(zip(parts, values))
+    if isinstance(key, (tuple, list)):
+        return [pair for k, v in zip(key, value) for pair in _expand_feed(graph, k, v)]
+    element = _element(graph, key)
+    return [(element, value)]
+
+
+def _flatten_fetches(graph, fetches):
+    """A flat list of tensors and operations, and a function that puts values into the structure of `fetches`."""
+    if isinstance(fetches, (list, tuple)):
+        parts = [_flatten_fetches(graph, f) for f in fetches]
+
+        def pack(values):
+            out, start = [], 0
+            for flat, inner in parts:
+                out.append(inner(values[start:start + len(flat)]))
+                start += len(flat)
+            return type(fetches)(*out) if hasattr(fetches, "_fields") else type(fetches)(out)
+        return [item for flat, _ in parts for item in flat], pack
+    if isinstance(fetches, dict):
+        keys = list(fetches)
+        flat, inner = _flatten_fetches(graph, [fetches[k] for k in keys])
+        return flat, lambda values: dict(zip(keys, inner(values)))
+    if isinstance(fetches, CompositeTensor) and not hasattr(fetches, "handle"):
+        tensors = list(fetches._type_spec._to_tensor_list(fetches))
+        return tensors, lambda values: _composite_value(fetches, values)
+    return [_element(graph, fetches)], lambda values: values[0]
+
+
+def _composite_value(fetch, values):
+    name = type(fetch).__name__
+    if name == "SparseTensor":
+        import collections
+        return collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])(*values)
+    if name == "IndexedSlices":
+        import collections
+        return collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])(
+            *(list(values) + [None] * (3 - len(values))))
+    return values
+
+
+def _session_of(graph, session):
+    session = session or get_default_session()
+    if session is None:
+        raise ValueError("Cannot evaluate tensor using `eval()`: No default session is registered. Use `with "
+                         "sess.as_default()` or pass an explicit session to `eval(session=sess)`")
+    return session
+
+
+def eval_using_session(tensor, feed_dict, session):
+    return _session_of(tensor.graph, session).run(tensor, feed_dict)
+
+
+def run_using_session(operation, feed_dict, session):
+    return _session_of(operation.graph, session).run(operation, feed_dict)

@@ -1,0 +1,1 @@
+"""Tapes, custom gradients and functions."""

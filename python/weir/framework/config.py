@@ -1,0 +1,185 @@
+"""tf.config and tf.device: the devices of this process and where operations run."""
+
+import collections
+import contextlib
+import threading
+
+from weir import _core
+
+__all__ = ["device", "list_physical_devices", "list_logical_devices", "merge_devices"]
+
+PhysicalDevice = collections.namedtuple("PhysicalDevice", ["name", "device_type"])
+LogicalDevice = collections.namedtuple("LogicalDevice", ["name", "device_type"])
+LogicalDeviceConfiguration = collections.namedtuple(
+    "LogicalDeviceConfiguration", ["memory_limit", "experimental_priority", "experimental_device_ordinal"],
+    defaults=(None, None, 0))
+
+
+class _ThreadDevices(threading.local):
+    def __init__(self):
+        self.stack = []
+
+
+_devices = _ThreadDevices()
+_settings = {"inter": 0, "intra": 0, "soft": True, "growth": {}, "functions_eagerly": False, "deterministic": False,
+             "tf32": True}
+
+
+def _parse(name):
+    """'/job:x/replica:0/task:1/device:CPU:0', '/CPU:0', 'gpu:1' as a dict."""
+    parts = {}
+    for piece in name.split("/"):
+        if not piece:
+            continue
+        fields = piece.split(":")
+        key = fields[0]
+        if key in ("job", "replica", "task"):
+            parts[key] = fields[1]
+        elif key == "device":
+            parts["type"] = fields[1].upper()
+            if len(fields) > 2:
+                parts["id"] = fields[2]
+        else:
+            parts["type"] = key.upper()
+            if len(fields) > 1:
+                parts["id"] = fields[1]
+    return parts
+
+
+def _format(parts):
+    text = "".join(f"/{key}:{parts[key]}" for key in ("job", "replica", "task") if key in parts)
+    if "type" in parts:
+        text += f"/device:{parts['type']}:{parts.get('id', '*')}"
+    return text
+
+
+def merge_devices(stack, graph=None):
+    """The device that nested tf.device scopes ask for: inner ones override field by field."""
+    merged = {}
+    for entry in stack:
+        if callable(entry):
+            return ""  # asked for each operation
+        parts = _parse(entry)
+        if "type" in parts and "id" not in parts:
+            merged.pop("id", None)
+        merged.update(parts)
+    return _format(merged)
+
+
+@contextlib.contextmanager
+def device(device_name):
+    """Operations made inside run on this device."""
+    if hasattr(device_name, "to_string"):
+        device_name = device_name.to_string()
+    if isinstance(device_name, (PhysicalDevice, LogicalDevice)):
+        device_name = device_name.name.replace("/physical_device:", "/")
+    graph = _core.current_graph()
+    if graph is not None:
+        with graph.device(device_name):
+            yield
+        return
+    if callable(device_name):
+        raise RuntimeError("tf.device does not support functions when eager execution is enabled.")
+    before = list(_devices.stack)
+    _devices.stack = [] if device_name is None else before + [device_name]
+    merged = merge_devices(_devices.stack)
+    last = _core.set_device(merged or None)
+    try:
+        yield
+    finally:
+        _devices.stack = before
+        _core.set_device(last)
+
+
+def list_physical_devices(device_type=None):
+    """The devices of this machine."""
+    out = []
+    for name in _core.list_devices():
+        parts = _parse(name)
+        if device_type in (None, parts["type"]):
+            out.append(PhysicalDevice(f"/physical_device:{parts['type']}:{parts['id']}", parts["type"]))
+    return out
+
+
+def list_logical_devices(device_type=None):
+    """The devices that operations may run on."""
+    out = []
+    for name in _core.list_devices():
+        parts = _parse(name)
+        if device_type in (None, parts["type"]):
+            out.append(LogicalDevice(f"/device:{parts['type']}:{parts['id']}", parts["type"]))
+    return out
+
+
+get_visible_devices = list_physical_devices
+
+
+def set_visible_devices(devices, device_type=None):
+    pass
+
+
+def set_logical_device_configuration(physical, configurations):
+    raise RuntimeError("Virtual devices cannot be modified after being initialized")
+
+
+def set_soft_device_placement(enabled):
+    _settings["soft"] = bool(enabled)
+
+
+def get_soft_device_placement():
+    return _settings["soft"]
+
+
+def run_functions_eagerly(run_eagerly):
+    """With True tf.functions run their Python code on every call."""
+    _settings["functions_eagerly"] = bool(run_eagerly)
+
+
+def functions_run_eagerly():
+    return _settings["functions_eagerly"]
+
+
+class threading_config:
+    @staticmethod
+    def set_inter_op_parallelism_threads(count):
+        _settings["inter"] = count
+
+    @staticmethod
+    def get_inter_op_parallelism_threads():
+        return _settings["inter"]
+
+    @staticmethod
+    def set_intra_op_parallelism_threads(count):
+        _settings["intra"] = count
+
+    @staticmethod
+    def get_intra_op_parallelism_threads():
+        return _settings["intra"]
+
+
+def set_memory_growth(device, enable):
+    _settings["growth"][device] = bool(enable)
+
+
+def get_memory_growth(device):
+    return _settings["growth"].get(device)
+
+
+def enable_op_determinism():
+    _settings["deterministic"] = True
+
+
+def disable_op_determinism():
+    _settings["deterministic"] = False
+
+
+def is_op_determinism_enabled():
+    return _settings["deterministic"]
+
+
+def enable_tensor_float_32_execution(enabled):
+    _settings["tf32"] = bool(enabled)
+
+
+def tensor_float_32_execution_enabled():
+    return _settings["tf32"]

@@ -1,0 +1,737 @@
+"""Graphs, operations, and the scopes under which operations are added.
+
+A thread either runs operations at once or adds them to its current graph (`_core.push_graph`). tf.function makes a
+FuncGraph current while it traces; compat.v1 programs make a Graph the default.
+"""
+
+import contextlib
+import re
+import threading
+
+from weir import _core
+from weir.framework import errors
+from weir.framework.shapes import TensorShape
+from weir.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+
+__all__ = ["Graph", "Operation", "FuncGraph", "GraphKeys", "control_dependencies", "executing_eagerly",
+           "executing_eagerly_outside_functions", "get_default_graph", "init_scope", "inside_function", "name_scope",
+           "check_accessible"]
+
+_VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+
+
+class _ThreadState(threading.local):
+    def __init__(self):
+        self.graphs = []  # default graphs of compat.v1, innermost last
+        self.scope = ""  # name scope of eager code
+
+
+_state = _ThreadState()
+_global_graph = None
+_eager_by_default = True
+
+
+def executing_eagerly():
+    """Whether operations of this thread run at once."""
+    return _core.current_graph() is None and _eager_by_default
+
+
+def executing_eagerly_outside_functions():
+    return _eager_by_default
+
+
+def inside_function():
+    return isinstance(_core.current_graph(), FuncGraph)
+
+
+def disable_eager_execution():
+    """compat.v1: operations are added to the default graph from now on."""
+    global _eager_by_default
+    if _eager_by_default:
+        _eager_by_default = False
+        _core.push_graph(_get_global_graph())
+
+
+def enable_eager_execution():
+    global _eager_by_default
+    if not _eager_by_default:
+        _eager_by_default = True
+        _core.pop_graph()
+
+
+def _get_global_graph():
+    global _global_graph
+    if _global_graph is None:
+        _global_graph = Graph()
+    return _global_graph
+
+
+def reset_default_graph():
+    global _global_graph
+    if isinstance(_core.current_graph(), Graph) and _core.current_graph() is not _global_graph:
+        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, "
+                             "exit the nesting and create a new graph.")
+    _global_graph = None
+    if not _eager_by_default:
+        _core.pop_graph()
+        _core.push_graph(_get_global_graph())
+
+
+def get_default_graph():
+    graph = _core.current_graph()
+    if graph is None and not _eager_by_default:  # a thread that has no graph yet
+        _core.push_graph(_get_global_graph())
+        graph = _core.current_graph()
+    return graph if graph is not None else _get_global_graph()
+
+
+class GraphKeys:
+    """Names of the collections that graphs keep."""
+    GLOBAL_VARIABLES = "variables"
+    VARIABLES = "variables"
+    LOCAL_VARIABLES = "local_variables"
+    METRIC_VARIABLES = "metric_variables"
+    MODEL_VARIABLES = "model_variables"
+    TRAINABLE_VARIABLES = "trainable_variables"
+    SUMMARIES = "summaries"
+    QUEUE_RUNNERS = "queue_runners"
+    TABLE_INITIALIZERS = "table_initializer"
+    ASSET_FILEPATHS = "asset_filepaths"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    CONCATENATED_VARIABLES = "concatenated_variables"
+    SAVERS = "savers"
+    WEIGHTS = "weights"
+    BIASES = "biases"
+    ACTIVATIONS = "activations"
+    UPDATE_OPS = "update_ops"
+    LOSSES = "losses"
+    SAVEABLE_OBJECTS = "saveable_objects"
+    RESOURCES = "resources"
+    LOCAL_RESOURCES = "local_resources"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    READY_OP = "ready_op"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
+    SUMMARY_OP = "summary_op"
+    GLOBAL_STEP = "global_step"
+    EVAL_STEP = "eval_step"
+    TRAIN_OP = "train_op"
+    COND_CONTEXT = "cond_context"
+    WHILE_CONTEXT = "while_context"
+
+
+class Operation:
+    """A node of a graph."""
+    __slots__ = ("_graph", "_node", "__weakref__")
+
+    def __init__(self, graph, node):
+        self._graph = graph
+        self._node = node
+
+    graph = property(lambda self: self._graph)
+    name = property(lambda self: self._graph._node_name(self._node))
+    type = property(lambda self: self._graph._node_op(self._node))
+    device = property(lambda self: self._graph._node_device(self._node))
+    inputs = property(lambda self: tuple(self._graph._node_inputs(self._node)))
+
+    @property
+    def outputs(self):
+        return [self._graph._tensor(self._node, i) for i in range(self._graph._node_num_outputs(self._node))]
+
+    @property
+    def control_inputs(self):
+        return [self._graph._operation(n) for n in self._graph._node_control_inputs(self._node)]
+
+    @property
+    def node_def(self):
+        from weir.framework import protos
+        return protos.node_def(self)
+
+    @property
+    def traceback(self):
+        return []
+
+    def values(self):
+        return tuple(self.outputs)
+
+    def get_attr(self, name):
+        return self._graph._node_attr(self._node, name)
+
+    def _set_attr_with_type(self, name, kind, value):
+        self._graph._set_node_attr(self._node, name, kind, value)
+
+    def _set_device(self, device):
+        self._graph._set_node_device(self._node, device)
+
+    def _add_control_input(self, op):
+        self._graph._add_control_input(self._node, op._node)
+
+    def _add_control_inputs(self, ops):
+        for op in ops:
+            self._add_control_input(op)
+
+    def run(self, feed_dict=None, session=None):
+        """Runs this operation in a session of graph mode."""
+        from weir.compat.v1 import session as sessions
+        return sessions.run_using_session(self, feed_dict, session)
+
+    def __eq__(self, other):
+        return isinstance(other, Operation) and self._graph is other._graph and self._node == other._node
+
+    def __hash__(self):
+        return hash((id(self._graph), self._node))
+
+    def __repr__(self):
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+    def __str__(self):
+        return f"name: {self.name!r}\nop: {self.type!r}\n"
+
+
+Operation.__module__ = "tensorflow.python.framework.ops"
+
+
+class Graph(_core.Graph):
+    """Operations and the tensors between them."""
+
+    building_function = False
+
+    def __init__(self):
+        super().__init__()
+        self._collections = {}
+        self._scope = ""
+        self._controls = []  # stack of lists of nodes
+        self._device_stack = []
+        self._colocation = []
+        self._attr_scope = {}
+        self.seed = None
+        self._finalized = False
+        self._variable_creators = []
+        self._last_id_random = 0
+        self._store = {}  # what other modules keep with a graph: variable stores, queues
+
+    # Operations and tensors.
+
+    def _operation(self, node):
+        return Operation(self, node)
+
+    def get_operations(self):
+        return [Operation(self, i) for i in range(self._num_nodes()) if self._has_node(i)]
+
+    @property
+    def operations(self):
+        return self.get_operations()
+
+    def get_operation_by_name(self, name):
+        node = self._find_node(name)
+        if node < 0:
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+        return Operation(self, node)
+
+    def get_tensor_by_name(self, name):
+        op, _, index = name.partition(":")
+        if not index:
+            raise ValueError(f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. Tensor names "
+                             'must be of the form "<op_name>:<output_index>".')
+        node = self._find_node(op)
+        if node < 0:
+            raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op!r}, does not "
+                           "exist in the graph.")
+        return self._tensor(node, int(index))
+
+    def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
+        if hasattr(obj, "_as_graph_element"):
+            obj = obj._as_graph_element()
+        if isinstance(obj, bytes):
+            obj = obj.decode()
+        if isinstance(obj, str):
+            if ":" in obj and allow_tensor:
+                return self.get_tensor_by_name(obj)
+            if not allow_operation:
+                raise ValueError(f"The name {obj!r} looks like an (invalid) Operation name, not a Tensor.")
+            return self.get_operation_by_name(obj)
+        if isinstance(obj, SymbolicTensor) and allow_tensor:
+            if obj.graph is not self:
+                raise ValueError(f"Tensor {obj} is not an element of this graph.")
+            return obj
+        if isinstance(obj, Operation) and allow_operation:
+            if obj.graph is not self:
+                raise ValueError(f"Operation {obj!r} is not an element of this graph.")
+            return obj
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a Tensor or Operation.")
+
+    def _consumers(self, tensor):
+        return [op for op in self.get_operations()
+                if any(t._node == tensor._node and t._index == tensor._index for t in op.inputs)]
+
+    def capture(self, tensor, name=None, shape=None):
+        """`tensor` as a tensor of this graph."""
+        if isinstance(tensor, EagerTensor):
+            from weir.framework.conversion import _add_constant
+            with self.as_default():
+                return _add_constant(tensor, name)
+        if tensor._graph is not self:
+            raise ValueError(f"Tensor {tensor!r} must be from the same graph as the operation that uses it.")
+        return tensor
+
+    def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None, **_):
+        with self.as_default():
+            outputs = _core.execute(op_type, list(inputs), dict(attrs or {}), name)
+            return outputs[0].op if outputs else None
+
+    @property
+    def version(self):
+        return self._num_nodes()
+
+    @property
+    def finalized(self):
+        return self._finalized
+
+    def finalize(self):
+        self._finalized = True
+
+    def _unsafe_unfinalize(self):
+        self._finalized = False
+
+    def as_graph_def(self, from_version=None, add_shapes=False):
+        from weir.framework import protos
+        return protos.graph_def(self._to_graph_def())
+
+    def is_fetchable(self, element):
+        return True
+
+    def is_feedable(self, element):
+        return True
+
+    # Collections.
+
+    def add_to_collection(self, name, value):
+        self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names, value):
+        for name in [names] if isinstance(names, str) else dict.fromkeys(names):
+            self.add_to_collection(name, value)
+
+    def get_collection_ref(self, name):
+        return self._collections.setdefault(name, [])
+
+    def get_collection(self, name, scope=None):
+        values = self._collections.get(name, [])
+        if scope is None:
+            return list(values)
+        pattern = re.compile(scope)
+        return [v for v in values if hasattr(v, "name") and pattern.match(v.name)]
+
+    def get_all_collection_keys(self):
+        return [name for name in self._collections if isinstance(name, str)]
+
+    collections = property(lambda self: self.get_all_collection_keys())
+
+    def clear_collection(self, name):
+        self._collections.pop(name, None)
+
+    # Scopes.
+
+    @contextlib.contextmanager
+    def as_default(self):
+        _core.push_graph(self)
+        try:
+            yield self
+        finally:
+            _core.pop_graph()
+
+    def unique_name(self, name, mark_as_used=True):
+        return self._unique_name(self._scope + name if self._scope else name, mark_as_used)
+
+    def get_name_scope(self):
+        return self._scope.rstrip("/")
+
+    @contextlib.contextmanager
+    def name_scope(self, name):
+        before = self._scope
+        if not name:
+            self._scope = ""
+        elif name.endswith("/"):
+            self._scope = name
+        else:
+            if not _VALID_SCOPE.match(name):
+                raise ValueError(f"'{name}' is not a valid scope name. A scope name has to match the following pattern: "
+                                 f"{_VALID_SCOPE.pattern}")
+            self._scope = self._unique_name(before + name) + "/"
+        self._set_scope(self._scope)
+        try:
+            yield self._scope
+        finally:
+            self._scope = before
+            self._set_scope(before)
+
+    @contextlib.contextmanager
+    def control_dependencies(self, control_inputs):
+        before = self._controls
+        if control_inputs is None:
+            self._controls = []
+        else:
+            nodes = []
+            for item in control_inputs:
+                if isinstance(item, EagerTensor) or item is None:
+                    continue
+                if hasattr(item, "handle") and not isinstance(item, (Tensor, Operation)):
+                    item = item.handle
+                    if isinstance(item, EagerTensor):
+                        continue
+                if hasattr(item, "_as_graph_element"):
+                    item = item._as_graph_element()
+                if hasattr(item, "op") and not isinstance(item, Operation):
+                    item = item.op
+                if not isinstance(item, Operation):
+                    raise TypeError(f"Control input must be Operation, Tensor, or Variable, got {item!r}")
+                if item._graph is self:
+                    nodes.append(item._node)
+            self._controls = before + [n for n in nodes if n not in before]
+        self._set_control_inputs(self._controls)
+        try:
+            yield
+        finally:
+            self._controls = before
+            self._set_control_inputs(before)
+
+    @contextlib.contextmanager
+    def device(self, name):
+        before = list(self._device_stack)
+        if name is None:
+            self._device_stack = []
+        else:
+            self._device_stack = before + [name]
+        self._apply_device()
+        try:
+            yield
+        finally:
+            self._device_stack = before
+            self._apply_device()
+
+    def _apply_device(self):
+        from weir.framework import config
+        self._set_device(config.merge_devices(self._device_stack, self))
+
+    @contextlib.contextmanager
+    def colocate_with(self, op, ignore_existing=False):
+        before = self._colocation
+        if op is None:
+            self._colocation = []
+        else:
+            op = getattr(op, "op", op)
+            self._colocation = ([] if ignore_existing else before) + [b"loc:@" + op.name.encode()] \
+                if isinstance(op, Operation) else before
+        self._apply_attributes()
+        try:
+            yield
+        finally:
+            self._colocation = before
+            self._apply_attributes()
+
+    @contextlib.contextmanager
+    def _attr_scope_of(self, attrs):
+        before = self._attr_scope
+        self._attr_scope = dict(before, **attrs)
+        self._apply_attributes()
+        try:
+            yield
+        finally:
+            self._attr_scope = before
+            self._apply_attributes()
+
+    def _apply_attributes(self):
+        attributes = dict(self._attr_scope)
+        if self._colocation:
+            attributes["_class"] = ("list(string)", list(self._colocation))
+        self._set_attributes(attributes)
+
+    @contextlib.contextmanager
+    def container(self, name):
+        yield name
+
+    @contextlib.contextmanager
+    def gradient_override_map(self, op_type_map):
+        yield
+
+    @contextlib.contextmanager
+    def _variable_creator_scope(self, creator, priority=100):
+        self._variable_creators.append(creator)
+        try:
+            yield
+        finally:
+            self._variable_creators.remove(creator)
+
+    def get_handle_data(self, tensor):
+        return self._handle_data(tensor._node, tensor._index)
+
+    def prevent_feeding(self, tensor):
+        pass
+
+    def prevent_fetching(self, op):
+        pass
+
+    def switch_to_thread_local(self):
+        pass
+
+    def __repr__(self):
+        return f"<{type(self).__module__}.{type(self).__qualname__} object at {id(self):#x}>"
+
+
+Graph.__module__ = "tensorflow.python.framework.ops"
+
+
+class FuncGraph(Graph):
+    """The body of a function while it is built. Tensors from outside become inputs of the function."""
+
+    building_function = True
+
+    def __init__(self, name, collections=None, capture_by_value=None, structured_input_signature=None,
+                 structured_outputs=None):
+        super().__init__()
+        self.name = name
+        self.inputs = []
+        self.outputs = []
+        self.structured_input_signature = structured_input_signature
+        self.structured_outputs = structured_outputs
+        self.control_outputs = []
+        self._captures = {}  # id of the outer tensor -> (outer, inner)
+        self._watched = {}  # id of a handle -> variable
+        self._deferred = []
+        self.capture_by_value = capture_by_value
+        self.outer_graph = _core.current_graph()
+        self._weak_variables = []
+        self._set_orders_effects(True)
+        if self.outer_graph is not None:
+            self.seed = self.outer_graph.seed
+        else:
+            from weir.framework import random_seed
+            self.seed = random_seed.global_seed()
+
+    def add_argument(self, dtype, shape, name=None, handle_data=None):
+        """A new input, after those that exist."""
+        tensor = self._placeholder(dtype, shape, name, handle_data)
+        self.inputs.append(tensor)
+        return tensor
+
+    def _placeholder(self, dtype, shape, name, handle_data=None):
+        _core.push_graph(self)
+        try:
+            with self.control_dependencies(None):
+                tensor = _core.execute("_Arg", [], {"T": dtype, "index": len(self.inputs) + len(self._captures)},
+                                       name or "args")[0]
+        finally:
+            _core.pop_graph()
+        if shape is not None:
+            self._set_shape(tensor._node, 0, shape)
+        if handle_data:
+            self._set_handle_data(tensor._node, 0, handle_data)
+        return tensor
+
+    def capture(self, tensor, name=None, shape=None):
+        if isinstance(tensor, SymbolicTensor) and tensor._graph is self:
+            return tensor
+        found = self._captures.get(tensor._id)
+        if found is not None:
+            return found[1]
+        if isinstance(tensor, EagerTensor):
+            if self.capture_by_value or _is_small(tensor):
+                _core.push_graph(self)
+                try:
+                    with self.control_dependencies(None):
+                        from weir.framework.conversion import _add_constant
+                        inner = _add_constant(tensor, name)
+                finally:
+                    _core.pop_graph()
+                self._captures_by_value(tensor, inner)
+                return inner
+            handle_data = tensor_handle_data(tensor)
+        else:
+            if not self._encloses(tensor._graph):
+                raise errors.InaccessibleTensorError(
+                    f"{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python locals or "
+                    "TensorFlow collections to access it.\nPlease see https://www.tensorflow.org/guide/function#all_"
+                    "outputs_of_a_tffunction_must_be_return_values for more information.")
+            if tensor._graph is not self.outer_graph and isinstance(self.outer_graph, FuncGraph):
+                tensor_outer = self.outer_graph.capture(tensor)
+                inner = self.capture(tensor_outer, name)
+                return inner
+            handle_data = tensor._graph._handle_data(tensor._node, tensor._index)
+        inner = self._placeholder(tensor.dtype.base_dtype, shape if shape is not None else tensor.shape, name,
+                                  handle_data)
+        self._captures[tensor._id] = (tensor, inner)
+        return inner
+
+    def _captures_by_value(self, tensor, inner):
+        self._store.setdefault("constants", {})[tensor._id] = (tensor, inner)
+
+    def _encloses(self, graph):
+        outer = self.outer_graph
+        while outer is not None:
+            if outer is graph:
+                return True
+            outer = getattr(outer, "outer_graph", None)
+        return False
+
+    @property
+    def captures(self):
+        return list(self._captures.values())
+
+    @property
+    def external_captures(self):
+        return [outer for outer, _ in self._captures.values()]
+
+    @property
+    def internal_captures(self):
+        return [inner for _, inner in self._captures.values()]
+
+    @property
+    def captured_inputs(self):
+        return self.external_captures
+
+    def watch_variable(self, variable):
+        self._watched.setdefault(id(variable), variable)
+
+    @property
+    def variables(self):
+        return tuple(self._watched.values())
+
+    @property
+    def trainable_variables(self):
+        return tuple(v for v in self._watched.values() if v.trainable)
+
+    @property
+    def structured_input_specs(self):
+        return self.structured_input_signature
+
+    def inner_graph_inputs(self):
+        return self.inputs + self.internal_captures
+
+
+FuncGraph.__module__ = "tensorflow.python.framework.func_graph"
+
+
+def _is_small(tensor):
+    """Shapes and the like: worth more as constants, since shapes are inferred from them."""
+    dtype = tensor.dtype
+    return dtype.is_integer and tensor.shape.num_elements() <= 128
+
+
+def tensor_handle_data(tensor):
+    if tensor.dtype._number not in (20, 21):
+        return None
+    if isinstance(tensor, SymbolicTensor):
+        return tensor._graph._handle_data(tensor._node, tensor._index)
+    return _core.handle_data(tensor)
+
+
+def check_accessible(tensor):
+    """Raises unless a symbolic tensor may be used in the current graph."""
+    if _core.current_graph() is None and isinstance(tensor, SymbolicTensor):
+        raise errors.InaccessibleTensorError(
+            f"{tensor!r} is out of scope and cannot be used here. Use return values, explicit Python locals or TensorFlow "
+            "collections to access it.\nPlease see https://www.tensorflow.org/guide/function#all_outputs_of_a_"
+            "tffunction_must_be_return_values for more information.")
+
+
+class name_scope:
+    """Names of operations begin with this inside; `with tf.name_scope("layer") as scope:`."""
+
+    def __init__(self, name, default_name=None, values=None):
+        if name is None:
+            name = default_name
+        if name is not None and not isinstance(name, str):
+            raise ValueError("name for name_scope must be a string.")
+        self._name = name
+        self._exits = []
+
+    name = property(lambda self: self._name)
+
+    def __enter__(self):
+        graph = _core.current_graph()
+        if graph is not None:
+            if self._name is None:  # no scope of its own
+                self._exits.append(None)
+                return graph._scope
+            scope = graph.name_scope(self._name)
+            self._exits.append(scope)
+            return scope.__enter__()
+        before = _state.scope
+        if not self._name:
+            _state.scope = ""
+        elif self._name.endswith("/"):
+            _state.scope = self._name
+        else:
+            _state.scope = before + self._name + "/"
+        self._exits.append(before)
+        return _state.scope
+
+    def __exit__(self, *error):
+        last = self._exits.pop()
+        if isinstance(last, str):
+            _state.scope = last
+        elif last is not None:
+            last.__exit__(*error)
+        return False
+
+    def __call__(self, function):
+        import functools
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            with name_scope(self._name):
+                return function(*args, **kwargs)
+        return call
+
+
+name_scope.__module__ = "tensorflow.python.framework.ops"
+
+
+def current_name_scope():
+    graph = _core.current_graph()
+    return graph._scope if graph is not None else _state.scope
+
+
+@contextlib.contextmanager
+def control_dependencies(control_inputs):
+    """Operations made inside run after these."""
+    graph = _core.current_graph()
+    if graph is None:
+        if callable(control_inputs):
+            control_inputs()
+        yield
+        return
+    with graph.control_dependencies(control_inputs):
+        yield
+
+
+@contextlib.contextmanager
+def init_scope():
+    """Leaves functions and control flow: what is made inside is made outside of them."""
+    graph = _core.current_graph()
+    target = graph
+    while isinstance(target, FuncGraph):
+        target = target.outer_graph
+    if target is graph:
+        yield
+        return
+    scope = current_name_scope()
+    _core.push_graph(target)
+    _core.pause_tapes()
+    before, _state.scope = _state.scope, scope if target is None else _state.scope
+    try:
+        yield
+    finally:
+        _state.scope = before
+        _core.resume_tapes()
+        _core.pop_graph()
+
+
+@contextlib.contextmanager
+def eager_mode():
+    _core.push_graph(None)
+    try:
+        yield
+    finally:
+        _core.pop_graph()

@@ -1,0 +1,150 @@
+"""What `+`, `-`, `<` and their kin do with tensors when the extension's short way does not apply.
+
+The other operand is converted to the tensor's type. An operand that cannot be converted is left to its own class, as
+Python's operators do.
+"""
+
+import sys
+
+import numpy as np
+
+from weir import _core
+from weir.framework import dtypes
+from weir.framework.conversion import convert_to_tensor
+from weir.framework.raw_ops import raw_ops
+from weir.framework.tensor import SymbolicTensor, Tensor
+from weir.framework.type_spec import CompositeTensor
+
+
+_OWN = (int, float, complex, str, bytes, list, tuple, np.ndarray, np.generic)
+
+
+def _is_foreign(value):
+    return isinstance(value, CompositeTensor) or hasattr(type(value), "__tf_dispatch__")
+
+
+def _operands(x, y):
+    """Both as tensors of one type, or None if the other class shall try."""
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        return x, y
+    if _is_foreign(x) or _is_foreign(y):
+        return None
+    if isinstance(x, Tensor):
+        try:
+            return x, convert_to_tensor(y, dtype_hint=x.dtype.base_dtype)
+        except (TypeError, ValueError):
+            if hasattr(type(y), "__radd__") and not isinstance(y, _OWN):
+                return None
+            raise
+    if hasattr(x, "dtype") and not hasattr(x, "__array_interface__"):
+        return convert_to_tensor(x), y
+    return convert_to_tensor(x, dtype_hint=y.dtype.base_dtype), y
+
+
+def _binary(op):
+    def function(x, y):
+        pair = _operands(x, y)
+        return NotImplemented if pair is None else op(pair[0], pair[1])
+    return function
+
+
+add = _binary(lambda x, y: raw_ops.Add(x, y) if x.dtype is dtypes.string else raw_ops.AddV2(x, y))
+sub = _binary(lambda x, y: raw_ops.Sub(x, y))
+mul = _binary(lambda x, y: raw_ops.Mul(x, y))
+floordiv = _binary(lambda x, y: raw_ops.FloorDiv(x, y))
+mod = _binary(lambda x, y: raw_ops.FloorMod(x, y))
+pow = _binary(lambda x, y: raw_ops.Pow(x, y))
+lt = _binary(lambda x, y: raw_ops.Less(x, y))
+le = _binary(lambda x, y: raw_ops.LessEqual(x, y))
+gt = _binary(lambda x, y: raw_ops.Greater(x, y))
+ge = _binary(lambda x, y: raw_ops.GreaterEqual(x, y))
+
+_QUOTIENTS = {d: dtypes.float32 for d in (dtypes.int8, dtypes.uint8, dtypes.int16, dtypes.uint16)}
+_QUOTIENTS.update({d: dtypes.float64 for d in (dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64)})
+
+
+@_binary
+def truediv(x, y):
+    if x.dtype.base_dtype is not y.dtype.base_dtype:
+        raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
+    dtype = _QUOTIENTS.get(x.dtype.base_dtype)
+    if dtype is not None:
+        x, y = raw_ops.Cast(x, dtype), raw_ops.Cast(y, dtype)
+    return raw_ops.RealDiv(x, y)
+
+
+@_binary
+def matmul(x, y):
+    if x.shape.rank == 2 and y.shape.rank == 2 and x.dtype not in (dtypes.int8, dtypes.uint8):
+        return raw_ops.MatMul(x, y)
+    return raw_ops.BatchMatMulV3(x, y, Tout=x.dtype) if x.dtype in (dtypes.int8, dtypes.uint8) else \
+        raw_ops.BatchMatMulV2(x, y)
+
+
+def _logical(logical_op, bitwise_op):
+    def op(x, y):
+        return (logical_op if x.dtype is dtypes.bool else bitwise_op)(x, y)
+    return _binary(op)
+
+
+and_ = _logical(lambda x, y: raw_ops.LogicalAnd(x, y), lambda x, y: raw_ops.BitwiseAnd(x, y))
+or_ = _logical(lambda x, y: raw_ops.LogicalOr(x, y), lambda x, y: raw_ops.BitwiseOr(x, y))
+
+
+@_binary
+def xor(x, y):
+    if x.dtype is dtypes.bool:
+        return raw_ops.LogicalAnd(raw_ops.LogicalOr(x, y), raw_ops.LogicalNot(raw_ops.LogicalAnd(x, y)))
+    return raw_ops.BitwiseXor(x, y)
+
+
+def abs(x):
+    return raw_ops.ComplexAbs(x, Tout=x.dtype.real_dtype) if x.dtype.is_complex else raw_ops.Abs(x)
+
+
+def invert(x):
+    return raw_ops.LogicalNot(x) if x.dtype is dtypes.bool else raw_ops.Invert(x)
+
+
+def _equality(op):
+    def function(x, y):
+        if x is None or y is None:
+            return op is not _equal
+        if isinstance(x, SymbolicTensor) and not x._graph.building_function:
+            return (isinstance(y, SymbolicTensor) and x._id == y._id) == (op is _equal)
+        try:
+            pair = _operands(x, y)
+        except (TypeError, ValueError):
+            return op is not _equal
+        if pair is None:
+            return NotImplemented
+        if pair[0].dtype.base_dtype is not pair[1].dtype.base_dtype:
+            raise _mismatch(op, *pair)
+        return op(*pair)
+    return function
+
+
+def _mismatch(op, x, y):
+    from weir.framework import errors
+    name = "Equal" if op is _equal else "NotEqual"
+    return errors.InvalidArgumentError(
+        None, None, f"cannot compute {name} as input #1(zero-based) was expected to be a {_cc(x.dtype)} tensor but is a "
+        f"{_cc(y.dtype)} tensor [Op:{name}] name: ")
+
+
+def _cc(dtype):
+    return {"float32": "float", "float64": "double", "float16": "half"}.get(dtype.name, dtype.name)
+
+
+def _equal(x, y):
+    return raw_ops.Equal(x, y, incompatible_shape_error=False)
+
+
+def _not_equal(x, y):
+    return raw_ops.NotEqual(x, y, incompatible_shape_error=False)
+
+
+eq = _equality(_equal)
+ne = _equality(_not_equal)
+
+_core.set_hook("operators", sys.modules[__name__])

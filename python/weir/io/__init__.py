@@ -1,0 +1,1 @@
+"""Reading and writing: files (`gfile`), records, Examples, images."""

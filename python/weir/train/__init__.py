@@ -1,0 +1,5 @@
+"""tf.train: checkpoints."""
+
+import weir
+
+__getattr__ = weir.names_of(__name__)
