@@ -4,6 +4,11 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# What libraries and programs export is marked in the public headers (weir/base/export.h).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+  set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+endif()
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
@@ -39,7 +44,7 @@ target_include_directories(weir_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SO
 
 # Rooms of loops over numbers: vectorise them also where the number of elements is not known, and let neither errno nor
 # floating-point traps, which nobody looks at, stand in the way. A product and a sum stay two roundings on every machine.
-set(WEIR_LOOP_ROOMS device_cpu ops_math ops_nn ops_train)
+set(WEIR_LOOP_ROOMS collective device_cpu ops_math ops_nn ops_train)
 set(WEIR_LOOP_OPTIONS -fno-math-errno -fno-trapping-math -ffp-contract=off
                       $<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>)
 

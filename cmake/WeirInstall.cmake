@@ -36,7 +36,8 @@ foreach(kind static shared)
   string(TOUPPER ${kind} library_type)
   add_library(weir_${kind}_library ${library_type} ${objects})
   set_target_properties(weir_${kind}_library PROPERTIES
-    OUTPUT_NAME weir EXPORT_NAME ${kind} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    OUTPUT_NAME weir EXPORT_NAME ${kind} VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}  # before 1.0 every minor release may change the interface
     LINKER_LANGUAGE CXX)
   target_compile_features(weir_${kind}_library PUBLIC cxx_std_20)
   target_include_directories(weir_${kind}_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -46,12 +47,18 @@ foreach(kind static shared)
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 endforeach()
 
-# Public headers. What is left out here may include protobuf and gRPC (scripts/check_layers).
-install(DIRECTORY weir ${PROJECT_BINARY_DIR}/generated/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING
-        PATTERN "*.h"
-        PATTERN "*_impl.h" EXCLUDE PATTERN "*_internal.h" EXCLUDE
-        PATTERN "*_testing.h" EXCLUDE PATTERN "*_fixture.h" EXCLUDE PATTERN "testing.h" EXCLUDE
-        PATTERN "weir/cli" EXCLUDE PATTERN "weir/proto" EXCLUDE PATTERN "weir/testing" EXCLUDE)
+# Public headers, each by name; scripts/check_public_headers holds the list against what they include.
+set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+             ${PROJECT_SOURCE_DIR}/cmake/public_headers.txt)
+file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/public_headers.txt public_headers REGEX "^weir/")
+foreach(header IN LISTS public_headers)
+  set(folder ${PROJECT_SOURCE_DIR})
+  if(NOT EXISTS ${folder}/${header})
+    set(folder ${PROJECT_BINARY_DIR}/generated)
+  endif()
+  get_filename_component(destination ${header} DIRECTORY)
+  install(FILES ${folder}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${destination})
+endforeach()
 if(TARGET weir_program)
   install(TARGETS weir_program)
 endif()

@@ -3,6 +3,8 @@
 #include <memory>
 #include <optional>
 
+#include "examples/digits/digits.h"
+
 namespace {
 
 using namespace weir;
@@ -28,7 +30,7 @@ class Replica {
   explicit Replica(const ReplicaOptions& options) : options_(options), root_(Scope::NewRoot()) {}
 
   StatusOr<ReplicaResult> Run() {
-    WEIR_ASSIGN_OR_RETURN(digits_, DrawDigits(kDigits, /*seed=*/1));
+    WEIR_ASSIGN_OR_RETURN(digits_, examples::DrawDigits(kDigits, /*seed=*/1));
     WEIR_RETURN_IF_ERROR(Build());
     TrainingLoopOptions loop = LoopOptions();
     if (options_.target.empty()) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "examples/digits/digits.h"
 #include "weir/weir.h"
 
 namespace {
@@ -41,8 +42,8 @@ nn::CompileOptions HowToTrain() {
 StatusOr<TrainAndTest> Examples(const Options& options) {
   if (!options.data.empty()) return LoadMnist(options.data);
   TrainAndTest data;
-  WEIR_ASSIGN_OR_RETURN(data.train, DrawDigits(options.examples, /*seed=*/1));
-  WEIR_ASSIGN_OR_RETURN(data.test, DrawDigits(options.examples / 6, /*seed=*/2));
+  WEIR_ASSIGN_OR_RETURN(data.train, examples::DrawDigits(options.examples, /*seed=*/1));
+  WEIR_ASSIGN_OR_RETURN(data.test, examples::DrawDigits(options.examples / 6, /*seed=*/2));
   return data;
 }
 

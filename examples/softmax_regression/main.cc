@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "examples/digits/digits.h"
 #include "weir/weir.h"
 
 namespace {
@@ -10,8 +11,8 @@ namespace {
 using namespace weir;
 
 Status Run(int64_t steps) {
-  WEIR_ASSIGN_OR_RETURN(ExampleSet train, DrawDigits(5000, /*seed=*/1));
-  WEIR_ASSIGN_OR_RETURN(ExampleSet test, DrawDigits(1000, /*seed=*/2));
+  WEIR_ASSIGN_OR_RETURN(ExampleSet train, examples::DrawDigits(5000, /*seed=*/1));
+  WEIR_ASSIGN_OR_RETURN(ExampleSet test, examples::DrawDigits(1000, /*seed=*/2));
 
   Scope root = Scope::NewRoot();
   Output x = ops::Placeholder(root.WithName("x"), DType::kFloat, {.shape = {-1, 28, 28, 1}});

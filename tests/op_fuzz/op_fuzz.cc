@@ -26,6 +26,7 @@
 
 #include "absl/strings/numbers.h"
 #include "tests/op_fuzz/run_case.h"
+#include "weir/base/export.h"
 #include "weir/base/logging.h"
 #include "weir/base/sanitizers.h"
 #include "weir/client/environment.h"
@@ -33,11 +34,11 @@
 #include "weir/runtime/execution_plan.h"
 
 // An allocation beyond this is a finding: kernels have an allocator that says no, and sizes must be checked before.
-extern "C" const char* __asan_default_options() {
+extern "C" WEIR_PUBLIC const char* __asan_default_options() {
   return "max_allocation_size_mb=3000:hard_rss_limit_mb=6000:detect_leaks=0:handle_abort=1:detect_stack_use_after_"
          "return=0";
 }
-extern "C" const char* __ubsan_default_options() { return "print_stacktrace=1"; }
+extern "C" WEIR_PUBLIC const char* __ubsan_default_options() { return "print_stacktrace=1"; }
 
 namespace weir::op_fuzz {
 namespace {

@@ -10,11 +10,10 @@
 #include <sstream>
 
 #include "absl/strings/str_format.h"
+#include "weir/cli/bench_allreduce.h"
 #include "weir/cli/bench_cluster.h"
-#include "weir/cli/bench_fit.h"
 #include "weir/cli/bench_input.h"
-#include "weir/cli/bench_models.h"
-#include "weir/cli/bench_ops.h"
+#include "weir/cli/bench_library.h"
 #include "weir/cli/bench_workloads.h"
 #include "weir/cli/commands.h"
 #include "weir/client/environment.h"
@@ -48,10 +47,9 @@ struct Prepared {
   std::function<StatusOr<std::vector<double>>(double seconds)> measure;  // if not by repeating `step`
 };
 
-StatusOr<Prepared> PrepareModel(const bench::ModelWorkload& workload) {
+StatusOr<Prepared> PrepareModel(const bench::Library& library, const bench::ModelWorkload& workload) {
   const auto start = std::chrono::steady_clock::now();
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<bench::ModelRunner> runner,
-                        bench::ModelRunner::Make(DefaultEnvironment(), workload));
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<bench::ModelRunner> runner, library.MakeModel(DefaultEnvironment(), workload));
   WEIR_ASSIGN_OR_RETURN(double first, runner->RunAndSum());
   Prepared out;
   out.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -84,8 +82,13 @@ StatusOr<Prepared> PrepareCluster(const std::string& name) {
   return out;
 }
 
-StatusOr<Prepared> PrepareAny(const std::string& name) {
-  if (const bench::ModelWorkload* model = bench::FindModelWorkload(name)) return PrepareModel(*model);
+// `library` may be an error: there are no models then.
+StatusOr<Prepared> PrepareAny(const std::string& name, const StatusOr<const bench::Library*>& library) {
+  if (library.ok()) {
+    for (const bench::ModelWorkload& model : (*library)->models()) {
+      if (model.name == name) return PrepareModel(**library, model);
+    }
+  }
   if (IsInputWorkload(name)) return PrepareInput(name);
   if (IsClusterWorkload(name)) return PrepareCluster(name);
   const auto start = std::chrono::steady_clock::now();
@@ -108,6 +111,7 @@ std::string ErrorLine(const Status& status) {
 // The answers of --serve, one JSON object a line.
 class Peer {
  public:
+  explicit Peer(const std::string& models) : library_(bench::LoadBenchLibrary(models)) {}
   std::string Answer(const std::string& line) {
     std::istringstream words(line);
     std::string request, first, second;
@@ -121,7 +125,7 @@ class Peer {
 
  private:
   StatusOr<std::string> PrepareRequest(const std::string& name) {
-    WEIR_ASSIGN_OR_RETURN(Prepared prepared, PrepareAny(name));
+    WEIR_ASSIGN_OR_RETURN(Prepared prepared, PrepareAny(name, library_));
     const std::string check =
         prepared.check ? absl::StrFormat("[%.7g, %.7g]", prepared.check->first, prepared.check->second) : "null";
     const double setup = prepared.setup_seconds;
@@ -139,12 +143,13 @@ class Peer {
     for (size_t i = 0; i < ms.size(); ++i) out += absl::StrFormat("%s%.6f", i > 0 ? "," : "", ms[i]);
     return out + "]}";
   }
+  const StatusOr<const bench::Library*> library_;
   std::vector<Prepared> workloads_;
 };
 
-void Serve() {
+void Serve(const std::string& models) {
   std::cout << "{\"version\": \"weir\"}" << std::endl;
-  Peer peer;
+  Peer peer(models);
   for (std::string line; std::getline(std::cin, line);) std::cout << peer.Answer(line) << std::endl;
 }
 
@@ -165,9 +170,8 @@ Status PrintEngine(double seconds) {
 }
 
 // Writes what `weir trace` shows.
-Status WriteTrace(const bench::ModelWorkload& workload, const std::string& folder) {
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<bench::ModelRunner> runner,
-                        bench::ModelRunner::Make(DefaultEnvironment(), workload));
+Status WriteTrace(const bench::Library& library, const bench::ModelWorkload& workload, const std::string& folder) {
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<bench::ModelRunner> runner, library.MakeModel(DefaultEnvironment(), workload));
   for (int i = 0; i < 3; ++i) WEIR_RETURN_IF_ERROR(runner->Run());
   WEIR_ASSIGN_OR_RETURN(StepReport report, runner->RunTraced());
   RunMetadata metadata;
@@ -175,12 +179,13 @@ Status WriteTrace(const bench::ModelWorkload& workload, const std::string& folde
   return WriteWholeFile(Cat(folder, "/", workload.name, ".run_metadata"), metadata.SerializeAsString());
 }
 
-Status PrintModels(std::string_view section, const std::string& filter, const std::string& traces, double seconds) {
+Status PrintModels(const bench::Library& library, std::string_view section, const std::string& filter,
+                   const std::string& traces, double seconds) {
   std::printf("%-20s %12s %12s   %s\n", "workload", "best", "median", "what");
-  for (const bench::ModelWorkload& workload : bench::ModelWorkloads()) {
+  for (const bench::ModelWorkload& workload : library.models()) {
     if (workload.section != section || workload.name.find(filter) == std::string_view::npos) continue;
-    if (!traces.empty()) WEIR_RETURN_IF_ERROR(WriteTrace(workload, traces));
-    WEIR_ASSIGN_OR_RETURN(Prepared prepared, PrepareModel(workload));
+    if (!traces.empty()) WEIR_RETURN_IF_ERROR(WriteTrace(library, workload, traces));
+    WEIR_ASSIGN_OR_RETURN(Prepared prepared, PrepareModel(library, workload));
     WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureSteps(prepared.step, seconds));
     std::sort(ms.begin(), ms.end());
     std::printf("%-20s %9.3f ms %9.3f ms   %s\n", std::string(workload.name).c_str(), ms[0], ms[ms.size() / 2],
@@ -203,37 +208,51 @@ Status PrintCluster(double seconds) {
   return OkStatus();
 }
 
+struct BenchOptions {
+  std::string section = "engine", filter, graphs, traces, place, models;
+  double seconds = 0.5;
+  bool serve = false;
+  std::vector<int64_t> bytes{4, 4096, 262144, 4194304, 100000000};
+};
+
+Status Measure(const BenchOptions& options) {
+  if (!options.place.empty()) return ServeClusterWorker(options.filter, options.place);
+  if (options.section == "engine") return PrintEngine(options.seconds);
+  if (options.section == "cluster") return PrintCluster(options.seconds);
+  if (options.section == "allreduce") return BenchAllReduce(options.bytes, options.seconds);
+  WEIR_ASSIGN_OR_RETURN(const bench::Library* library, bench::LoadBenchLibrary(options.models));
+  if (options.section == "fit") return library->MeasureFit(std::max(1, static_cast<int>(options.seconds * 5)));
+  if (options.section == "ops") {
+    return library->MeasureOps(options.filter, options.seconds, options.graphs, MeasureSteps);
+  }
+  return PrintModels(*library, options.section, options.filter, options.traces, options.seconds);
+}
+
 }  // namespace
 
 void AddBenchCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Measure the engine and whole models");
   command->footer(
       "Examples:\n  weir bench engine\n  weir bench train\n  weir bench train --filter lstm --traces /tmp/traces\n  "
+      "weir launch -n 2 -- weir bench allreduce --bytes 4096,4194304   # between the processes of a job\n  "
       "weir bench --serve   # one request a line: prepare, "
       "measure, probe");
-  struct Options {
-    std::string section = "engine", filter, graphs, traces, place;
-    double seconds = 0.5;
-    bool serve = false;
-  };
-  auto options = std::make_shared<Options>();
-  command->add_option("section", options->section, "What to measure: engine, train, infer, ops, fit or cluster")
-      ->check(CLI::IsMember({"engine", "train", "infer", "ops", "fit", "cluster"}));
+  auto options = std::make_shared<BenchOptions>();
+  command
+      ->add_option("section", options->section, "What to measure: engine, train, infer, ops, fit, cluster or allreduce")
+      ->check(CLI::IsMember({"engine", "train", "infer", "ops", "fit", "cluster", "allreduce"}));
+  command->add_option("--bytes", options->bytes, "Sizes for allreduce")->delimiter(',')->check(CLI::PositiveNumber);
   command->add_option("--seconds", options->seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
   command->add_option("--filter", options->filter, "Only the ops or models whose names contain this");
   command->add_option("--graphs", options->graphs, "A folder for the ops' graphs");
   command->add_option("--traces", options->traces, "A folder for a trace of one step of each model, for weir trace");
+  command->add_option("--models", options->models,
+                      "The library of train, infer, ops and fit, if it does not lie beside the program");
   command->add_option("--cluster_worker", options->place, "Be a further worker of a cluster's workload")->group("");
   command->add_flag("--serve", options->serve, "Answer requests of a benchmark driver on standard input");
   command->callback([options] {
-    const auto& [section, filter, graphs, traces, place, seconds, serve] = *options;
-    if (serve) return Serve();
-    Status status = !place.empty()         ? ServeClusterWorker(filter, place)
-                    : section == "engine"  ? PrintEngine(seconds)
-                    : section == "fit"     ? BenchFit(std::max(1, static_cast<int>(seconds * 5)))
-                    : section == "ops"     ? bench::MeasureOps(filter, seconds, graphs)
-                    : section == "cluster" ? PrintCluster(seconds)
-                                           : PrintModels(section, filter, traces, seconds);
+    if (options->serve) return Serve(options->models);
+    Status status = Measure(*options);
     if (!status.ok()) {
       std::fprintf(stderr, "weir bench: %s\n", status.ToString().c_str());
       std::exit(1);

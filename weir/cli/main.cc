@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
           },
           "debug, info, warning, error or none")
       ->envname("WEIR_LOG_LEVEL");
+  weir::AddServeCommand(program);
   weir::AddServerCommand(program);
   weir::AddLaunchCommand(program);
   weir::AddBenchCommand(program);

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/optimizer.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Moving averages of variables, kept in variables `<name>/ExponentialMovingAverage`.
 class MovingAverages {

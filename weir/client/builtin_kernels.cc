@@ -4,6 +4,7 @@
 #include "weir/ops/accumulator/register.h"
 #include "weir/ops/array/register.h"
 #include "weir/ops/audio/register.h"
+#include "weir/ops/collective/register.h"
 #include "weir/ops/control_flow/register.h"
 #include "weir/ops/data/register.h"
 #include "weir/ops/image/register.h"
@@ -27,6 +28,7 @@ void RegisterBuiltinKernels(KernelRegistry& registry) {
   RegisterAccumulatorKernels(registry);
   RegisterArrayKernels(registry);
   RegisterAudioKernels(registry);
+  RegisterCollectiveKernels(registry);
   RegisterControlFlowKernels(registry);
   RegisterDataKernels(registry);
   RegisterImageKernels(registry);

@@ -2,7 +2,9 @@
 #ifndef WEIR_CLIENT_BUILTIN_KERNELS_H_
 #define WEIR_CLIENT_BUILTIN_KERNELS_H_
 
-namespace weir {
+#include "weir/base/export.h"
+
+namespace WEIR_PUBLIC weir {
 
 class KernelRegistry;
 

@@ -16,10 +16,11 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "weir/base/export.h"
 #include "weir/client/scope.h"
 #include "weir/runtime/session.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class ClientSession {
  public:

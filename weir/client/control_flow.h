@@ -14,9 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/input.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 using Branch = std::function<std::vector<Output>(const Scope& scope)>;
 using Body = std::function<std::vector<Output>(const Scope& scope, const std::vector<Output>& arguments)>;

@@ -15,9 +15,10 @@
 
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "weir/base/export.h"
 #include "weir/client/client_session.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Thread-safe.
 class Coordinator {

@@ -5,9 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/variable.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // A gradient: nothing, a tensor, or rows of one (of a variable that is gathered from): row indices[i] of a tensor of
 // shape `dense_shape` gets values[i].

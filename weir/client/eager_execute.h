@@ -14,10 +14,11 @@
 
 #include "absl/time/time.h"
 #include "weir/base/cancellation.h"
+#include "weir/base/export.h"
 #include "weir/client/input.h"
 #include "weir/framework/attribute.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class EagerRuntime;
 class Device;

@@ -8,10 +8,11 @@
 
 #include <memory>
 
+#include "weir/base/export.h"
 #include "weir/client/scope.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Copies are the same tensor, for gradients too.
 class EagerTensor {

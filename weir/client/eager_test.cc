@@ -70,6 +70,35 @@ TEST(EagerTest, OperationsByName) {
   ExpectError(eager::Execute("Neg", {a, b})[0], absl::StatusCode::kInvalidArgument, "2 tensors");
 }
 
+TEST(EagerTest, PreparedOperationsRunWithoutLookingAnythingUp) {
+  EagerRuntime& runtime = eager::Runtime();
+  const OpSchema* schema = runtime.environment()->ops.Find("AddV2");
+  ASSERT_NE(schema, nullptr);
+  AttrMap attrs;
+  attrs.Set("T", DType::kFloat);
+  StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared = runtime.Prepare(*schema, attrs);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  EXPECT_TRUE((*prepared)->is_prompt());
+  EXPECT_EQ((*prepared)->types().outputs, std::vector<DType>{DType::kFloat});
+  const int kernels = runtime.num_kernels();
+  for (float x : {1.0f, 2.0f}) {
+    std::vector<Tensor> inputs = {Tensor::Scalar(x), Floats({2}, {10, 20})};
+    EagerRuntime::Outputs outputs;
+    const Status status = runtime.RunCached(**prepared, inputs, &outputs);
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(outputs.size(), 1);
+    EXPECT_EQ(outputs[0].data<float>()[1], 20 + x);
+  }
+  EXPECT_EQ(runtime.num_kernels(), kernels);
+
+  std::vector<Tensor> wrong = {Floats({2}, {1, 2}), Floats({3}, {1, 2, 3})};
+  EagerRuntime::Outputs outputs;
+  const Status status = runtime.RunCached(**prepared, wrong, &outputs);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("[Op:AddV2]"));
+  attrs.Set("T", std::string("no type"));
+  EXPECT_FALSE(runtime.Prepare(*schema, attrs).ok());
+}
+
 TEST(EagerTest, ErrorsStickToTensors) {
   EagerTensor a = Floats({2, 3}, {1, 2, 3, 4, 5, 6});
   EagerTensor bad = eager::MatMul(a, a);

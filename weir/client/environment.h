@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/runtime/environment.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct EnvironmentOptions {
   std::string task_name = "/job:localhost/replica:0/task:0";  // what the devices' names begin with

@@ -1,4 +1,4 @@
-// Sets of labelled examples in memory: read from the files that others publish, or drawn.
+// Sets of labelled examples in memory, read from the files that others publish.
 #ifndef WEIR_CLIENT_EXAMPLES_H_
 #define WEIR_CLIENT_EXAMPLES_H_
 
@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct ExampleSet {
   Tensor inputs;  // float, the examples along the first dimension
@@ -19,15 +20,11 @@ struct TrainAndTest {
   ExampleSet test;
 };
 
-// Handwriting of a kind, for machines without data: the ten digits drawn with a pen of varying width, each example
-// moved, turned, slanted, bent and strewn with noise. [count, 28, 28, 1] in [0, 1]. The same numbers give the same
-// images everywhere.
-StatusOr<ExampleSet> DrawDigits(int64_t count, int64_t seed);
-
 // An IDX file (the format of MNIST), gzipped or not: a tensor of its type and shape. DATA_LOSS if it is cut short or
 // no such file.
 StatusOr<Tensor> ReadIdx(const std::string& path);
-// The four files of MNIST (or of a set in its shape) in a folder, gzipped or not. Images as by DrawDigits.
+// The four files of MNIST (or of a set in its shape) in a folder, gzipped or not. Images are
+// [count, 28, 28, 1] in [0, 1].
 StatusOr<TrainAndTest> LoadMnist(const std::string& folder);
 // The binary version of CIFAR-10: data_batch_1.bin to _5.bin and test_batch.bin. [count, 32, 32, 3] in [0, 1].
 StatusOr<TrainAndTest> LoadCifar10(const std::string& folder);

@@ -6,9 +6,10 @@
 #include <map>
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/client/client_session.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Tensors of the graph under the names that callers use.
 struct ExportSignature {

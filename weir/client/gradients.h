@@ -3,8 +3,9 @@
 #define WEIR_CLIENT_GRADIENTS_H_
 
 #include "weir/autodiff/gradients.h"
+#include "weir/base/export.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // The gradients of all families, made at first use and shared by the process. More may be added for ops of one's own.
 GradientRegistry& BuiltinGradients();

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <functional>
 
+#include "weir/base/export.h"
 #include "weir/client/scope.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 using Initializer = std::function<Output(const Scope& scope, const Shape& shape, DType dtype)>;
 

@@ -15,11 +15,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/eager_tensor.h"
 #include "weir/client/scope.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class Input {
  public:

@@ -12,10 +12,11 @@
 
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/runtime/environment.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Changes whenever a library built against older headers would no longer fit.
 inline constexpr int kLibraryInterface = 1;
@@ -27,12 +28,12 @@ Status LoadLibrary(const std::string& path, Environment* environment);
 
 }  // namespace weir
 
-#define WEIR_LIBRARY(environment)                                                     \
-  static ::weir::Status WeirLibraryBody(::weir::Environment* environment);            \
-  extern "C" int WeirLibraryInterface() { return ::weir::kLibraryInterface; }         \
-  extern "C" void WeirLibraryInit(::weir::Environment* env, ::weir::Status* status) { \
-    *status = WeirLibraryBody(env);                                                   \
-  }                                                                                   \
+#define WEIR_LIBRARY(environment)                                                                 \
+  static ::weir::Status WeirLibraryBody(::weir::Environment* environment);                        \
+  extern "C" WEIR_PUBLIC int WeirLibraryInterface() { return ::weir::kLibraryInterface; }         \
+  extern "C" WEIR_PUBLIC void WeirLibraryInit(::weir::Environment* env, ::weir::Status* status) { \
+    *status = WeirLibraryBody(env);                                                               \
+  }                                                                                               \
   static ::weir::Status WeirLibraryBody([[maybe_unused]] ::weir::Environment* environment)
 
 #endif  // WEIR_CLIENT_LOAD_LIBRARY_H_

@@ -5,9 +5,10 @@
 
 #include <functional>
 
+#include "weir/base/export.h"
 #include "weir/client/variable.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 using Loss = std::function<Output(const Scope& scope, const Output& labels, const Output& predictions)>;
 

@@ -7,9 +7,10 @@
 #include <span>
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/client/scope.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct Metric {
   std::string name;

@@ -9,10 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/input.h"
 #include "weir/framework/attribute.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class OpCall {
  public:

@@ -2,9 +2,10 @@
 #ifndef WEIR_CLIENT_OPERATORS_H_
 #define WEIR_CLIENT_OPERATORS_H_
 
+#include "weir/base/export.h"
 #include "weir/client/input.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 Output operator-(const Output& a);
 // Of booleans.

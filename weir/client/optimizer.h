@@ -11,10 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/differentiate.h"
 #include "weir/client/schedules.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Limits to gradients before they are applied; 0: none.
 struct GradientLimits {

@@ -9,9 +9,10 @@
 
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/client/scope.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 enum class VariablePlacement {
   kRoundRobin,  // one server after the other

@@ -1,5 +1,6 @@
 #include "weir/client/saved_model.h"
 
+#include "weir/graph/import.h"
 #include "weir/io/saved_model.h"
 #include "weir/proto/saved_model.pb.h"
 #include "weir/tensor/tensor_proto.h"
@@ -27,6 +28,9 @@ StatusOr<Signature> ReadSignature(const SignatureDef& def) {
   for (const auto& [key, info] : def.outputs()) {
     WEIR_ASSIGN_OR_RETURN(out.outputs[key], ReadTensorInfo(info));
   }
+  for (const auto& [key, value] : def.defaults()) {
+    WEIR_ASSIGN_OR_RETURN(out.defaults[key], FromProto(value));
+  }
   return out;
 }
 
@@ -52,15 +56,22 @@ std::string OpName(const std::string& name) { return name.substr(0, name.find(':
 
 StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& folder, const std::set<std::string>& tags,
                                                          std::shared_ptr<Environment> environment,
-                                                         SessionOptions options) {
+                                                         SessionOptions options, const StepOptions& steps,
+                                                         const std::function<void(const Graph&)>& inspect) {
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<const weir::SavedModel> file, ReadSavedModel(folder));
   WEIR_ASSIGN_OR_RETURN(const MetaGraphDef* meta, FindMetaGraph(*file, tags));
   auto model = std::make_unique<LoadedModel>();
   for (const auto& [name, def] : meta->signature_def()) {
+    model->signature_defs_[name] = def.SerializeAsString();
     if (name == kInitSignature) continue;
     WEIR_ASSIGN_OR_RETURN(model->signatures_[name], ReadSignature(def));
   }
   if (environment == nullptr) return InvalidArgument("a model is loaded into an environment; none is given");
+  if (inspect) {
+    Graph graph(environment->ops);
+    WEIR_RETURN_IF_ERROR(ImportGraphDef(meta->graph_def(), &graph));
+    inspect(graph);
+  }
   WEIR_ASSIGN_OR_RETURN(model->session_, Session::Create(std::move(environment), std::move(options)));
   WEIR_RETURN_IF_ERROR(model->session_->Extend(meta->graph_def()));
 
@@ -74,12 +85,13 @@ StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& fold
     std::vector<Feed> feeds = assets;
     feeds.emplace_back(saver.filename_tensor_name(), Tensor::Scalar(variables));
     std::vector<std::string> targets = {OpName(saver.restore_op_name())};
-    WEIR_RETURN_IF_ERROR(
-        Annotate(model->session_->Run(feeds, {}, targets, nullptr), "Restoring the model's variables: "));
+    WEIR_RETURN_IF_ERROR(Annotate(model->session_->Run(steps, feeds, {}, targets, nullptr, nullptr),
+                                  "Restoring the model's variables: "));
   }
   if (std::string init = InitOp(*meta); !init.empty()) {
     std::vector<std::string> targets = {OpName(init)};
-    WEIR_RETURN_IF_ERROR(Annotate(model->session_->Run(assets, {}, targets, nullptr), "Initialising the model: "));
+    WEIR_RETURN_IF_ERROR(
+        Annotate(model->session_->Run(steps, assets, {}, targets, nullptr, nullptr), "Initialising the model: "));
   }
   return model;
 }

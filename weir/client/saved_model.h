@@ -2,14 +2,16 @@
 #ifndef WEIR_CLIENT_SAVED_MODEL_H_
 #define WEIR_CLIENT_SAVED_MODEL_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/runtime/session.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct SignatureTensor {
   std::string tensor;  // its name in the graph; empty for a sparse or composite tensor
@@ -21,15 +23,17 @@ struct Signature {
   std::string method;
   std::map<std::string, SignatureTensor> inputs;
   std::map<std::string, SignatureTensor> outputs;
+  std::map<std::string, Tensor> defaults;  // of inputs that a caller may leave out
 };
 
 class LoadedModel {
  public:
   // Reads the MetaGraph with exactly these tags, restores its variables, and runs its initialiser with the assets'
-  // paths.
+  // paths. `steps` are the options of these two steps; `inspect`, if given, is shown the graph before it runs.
   static StatusOr<std::unique_ptr<LoadedModel>> Load(const std::string& folder, const std::set<std::string>& tags,
                                                      std::shared_ptr<Environment> environment,
-                                                     SessionOptions options = {});
+                                                     SessionOptions options = {}, const StepOptions& steps = {},
+                                                     const std::function<void(const Graph&)>& inspect = nullptr);
   // In the DefaultEnvironment().
   static StatusOr<std::unique_ptr<LoadedModel>> Load(const std::string& folder,
                                                      const std::set<std::string>& tags = {"serve"});
@@ -41,9 +45,12 @@ class LoadedModel {
   StatusOr<std::map<std::string, Tensor>> Run(const std::string& signature,
                                               const std::map<std::string, Tensor>& inputs);
   Session& session() { return *session_; }
+  // The file's SignatureDefs, serialized, by name; also that of the initialiser, which signatures() leaves out.
+  const std::map<std::string, std::string>& signature_defs() const { return signature_defs_; }
 
  private:
   std::map<std::string, Signature> signatures_;
+  std::map<std::string, std::string> signature_defs_;
   std::unique_ptr<Session> session_;
 };
 

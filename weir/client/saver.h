@@ -9,10 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/client_session.h"
 #include "weir/client/variable.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct SaverOptions {
   int max_to_keep = 5;              // older checkpoints are deleted; 0: none

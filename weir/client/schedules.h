@@ -7,9 +7,10 @@
 #include <memory>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/scope.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // What a schedule computes from the number of steps done (a float scalar).
 class LearningRate {

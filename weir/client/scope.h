@@ -22,12 +22,13 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/graph/graph.h"
 #include "weir/tensor/dtype.h"
 #include "weir/tensor/shape.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct Environment;
 class Output;

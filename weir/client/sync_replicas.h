@@ -14,10 +14,11 @@
 #include <span>
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/client/optimizer.h"
 #include "weir/client/training_loop.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct SyncReplicasOptions {
   int replicas_to_aggregate = 1;  // gradients that make an update

@@ -2,9 +2,10 @@
 #ifndef WEIR_CLIENT_TENSOR_MATH_H_
 #define WEIR_CLIENT_TENSOR_MATH_H_
 
+#include "weir/base/export.h"
 #include "weir/client/input.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Over all elements.
 Output Mean(const Scope& scope, const Output& x);

@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "weir/base/export.h"
 #include "weir/client/client_session.h"
 #include "weir/client/optimizer.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // What may happen around steps. An error ends the loop; the model is saved first where that is possible.
 class TrainingHook {

@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/initializers.h"
 #include "weir/client/input.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct VariableOptions {
   bool trainable = true;

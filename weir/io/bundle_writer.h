@@ -6,10 +6,11 @@
 #include <span>
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/io/tensor_slice.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // One thread at a time. Files get their names in Finish, whole; a writer that is dropped before leaves nothing.
 class BundleWriter {

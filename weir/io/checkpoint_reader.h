@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/io/tensor_slice.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 struct CheckpointTensor {
   DType dtype = DType::kInvalid;

@@ -8,10 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class Event;  // wire format
 

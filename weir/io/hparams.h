@@ -6,9 +6,10 @@
 #include <string>
 #include <variant>
 
+#include "weir/base/export.h"
 #include "weir/io/event_writer.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 using HParams = std::map<std::string, std::variant<double, bool, std::string>>;
 

@@ -7,9 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 enum class Compression { kNone, kGzip, kZlib, kSnappy };
 // "", "GZIP", "ZLIB"; INVALID_ARGUMENT for another name.

@@ -6,9 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/export.h"
 #include "weir/io/record_reader.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // One thread at a time. The file is made, or emptied, at once; a reader sees whole records after Flush.
 class RecordWriter {

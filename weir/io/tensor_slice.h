@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class TensorSliceProto;  // wire format
 

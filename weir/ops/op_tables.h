@@ -5,9 +5,10 @@
 #include <span>
 #include <string_view>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 class OpRegistry;
 

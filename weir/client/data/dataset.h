@@ -23,10 +23,12 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/eager_tensor.h"
 #include "weir/client/input.h"
 
-namespace weir::data {
+namespace WEIR_PUBLIC weir {
+namespace data {
 
 // Types and shapes of an element's tensors.
 struct ElementSpec {
@@ -134,6 +136,7 @@ Dataset CsvLines(const Input& paths, const std::vector<DType>& types, const CsvF
 // Names of files that match patterns, in order.
 Dataset MatchingFiles(const Input& patterns);
 
-}  // namespace weir::data
+}  // namespace data
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_DATA_DATASET_H_

@@ -5,10 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/data/dataset.h"
 #include "weir/client/nn/batches.h"
 
-namespace weir::data {
+namespace WEIR_PUBLIC weir {
+namespace data {
 
 // One walk. Not thread-safe.
 class Elements {
@@ -66,6 +68,7 @@ class DatasetBatches : public nn::Batches {
   bool is_restored_ = false;  // the next Start goes on with `elements_`
 };
 
-}  // namespace weir::data
+}  // namespace data
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_DATA_ELEMENTS_H_

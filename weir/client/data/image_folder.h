@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/data/dataset.h"
 
-namespace weir::data {
+namespace WEIR_PUBLIC weir {
+namespace data {
 
 struct ImageFolder {
   Dataset dataset;                   // float [height, width, channels] in [0, 1], and the int64 number of its class
@@ -19,6 +21,7 @@ struct ImageFolder {
 // it is batched. NOT_FOUND if there is none.
 StatusOr<ImageFolder> ReadImageFolder(const std::string& folder, int64_t height, int64_t width, int64_t channels = 3);
 
-}  // namespace weir::data
+}  // namespace data
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_DATA_IMAGE_FOLDER_H_

@@ -21,9 +21,11 @@
 #include <utility>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/eager/gradient_tape.h"
 
-namespace weir::eager {
+namespace WEIR_PUBLIC weir {
+namespace eager {
 
 // The part that knows no types. REQUIRES: calls are made with the same body.
 class Traces {
@@ -103,6 +105,7 @@ Compiled<F> Compile(F function, std::string name = "compiled") {
 const Scope& TraceScope();
 bool IsTracing();
 
-}  // namespace weir::eager
+}  // namespace eager
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_EAGER_COMPILE_H_

@@ -15,9 +15,10 @@
 #include <memory>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/eager/variable.h"
 
-namespace weir {
+namespace WEIR_PUBLIC weir {
 
 // Nothing, a tensor, or rows of one (of a variable that is gathered from): row indices[i] of a tensor of shape
 // `dense_shape` gets values[i].

@@ -13,10 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/eager/compile.h"
 #include "weir/client/optimizer.h"
 
-namespace weir::eager {
+namespace WEIR_PUBLIC weir {
+namespace eager {
 
 // A rule with what it keeps between steps. Not thread-safe.
 class Optimizer {
@@ -58,6 +60,7 @@ class Optimizer {
   std::map<std::vector<std::pair<int64_t, bool>>, std::shared_ptr<Traces>> steps_;
 };
 
-}  // namespace weir::eager
+}  // namespace eager
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_EAGER_OPTIMIZER_H_

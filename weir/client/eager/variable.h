@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/client/eager_execute.h"
 
-namespace weir::eager {
+namespace WEIR_PUBLIC weir {
+namespace eager {
 
 struct VariableOptions {
   std::string name;
@@ -68,6 +70,7 @@ WEIR_DEFINE_OPERATOR(*)
 WEIR_DEFINE_OPERATOR(/)
 #undef WEIR_DEFINE_OPERATOR
 
-}  // namespace weir::eager
+}  // namespace eager
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_EAGER_VARIABLE_H_

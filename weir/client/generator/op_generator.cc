@@ -278,15 +278,17 @@ bool WriteEager(const std::string& folder, const std::string& family, const std:
   const std::string include = "weir/client/eager/ops/" + family + "_ops.h";
   std::ostringstream header, source;
   header << "// Made by op_generator from " << family << ".ops: a function an op, run at once.\n"
-         << "#pragma once\n\n#include <vector>\n\n#include \"weir/client/eager_tensor.h\"\n"
-         << "#include \"weir/client/ops/" << family << "_ops.h\"\n\nnamespace weir::eager {\n\n";
+         << "#pragma once\n\n#include <vector>\n\n#include \"weir/base/export.h\"\n"
+         << "#include \"weir/client/eager_tensor.h\"\n"
+         << "#include \"weir/client/ops/" << family
+         << "_ops.h\"\n\nnamespace WEIR_PUBLIC weir {\nnamespace eager {\n\n";
   source << "#include \"" << include << "\"\n\n#include \"weir/client/eager_execute.h\"\n\nnamespace weir::eager {\n\n";
   for (const OpSchema& schema : schemas) {
     if (schema.name.starts_with("_") || !RunsEagerly(schema)) continue;
     DeclareFunction(kEager, schema, Split(schema), header);
     DefineEager(schema, source);
   }
-  header << "}  // namespace weir::eager\n";
+  header << "}  // namespace eager\n}  // namespace weir\n";
   source << "}  // namespace weir::eager\n";
   all->eager += "#include \"" + include + "\"\n";
   const std::string stem = folder + "/eager/ops/" + family + "_ops";
@@ -308,15 +310,16 @@ bool Generate(const std::string& folder, const std::string& table, All* all) {
   std::ostringstream header, source;
   header << "// Made by op_generator from " << family << ".ops: a function an op.\n"
          << "#pragma once\n\n#include <cmath>\n#include <cstdint>\n#include <optional>\n#include <string>\n"
-         << "#include <string_view>\n#include <vector>\n\n#include \"weir/client/input.h\"\n"
-         << "#include \"weir/framework/attribute.h\"\n\nnamespace weir::ops {\n\n";
+         << "#include <string_view>\n#include <vector>\n\n#include \"weir/base/export.h\"\n"
+         << "#include \"weir/client/input.h\"\n"
+         << "#include \"weir/framework/attribute.h\"\n\nnamespace WEIR_PUBLIC weir {\nnamespace ops {\n\n";
   source << "#include \"" << include << "\"\n\n#include \"weir/client/op_call.h\"\n\nnamespace weir::ops {\n\n";
   for (const OpSchema& schema : *schemas) {
     if (schema.name.starts_with("_")) continue;  // the engine's own
     Declare(schema, header);
     Define(schema, source);
   }
-  header << "}  // namespace weir::ops\n";
+  header << "}  // namespace ops\n}  // namespace weir\n";
   source << "}  // namespace weir::ops\n";
   all->graph += "#include \"" + include + "\"\n";
   const std::string stem = folder + "/ops/" + family + "_ops";

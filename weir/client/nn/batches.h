@@ -7,9 +7,11 @@
 #include <memory>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir::nn {
+namespace WEIR_PUBLIC weir {
+namespace nn {
 
 struct Batch {
   std::vector<Tensor> inputs;
@@ -48,6 +50,7 @@ StatusOr<std::unique_ptr<Batches>> TensorBatches(std::vector<Tensor> inputs, Ten
 std::unique_ptr<Batches> GeneratedBatches(std::function<StatusOr<bool>(int64_t epoch, int64_t index, Batch*)> next,
                                           int64_t count = -1);
 
-}  // namespace weir::nn
+}  // namespace nn
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_NN_BATCHES_H_

@@ -6,10 +6,12 @@
 #include <memory>
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/client/nn/model.h"
 #include "weir/io/hparams.h"
 
-namespace weir::nn {
+namespace WEIR_PUBLIC weir {
+namespace nn {
 
 // Each method may return an error, which ends Fit. `logs` are loss and metrics so far in the epoch.
 class Callback {
@@ -72,6 +74,7 @@ CallbackPtr StopOnNaN();
 
 }  // namespace callback
 
-}  // namespace weir::nn
+}  // namespace nn
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_NN_CALLBACKS_H_

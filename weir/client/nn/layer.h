@@ -22,10 +22,12 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/initializers.h"
 #include "weir/client/variable.h"
 
-namespace weir::nn {
+namespace WEIR_PUBLIC weir {
+namespace nn {
 
 class Layer;
 using LayerPtr = std::shared_ptr<const Layer>;
@@ -132,6 +134,7 @@ class Activation {
   std::function<Output(const Scope&, const Output&)> function_;
 };
 
-}  // namespace weir::nn
+}  // namespace nn
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_NN_LAYER_H_

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/nn/layer.h"
 
-namespace weir::nn {
+namespace WEIR_PUBLIC weir {
+namespace nn {
 
 // One size for all dimensions, or one each.
 class Sizes {
@@ -123,6 +125,7 @@ struct AttentionOptions {
 // to itself.
 LayerPtr MultiHeadAttention(int64_t heads, int64_t key_dim, const AttentionOptions& options = {});
 
-}  // namespace weir::nn
+}  // namespace nn
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_NN_LAYERS_H_

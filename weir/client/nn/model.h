@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/export.h"
 #include "weir/client/client_session.h"
 #include "weir/client/losses.h"
 #include "weir/client/metrics.h"
@@ -28,7 +29,8 @@
 #include "weir/client/optimizer.h"
 #include "weir/client/saver.h"
 
-namespace weir::nn {
+namespace WEIR_PUBLIC weir {
+namespace nn {
 
 class Callback;
 using CallbackPtr = std::shared_ptr<Callback>;
@@ -161,6 +163,7 @@ class Model {
   std::optional<Position> position_;
 };
 
-}  // namespace weir::nn
+}  // namespace nn
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_NN_MODEL_H_

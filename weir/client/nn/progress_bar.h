@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "weir/base/export.h"
 
-namespace weir::nn {
+namespace WEIR_PUBLIC weir {
+namespace nn {
 
 // Values to show, in order.
 using Logs = std::vector<std::pair<std::string, double>>;
@@ -39,6 +41,7 @@ class ProgressBar {
 // "1:05", "2:00:05"
 std::string FormatSeconds(absl::Duration duration);
 
-}  // namespace weir::nn
+}  // namespace nn
+}  // namespace weir
 
 #endif  // WEIR_CLIENT_NN_PROGRESS_BAR_H_

@@ -1,4 +1,4 @@
-#include "weir/cli/bench_net.h"
+#include "benchmarks/models/net.h"
 
 #include <cmath>
 #include <numbers>

@@ -1,11 +1,11 @@
 // What training adds to a model of the benchmark: a loss, gradients and updates.
-#ifndef WEIR_CLI_BENCH_TRAINING_H_
-#define WEIR_CLI_BENCH_TRAINING_H_
+#ifndef BENCHMARKS_MODELS_TRAINING_H_
+#define BENCHMARKS_MODELS_TRAINING_H_
 
 #include <tuple>
 #include <vector>
 
-#include "weir/cli/bench_net.h"
+#include "benchmarks/models/net.h"
 
 namespace weir::bench {
 
@@ -31,4 +31,4 @@ StatusOr<InitialValues> AddInitialisers(Net& net);
 
 }  // namespace weir::bench
 
-#endif  // WEIR_CLI_BENCH_TRAINING_H_
+#endif  // BENCHMARKS_MODELS_TRAINING_H_

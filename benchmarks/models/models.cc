@@ -1,9 +1,9 @@
-#include "weir/cli/bench_models.h"
+#include "benchmarks/models/models.h"
 
 #include <numeric>
 
-#include "weir/cli/bench_net.h"
-#include "weir/cli/bench_training.h"
+#include "benchmarks/models/net.h"
+#include "benchmarks/models/training.h"
 
 namespace weir::bench {
 namespace {
@@ -227,48 +227,45 @@ Status Initialise(Session& session, const Graph& graph, const InitialValues& ini
   return targets.empty() ? OkStatus() : session.Run(feeds, {}, targets, nullptr);
 }
 
-}  // namespace
+class Runner final : public ModelRunner {
+ public:
+  static StatusOr<std::unique_ptr<ModelRunner>> Make(std::shared_ptr<Environment> environment, const Model& model);
+  Status Run() override;
+  StatusOr<double> RunAndSum() override;
+  StatusOr<StepReport> RunTraced() override;
 
-std::span<const ModelWorkload> ModelWorkloads() {
-  static const auto* workloads = [] {
-    auto* out = new std::vector<ModelWorkload>;
-    for (const Model& model : Models()) out->push_back(model.workload);
-    return out;
-  }();
-  return *workloads;
-}
+ private:
+  std::unique_ptr<Session> session_;
+  Session::CallableSpec spec_;
+  Session::Callable callable_ = 0;
+  std::vector<std::vector<Tensor>> batches_;
+  size_t next_ = 0;
+  std::vector<Tensor> outputs_;
+};
 
-const ModelWorkload* FindModelWorkload(std::string_view name) {
-  const Model* model = FindModel(name);
-  return model == nullptr ? nullptr : &model->workload;
-}
-
-StatusOr<std::unique_ptr<ModelRunner>> ModelRunner::Make(std::shared_ptr<Environment> environment,
-                                                         const ModelWorkload& workload) {
-  const Model* model = FindModel(workload.name);
-  if (model == nullptr) return NotFound("no model named '", workload.name, "'");
-  auto runner = std::make_unique<ModelRunner>();
+StatusOr<std::unique_ptr<ModelRunner>> Runner::Make(std::shared_ptr<Environment> environment, const Model& model) {
+  auto runner = std::make_unique<Runner>();
   NumpyRandom random(2);
-  for (int i = 0; i < 4; ++i) runner->batches_.push_back(MakeBatch(*model, random));
+  for (int i = 0; i < 4; ++i) runner->batches_.push_back(MakeBatch(model, random));
   const std::vector<Tensor>& batch = runner->batches_[0];
 
   Graph graph(environment->ops);
   GraphShapes shapes(graph);
   GraphEmitter emitter(graph, shapes);
-  const bool is_training = model->labels > 0;
+  const bool is_training = model.labels > 0;
   Net net(emitter, is_training);
   std::vector<Endpoint> feeds;
   Value x = Placeholder(net, batch[0]);
   feeds.push_back(emitter.ToEndpoint(x));
-  Value out = model->forward(net, x);
+  Value out = model.forward(net, x);
   std::vector<NodeId> effects;
   InitialValues initial;
   if (is_training) {
     Value labels = Placeholder(net, batch[1]);
     feeds.push_back(emitter.ToEndpoint(labels));
-    out = model->loss(net, out, labels);
+    out = model.loss(net, out, labels);
     WEIR_RETURN_IF_ERROR(emitter.status());
-    WEIR_ASSIGN_OR_RETURN(effects, AddTraining(net, out, model->optimizer));
+    WEIR_ASSIGN_OR_RETURN(effects, AddTraining(net, out, model.optimizer));
     WEIR_ASSIGN_OR_RETURN(initial, AddInitialisers(net));
   }
   WEIR_RETURN_IF_ERROR(emitter.status());
@@ -287,13 +284,13 @@ StatusOr<std::unique_ptr<ModelRunner>> ModelRunner::Make(std::shared_ptr<Environ
   return runner;
 }
 
-Status ModelRunner::Run() {
+Status Runner::Run() {
   WEIR_RETURN_IF_ERROR(session_->RunCallable(callable_, batches_[next_], &outputs_));
   next_ = (next_ + 1) % batches_.size();
   return OkStatus();
 }
 
-StatusOr<StepReport> ModelRunner::RunTraced() {
+StatusOr<StepReport> Runner::RunTraced() {
   Session::CallableSpec spec = spec_;
   spec.options.trace = TraceLevel::kFull;
   spec.options.partition_graphs = true;
@@ -306,10 +303,28 @@ StatusOr<StepReport> ModelRunner::RunTraced() {
   return report;
 }
 
-StatusOr<double> ModelRunner::RunAndSum() {
+StatusOr<double> Runner::RunAndSum() {
   WEIR_RETURN_IF_ERROR(Run());
   const std::span<const float> values = outputs_[0].span<float>();
   return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+}  // namespace
+
+std::span<const ModelWorkload> ModelWorkloads() {
+  static const auto* workloads = [] {
+    auto* out = new std::vector<ModelWorkload>;
+    for (const Model& model : Models()) out->push_back(model.workload);
+    return out;
+  }();
+  return *workloads;
+}
+
+StatusOr<std::unique_ptr<ModelRunner>> MakeModelRunner(std::shared_ptr<Environment> environment,
+                                                       const ModelWorkload& workload) {
+  const Model* model = FindModel(workload.name);
+  if (model == nullptr) return NotFound("no model named '", workload.name, "'");
+  return Runner::Make(std::move(environment), *model);
 }
 
 }  // namespace weir::bench

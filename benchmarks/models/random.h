@@ -1,6 +1,6 @@
 // NumPy's default random numbers, so that a benchmark can give every program the same parameters and batches.
-#ifndef WEIR_CLI_BENCH_RANDOM_H_
-#define WEIR_CLI_BENCH_RANDOM_H_
+#ifndef BENCHMARKS_MODELS_RANDOM_H_
+#define BENCHMARKS_MODELS_RANDOM_H_
 
 #include <cstdint>
 
@@ -27,4 +27,4 @@ class NumpyRandom {
 
 }  // namespace weir::bench
 
-#endif  // WEIR_CLI_BENCH_RANDOM_H_
+#endif  // BENCHMARKS_MODELS_RANDOM_H_

@@ -1,4 +1,4 @@
-#include "weir/cli/bench_training.h"
+#include "benchmarks/models/training.h"
 
 #include <cmath>
 

@@ -1,14 +1,15 @@
-// DrawDigits of examples.h.
+#include "examples/digits/digits.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
 
-#include "weir/client/examples.h"
-
-namespace weir {
+namespace examples {
 namespace {
+
+using namespace weir;
 
 constexpr int kSize = 28;
 
@@ -175,4 +176,4 @@ StatusOr<ExampleSet> DrawDigits(int64_t count, int64_t seed) {
   return set;
 }
 
-}  // namespace weir
+}  // namespace examples

@@ -1,4 +1,4 @@
-#include "weir/cli/bench_random.h"
+#include "benchmarks/models/random.h"
 
 #include <array>
 #include <bit>

@@ -1,18 +1,18 @@
-#include "weir/cli/bench_fit.h"
+#include "benchmarks/models/fit.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 
+#include "examples/digits/digits.h"
 #include "weir/client/client_session.h"
-#include "weir/client/examples.h"
 #include "weir/client/initializers.h"
 #include "weir/client/nn/callbacks.h"
 #include "weir/client/nn/model.h"
 #include "weir/client/ops/array_ops.h"
 
-namespace weir {
+namespace weir::bench {
 namespace {
 
 constexpr int64_t kFitBatch = 64, kSteps = 100;
@@ -51,8 +51,8 @@ double Seconds(std::chrono::steady_clock::time_point since) {
 
 }  // namespace
 
-Status BenchFit(int rounds) {
-  WEIR_ASSIGN_OR_RETURN(ExampleSet digits, DrawDigits(kFitBatch * kSteps, 1));
+Status MeasureFit(int rounds) {
+  WEIR_ASSIGN_OR_RETURN(ExampleSet digits, examples::DrawDigits(kFitBatch * kSteps, 1));
   WEIR_ASSIGN_OR_RETURN(auto batches, nn::TensorBatches({digits.inputs}, digits.labels, {.batch_size = kFitBatch}));
   BareLoop bare;
   WEIR_RETURN_IF_ERROR(bare.Build());
@@ -93,4 +93,4 @@ Status BenchFit(int rounds) {
   return OkStatus();
 }
 
-}  // namespace weir
+}  // namespace weir::bench

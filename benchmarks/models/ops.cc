@@ -1,12 +1,11 @@
-#include "weir/cli/bench_ops.h"
+#include "benchmarks/models/ops.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <functional>
 
-#include "weir/cli/bench_net.h"
-#include "weir/cli/bench_workloads.h"
+#include "benchmarks/models/net.h"
 #include "weir/client/environment.h"
 #include "weir/graph/import.h"
 
@@ -261,8 +260,8 @@ std::vector<OpCase> Cases() {
   return cases;
 }
 
-StatusOr<double> Measure(std::shared_ptr<Environment> environment, const OpCase& c, double seconds,
-                         const std::string& folder) {
+StatusOr<double> MeasureOp(std::shared_ptr<Environment> environment, const OpCase& c, double seconds,
+                           const std::string& folder, Measure measure) {
   OpGraph g(environment->ops);
   Value y = c.build(g);
   WEIR_RETURN_IF_ERROR(g.emitter().status());
@@ -285,16 +284,16 @@ StatusOr<double> Measure(std::shared_ptr<Environment> environment, const OpCase&
   std::vector<Tensor> outputs;
   auto step = [&] { return session->RunCallable(callable, feeds, &outputs); };
   WEIR_RETURN_IF_ERROR(step());
-  WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, MeasureSteps(step, seconds));
+  WEIR_ASSIGN_OR_RETURN(std::vector<double> ms, measure(step, seconds));
   return *std::min_element(ms.begin(), ms.end());
 }
 
 }  // namespace
 
-Status MeasureOps(std::string_view filter, double seconds, const std::string& folder) {
+Status MeasureOps(std::string_view filter, double seconds, const std::string& folder, Measure measure) {
   for (const OpCase& c : Cases()) {
     if (c.name.find(filter) == std::string::npos) continue;
-    auto ms = Measure(DefaultEnvironment(), c, seconds, folder);
+    auto ms = MeasureOp(DefaultEnvironment(), c, seconds, folder, measure);
     if (!ms.ok()) return Status(ms.status().code(), Cat(c.name, ": ", Message(ms.status())));
     std::printf("%-40s %10.4f\n", c.name.c_str(), *ms);
     std::fflush(stdout);

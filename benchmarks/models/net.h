@@ -2,16 +2,16 @@
 //
 // Images are NHWC and kernels HWIO. In training parameters are variables; in inference they are constants, as in a
 // graph that was frozen to be served.
-#ifndef WEIR_CLI_BENCH_NET_H_
-#define WEIR_CLI_BENCH_NET_H_
+#ifndef BENCHMARKS_MODELS_NET_H_
+#define BENCHMARKS_MODELS_NET_H_
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "benchmarks/models/random.h"
 #include "weir/autodiff/emit.h"
 #include "weir/autodiff/graph_emitter.h"
-#include "weir/cli/bench_random.h"
 
 namespace weir::bench {
 
@@ -74,4 +74,4 @@ AttrList IntList(std::vector<int64_t> values);
 
 }  // namespace weir::bench
 
-#endif  // WEIR_CLI_BENCH_NET_H_
+#endif  // BENCHMARKS_MODELS_NET_H_
