@@ -321,7 +321,7 @@ TEST_F(FarDeviceTest, AStepWithOneFarNodeKeepsTheHostsFusions) {
   Endpoint sum = Add("sum", "AddV2", {far, relu}, {{"T", f}}, host);
   Endpoint root = Add("root", "Sqrt", {sum}, {{"T", f}}, host);
   Endpoint both = Add("both", "Mul", {sum, root}, {{"T", f}}, host);
-  Endpoint softmax = Add("softmax", "Softmax", {both}, {{"T", f}}, host);
+  Add("softmax", "Softmax", {both}, {{"T", f}}, host);
   Add("far2", "Neg", {sum}, {{"T", f}}, "/device:FAR:1");
   NewRewritingSession();
   StepOptions options;

@@ -140,10 +140,11 @@ class AutoGraphTest(unittest.TestCase):
             tf.function(only_in_one_branch)(tf.constant(1))
 
     def test_errors_show_the_users_line(self):
-        with self.assertRaises(Exception) as caught:
+        text = ""
+        try:
             tf.function(fails)(tf.constant([1, 2, 3])[0])
-        text = "".join(traceback.format_exception(type(caught.exception), caught.exception,
-                                                  caught.exception.__traceback__))
+        except ValueError:
+            text = traceback.format_exc()
         self.assertIn("return tf.reshape(x, [2, 2])", text)
 
     def test_datasets_are_loops(self):

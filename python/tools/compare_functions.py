@@ -84,7 +84,8 @@ def _encode(array):
     if array.dtype == object:
         flat = [base64.b64encode(v if isinstance(v, bytes) else str(v).encode()).decode() for v in array.reshape(-1)]
         return ["object", list(array.shape), flat]
-    return [array.dtype.name, list(array.shape), base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()]
+    kind = array.dtype.str if array.dtype.kind in "SU" else array.dtype.name
+    return [kind, list(array.shape), base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()]
 
 
 def _decode(entry):
@@ -95,6 +96,8 @@ def _decode(entry):
         array = np.empty(len(data), dtype=object)
         array[:] = [base64.b64decode(v) for v in data]
         return array.reshape(shape)
+    if kind.startswith("bytes"):  # numpy's name for the type "S37" is bytes296
+        kind = f"S{int(kind[5:]) // 8}"
     return np.frombuffer(base64.b64decode(data), dtype=kind).reshape(shape)
 
 

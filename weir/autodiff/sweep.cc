@@ -132,20 +132,26 @@ Value Sweep::AddInPairs(std::vector<Value> terms) {
   return terms[0];
 }
 
+// Where the gradient of a node goes. A member of a collective is a device, so its gradient, a collective too, belongs
+// on that device in any case.
+const Node* Sweep::Colocation(const Node& node) const {
+  return settings_.colocate || node.schema->is_distributed_communication ? &node : nullptr;
+}
+
 Status Sweep::DifferentiateNode(const Node& node) {
   std::vector<GradientValue> grads(node.num_outputs());
   bool any = false;
   for (int i = 0; i < node.num_outputs(); ++i) {
     const Endpoint output{node.id, i};
     if (stops_.contains(output) || !flows_.contains(output)) continue;
-    backward_.set_colocation(settings_.colocate ? &node : nullptr);
+    backward_.set_colocation(Colocation(node));
     grads[i] = Total(output);
     any = true;
   }
   if (!any || std::ranges::none_of(node.inputs, [&](Endpoint input) { return IsReached(input); })) return OkStatus();
   const std::string outer_scope = backward_.scope();
   backward_.set_scope(outer_scope.empty() ? Cat(node.name, "_grad") : Cat(outer_scope, "/", node.name, "_grad"));
-  backward_.set_colocation(settings_.colocate ? &node : nullptr);
+  backward_.set_colocation(Colocation(node));
   Status status;
   if (IsSwitch(node)) {
     status = DifferentiateSwitch(node, grads);

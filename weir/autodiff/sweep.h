@@ -50,6 +50,7 @@ class Sweep {
   GradientValue Add(const std::vector<GradientValue>& terms);
   Value AddInPairs(std::vector<Value> terms);
 
+  const Node* Colocation(const Node& node) const;
   Status DifferentiateNode(const Node& node);
   Status CallGradientFunction(const Node& node, std::vector<GradientValue> grads);
   Status DifferentiateCall(const Node& node, const CallNode& call, const std::vector<GradientValue>& grads);

@@ -87,20 +87,21 @@ class ThreadPool::Impl : public std::enable_shared_from_this<Impl> {
 
 void ThreadPool::Impl::Schedule(std::function<void()> closure) {
   PoolWorker* chosen = nullptr;
-  bool run_here = false;
+  std::function<void()> run_here;  // set if the system starts no thread at all
   {
     FastMutexLock lock(&mu_);
     chosen = TakeIdle();
     if (chosen == nullptr) Start(nullptr);
-    run_here = workers_.empty();
     if (chosen != nullptr && !chosen->is_asleep()) {
       chosen->closure = std::move(closure);
-    } else if (!run_here) {  // a thread that must be woken may be overtaken by one that is done with something else
+    } else if (!workers_.empty()) {  // a thread that must be woken may be overtaken by one that just became free
       queue_.Push(std::move(closure));
+    } else {
+      run_here = std::move(closure);
     }
   }
   if (chosen != nullptr) chosen->Wake();
-  if (run_here) closure();
+  if (run_here) run_here();
 }
 
 void ThreadPool::Impl::BeginLoop(SharedLoop& loop, int helpers) {
@@ -157,7 +158,7 @@ bool ThreadPool::Impl::Start(SharedLoop* loop) {
     if (loop != nullptr) loop->Unref();
     return false;
   }
-  start.release();
+  static_cast<void>(start.release());  // ThreadMain owns it now
   workers_.push_back(std::move(worker));
   return true;
 }

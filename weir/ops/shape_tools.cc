@@ -156,6 +156,7 @@ void RegisterBuiltinShapeFunctions(OpRegistry& registry) {
   RegisterIoShapes(registry);
   RegisterTableShapes(registry);
   RegisterAudioShapes(registry);
+  RegisterCollectiveShapes(registry);
   RegisterDataShapes(registry);
 }
 

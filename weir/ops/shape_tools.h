@@ -55,6 +55,7 @@ void RegisterImageShapes(OpRegistry& registry);
 void RegisterIoShapes(OpRegistry& registry);
 void RegisterTableShapes(OpRegistry& registry);
 void RegisterAudioShapes(OpRegistry& registry);
+void RegisterCollectiveShapes(OpRegistry& registry);
 // All of them.
 void RegisterBuiltinShapeFunctions(OpRegistry& registry);
 
