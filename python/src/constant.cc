@@ -1,5 +1,7 @@
 #include "python/src/constant.h"
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstring>
 #include <limits>
@@ -149,6 +151,10 @@ Converted FromPython(PyObject* object, DType wanted, Tensor* out) {
   });
   if (!known) return Converted::kUnknown;
   if (!ok) return Converted::kError;
+  if (wanted == DType::kInvalid && dtype == DType::kFloat &&
+      std::ranges::any_of(tensor->span<float>(), [](float number) { return std::isinf(number); })) {
+    return Converted::kUnknown;  // an error unless it was infinite
+  }
   *out = *std::move(tensor);
   return Converted::kYes;
 }
@@ -238,7 +244,9 @@ Converted FromBuffer(PyObject* object, DType wanted, Tensor* out) {
 
 Converted ToTensor(PyObject* value, DType wanted, Tensor* out) {
   if (PyFloat_CheckExact(value) && (wanted == DType::kInvalid || wanted == DType::kFloat)) {
-    *out = Tensor::Scalar(static_cast<float>(PyFloat_AS_DOUBLE(value)));
+    const float number = static_cast<float>(PyFloat_AS_DOUBLE(value));
+    if (wanted == DType::kInvalid && std::isinf(number)) return Converted::kUnknown;  // an error unless it was infinite
+    *out = Tensor::Scalar(number);
     return Converted::kYes;
   }
   if (IsSequence(value) || KindOf(value) != Kind::kOther) return FromPython(value, wanted, out);

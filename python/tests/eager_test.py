@@ -18,6 +18,30 @@ class PrintedForms(unittest.TestCase):
             with self.subTest(case):
                 self.assertEqual((our_kind, our_text), (kind, text))
 
+    def test_python_values_beside_tensors(self):
+        # What TensorFlow gives: a class of error, or (type, values).
+        ints, floats = tf.constant([1, 2]), tf.constant([1.0, 2.0])
+        cases = [
+            (lambda: ints * 0.5, TypeError), (lambda: 0.5 * ints, TypeError), (lambda: ints == 0.5, TypeError),
+            (lambda: ints + 0.5, tf.errors.InvalidArgumentError), (lambda: ints + True, ("int32", [2, 3])),
+            (lambda: np.float32(0.5) * ints, ("int32", [0, 0])), (lambda: floats * np.float64(2), ("float32", [2, 4])),
+            (lambda: True + floats, ("float32", [2, 3])), (lambda: tf.maximum(floats, 1.5), ("float32", [1.5, 2])),
+            (lambda: tf.add(1, floats), tf.errors.InvalidArgumentError), (lambda: tf.constant([1, True]), ("int32", [1, 1])),
+            (lambda: tf.constant(True, tf.uint8), TypeError), (lambda: tf.constant([np.int64(5)]), ("int32", [5])),
+            (lambda: tf.constant([2, np.float32(1.5)]), ("float32", [2, 1.5])), (lambda: tf.constant(1e300), ValueError),
+            (lambda: tf.constant([1e300]), ValueError), (lambda: tf.constant(2**40, tf.int32), ("int32", 0)),
+            (lambda: tf.constant([np.float32(1.5)], tf.int32), TypeError), (lambda: tf.constant(2**63), ValueError),
+            (lambda: tf.constant(2**63, tf.uint64), ("uint64", 2**63)), (lambda: tf.constant([1], tf.string), TypeError),
+            (lambda: tf.constant([float("inf")]), ("float32", [np.inf])),
+        ]
+        for number, (call, expected) in enumerate(cases):
+            with self.subTest(number):
+                if isinstance(expected, tuple):
+                    result = call()
+                    self.assertEqual((result.dtype.name, result.numpy().tolist()), expected)
+                else:
+                    self.assertRaises(expected, call)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -12,7 +12,8 @@ import compare_functions  # noqa: E402
 # TensorFlow fails by accident, on arrays that it does not convert, where weir computes; or the numbers are known to differ.
 PERMISSIVE = {"image.grayscale_to_rgb", "image.image_gradients", "image.sobel_edges", "image.total_variation",
               "linalg.tridiagonal_solve"}
-DIFFERENT = {"random.experimental.index_shuffle": "two words of seed are spread to three in another way"}
+DIFFERENT = {"linalg.expm": "TensorFlow takes a short series in float32, which is off by one in a thousand",
+             "random.experimental.index_shuffle": "two words of seed are spread to three in another way"}
 
 
 class FunctionsTest(unittest.TestCase):

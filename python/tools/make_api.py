@@ -53,6 +53,7 @@ MODULES = {
     "test": ["test"],
     "initializers": ["ops.initializers"],
 }
+CLASSES_ONLY = {"ops.sparse", "ops.ragged"}  # their functions are public in namespaces of their own only
 CORE = ("DType Tensor TensorShape TensorSpec TypeSpec Variable Module GradientTape Graph Operation as_dtype constant "
         "control_dependencies convert_to_tensor custom_gradient device executing_eagerly function get_static_value "
         "init_scope inside_function is_tensor name_scope numpy_function py_function errors raw_ops "
@@ -102,7 +103,8 @@ def main():
             public = f"{namespace}.{name}" if namespace else name
             if not namespace and name in CORE:
                 continue
-            home = next((path for path in paths if name in known[path]), None)
+            home = next((path for path in paths if name in known[path] and not (
+                not namespace and path in CLASSES_ONLY and not name[0].isupper())), None)
             if home is not None:
                 table[public] = ("weir." + home, name)
                 continue

@@ -4,6 +4,7 @@ import numpy as np
 
 from weir import _core
 from weir.framework import dtypes
+from weir.framework.python_values import to_array
 from weir.framework.shapes import TensorShape, as_shape
 from weir.framework.tensor import EagerTensor, SymbolicTensor, Tensor, types_Tensor
 
@@ -11,7 +12,7 @@ __all__ = ["constant", "convert_to_tensor", "convert_n_to_tensor", "get_static_v
            "register_tensor_conversion_function", "static_shape_value"]
 
 _CONVERTERS = []  # (priority, types, function)
-_EXACT = frozenset([bool, int, float, complex, str, bytes, list, tuple, np.ndarray])
+_EXACT = frozenset([bool, int, float, complex, str, bytes, list, tuple, range, np.ndarray])
 
 
 def is_tensor(x):
@@ -112,9 +113,9 @@ def _eager_constant(value, dtype):
     if isinstance(value, (list, tuple)):
         if _has_tensors(value):
             return _pack(value, dtype)
-        return _from_nested(value, dtype)
+        return _from_array(*to_array(value, dtype))
     if isinstance(value, (bool, int, float, complex, str, bytes)):
-        return _from_scalar(value, dtype)
+        return _from_array(*to_array(value, dtype))
     if hasattr(value, "__array__"):
         return _from_array(np.asarray(value), dtype)
     if isinstance(value, (TensorShape,)):
@@ -124,86 +125,6 @@ def _eager_constant(value, dtype):
     if isinstance(value, range):
         return _eager_constant(list(value), dtype)
     raise ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
-
-
-def _from_scalar(value, dtype):
-    if dtype is None:  # an int beyond 64 bits
-        array = np.asarray(value)
-        if array.dtype == np.uint64:
-            return _from_array(array, None)
-        raise ValueError(f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a Tensor.")
-    if isinstance(value, int) and not isinstance(value, bool) and (dtype.is_integer or dtype.is_floating):
-        if dtype.is_floating or dtype.is_complex:
-            return _from_array(np.asarray(float(value)), dtype)
-        if not dtype.min <= value <= dtype.max:
-            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and dtype.is_floating:
-        return _from_array(np.asarray(value, dtype=np.float32), dtype)
-    raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
-
-
-def _leaf_problem(value):
-    """The first leaf that no tensor can hold, or None."""
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            problem = _leaf_problem(item)
-            if problem is not None:
-                return problem
-        return None
-    if value is None or not isinstance(value, (bool, int, float, complex, str, bytes, np.ndarray, np.generic)):
-        if hasattr(value, "__array__") or hasattr(value, "__tf_tensor__"):
-            return None
-        return (value,)
-    return None
-
-
-def _from_nested(value, dtype):
-    problem = _leaf_problem(value)
-    if problem is not None:
-        raise ValueError(f"Attempt to convert a value ({problem[0]!r}) with an unsupported type ({type(problem[0])}) "
-                         "to a Tensor.")
-    try:
-        array = np.array(value, dtype=object if _has_strings(value) else None)
-    except ValueError:
-        raise ValueError("Can't convert non-rectangular Python sequence to Tensor.") from None
-    if array.dtype == object:
-        flat = array.reshape(-1).tolist()
-        if not all(isinstance(v, (str, bytes)) for v in flat):
-            if any(isinstance(v, (list, tuple)) for v in flat):
-                raise ValueError("Can't convert non-rectangular Python sequence to Tensor.")
-            raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
-        return _from_array(array, dtype)
-    if not _has_numpy(value):
-        kinds = {type(v) for v in _leaves(value)}
-        if bool in kinds and len(kinds) > 1:
-            raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
-        if dtype is not None and not dtype.is_floating and not dtype.is_complex and float in kinds:
-            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
-        if dtype is not None and dtype.is_bool != (kinds == {bool}) and kinds:
-            raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
-        if array.dtype == np.float64 and dtype is None:
-            return _from_array(array, dtypes.float32)
-        if array.dtype == np.int64 and dtype is None and array.size and np.abs(array).max() < 2**31:
-            return _from_array(array, dtypes.int32)
-        if array.size == 0 and dtype is None:
-            return _from_array(array, dtypes.float32)
-    return _from_array(array, dtype)
-
-
-def _leaves(value):
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _leaves(item)
-    else:
-        yield value
-
-
-def _has_strings(value):
-    return any(isinstance(v, (str, bytes)) for v in _leaves(value))
-
-
-def _has_numpy(value):
-    return any(isinstance(v, (np.ndarray, np.generic)) or hasattr(v, "__array__") for v in _leaves(value))
 
 
 def _from_shape(shape, dtype):
@@ -286,7 +207,7 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None, preferred_d
 
 
 def _convert(value, dtype=None, hint=None, name=None):
-    if type(value) in _EXACT:
+    if type(value) in _EXACT or isinstance(value, np.generic):
         if hint is not None and dtype is None:
             try:
                 return constant(value, hint, name=name or "Const")

@@ -23,13 +23,19 @@ def _is_foreign(value):
     return isinstance(value, CompositeTensor) or hasattr(type(value), "__tf_dispatch__")
 
 
-def _operands(x, y):
-    """Both as tensors of one type, or None if the other class shall try."""
+def _operands(x, y, hinted):
+    """Both, ready for an op, or None if the other class shall try.
+
+    On the right of a tensor, a value is left to the op, which converts it to the tensor's type (`hinted`: to that type
+    if it fits); on the left of one, it is converted to the tensor's type in any case.
+    """
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         return x, y
     if _is_foreign(x) or _is_foreign(y):
         return None
     if isinstance(x, Tensor):
+        if isinstance(y, _OWN) and not hinted:
+            return x, y
         try:
             return x, convert_to_tensor(y, dtype_hint=x.dtype.base_dtype)
         except (TypeError, ValueError):
@@ -38,19 +44,19 @@ def _operands(x, y):
             raise
     if hasattr(x, "dtype") and not hasattr(x, "__array_interface__"):
         return convert_to_tensor(x), y
-    return convert_to_tensor(x, dtype_hint=y.dtype.base_dtype), y
+    return convert_to_tensor(x, dtype=y.dtype.base_dtype), y
 
 
-def _binary(op):
+def _binary(op, hinted=False):
     def function(x, y):
-        pair = _operands(x, y)
+        pair = _operands(x, y, hinted)
         return NotImplemented if pair is None else op(pair[0], pair[1])
     return function
 
 
-add = _binary(lambda x, y: raw_ops.Add(x, y) if x.dtype is dtypes.string else raw_ops.AddV2(x, y))
+add = _binary(lambda x, y: raw_ops.Add(x, y) if x.dtype is dtypes.string else raw_ops.AddV2(x, y), hinted=True)
 sub = _binary(lambda x, y: raw_ops.Sub(x, y))
-mul = _binary(lambda x, y: raw_ops.Mul(x, y))
+mul = _binary(lambda x, y: (raw_ops.LogicalAnd if x.dtype is dtypes.bool else raw_ops.Mul)(x, y))
 floordiv = _binary(lambda x, y: raw_ops.FloorDiv(x, y))
 mod = _binary(lambda x, y: raw_ops.FloorMod(x, y))
 pow = _binary(lambda x, y: raw_ops.Pow(x, y))
@@ -63,8 +69,7 @@ _QUOTIENTS = {d: dtypes.float32 for d in (dtypes.int8, dtypes.uint8, dtypes.int1
 _QUOTIENTS.update({d: dtypes.float64 for d in (dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64)})
 
 
-@_binary
-def truediv(x, y):
+def _true_quotient(x, y):
     if x.dtype.base_dtype is not y.dtype.base_dtype:
         raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
     dtype = _QUOTIENTS.get(x.dtype.base_dtype)
@@ -73,12 +78,15 @@ def truediv(x, y):
     return raw_ops.RealDiv(x, y)
 
 
-@_binary
-def matmul(x, y):
+def _product(x, y):
     if x.shape.rank == 2 and y.shape.rank == 2 and x.dtype not in (dtypes.int8, dtypes.uint8):
         return raw_ops.MatMul(x, y)
     return raw_ops.BatchMatMulV3(x, y, Tout=x.dtype) if x.dtype in (dtypes.int8, dtypes.uint8) else \
         raw_ops.BatchMatMulV2(x, y)
+
+
+truediv = _binary(_true_quotient, hinted=True)
+matmul = _binary(_product, hinted=True)
 
 
 def _logical(logical_op, bitwise_op):
@@ -112,13 +120,10 @@ def _equality(op):
             return op is not _equal
         if isinstance(x, SymbolicTensor) and not x._graph.building_function:
             return (isinstance(y, SymbolicTensor) and x._id == y._id) == (op is _equal)
-        try:
-            pair = _operands(x, y)
-        except (TypeError, ValueError):
-            return op is not _equal
+        pair = _operands(x, y, hinted=False)
         if pair is None:
             return NotImplemented
-        if pair[0].dtype.base_dtype is not pair[1].dtype.base_dtype:
+        if isinstance(pair[1], Tensor) and pair[0].dtype.base_dtype is not pair[1].dtype.base_dtype:
             raise _mismatch(op, *pair)
         return op(*pair)
     return function

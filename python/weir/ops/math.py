@@ -78,7 +78,9 @@ pow = _binary("Pow", "pow", "`x` to the power of `y`, element by element.")  # p
 @dispatch
 def add(x, y, name=None):
     """`x + y`, element by element; strings are joined."""
-    return raw_ops.AddV2(x=x, y=y, name=name)
+    x = convert_to_tensor(x, name="x")
+    y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
+    return (raw_ops.Add if x.dtype is dtypes.string else raw_ops.AddV2)(x=x, y=y, name=name)
 
 
 @dispatch
