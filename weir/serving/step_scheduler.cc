@@ -10,6 +10,9 @@
 namespace weir {
 namespace {
 
+// With less time left the answer could hardly reach the client; gRPC's timers count in milliseconds, too.
+constexpr absl::Duration kShortestDeadline = absl::Milliseconds(1);
+
 constexpr absl::Duration kLongestQueue = absl::Seconds(30);  // what waits must not take longer, without a target
 
 // Rows of all inputs; 0 if they cannot be told.
@@ -22,7 +25,7 @@ int64_t RowsOf(std::span<const Tensor> inputs) {
   return std::max<int64_t>(rows, 0);
 }
 
-Status Expired() { return DeadlineExceeded("Deadline Exceeded: the request waited for its step until then"); }
+Status Expired() { return DeadlineExceeded("Deadline Exceeded: the request's time was over before its step began"); }
 
 }  // namespace
 
@@ -87,6 +90,8 @@ int64_t StepScheduler::num_waiting() const {
 void StepScheduler::Submit(const std::shared_ptr<Queue>& queue, Job job) {
   const BatchOptions& rules = queue->batching();
   job.rows = RowsOf(job.inputs);
+  job.since = absl::Now();
+  if (job.deadline - job.since < kShortestDeadline) return job.done(Expired(), {});
   if (job.at_once) return RunAlone(*queue, job);
   if (rules.merge && !rules.adaptive) {
     if (job.rows == 0 && (job.inputs.empty() || job.inputs[0].rank() == 0 || job.inputs[0].dim(0) != 0)) {
@@ -102,7 +107,6 @@ void StepScheduler::Submit(const std::shared_ptr<Queue>& queue, Job job) {
           {});
     }
   }
-  job.since = absl::Now();
   {
     absl::ReleasableMutexLock lock(&mu_);
     const bool at_once =

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Tensor Rows(std::initializer_list<float> values) {
   return *Tensor::Vector<float>(values).Reshaped(Shape({static_cast<int64_t>(values.size()), 1}));
@@ -174,11 +175,22 @@ TEST_F(SchedulerTest, ARequestWhoseDeadlineHasPassedIsNotRun) {
   auto queue = MakeQueue({});
   Occupy(queue);
   // Nothing is known of how long steps take, so it may wait; its time is over when its turn comes.
-  auto late = Submit(queue, Rows({2}), Priority::kNormal, absl::Now() + absl::Nanoseconds(1));
+  const absl::Time deadline = absl::Now() + absl::Milliseconds(3);
+  auto late = Submit(queue, Rows({2}), Priority::kNormal, deadline);
+  while (absl::Now() < deadline) {
+  }
   LetGo();
   late->ended.WaitForNotification();
   EXPECT_THAT(Sizes(), ElementsAre(1));
   EXPECT_TRUE(absl::IsDeadlineExceeded(late->status) || absl::IsResourceExhausted(late->status)) << late->status;
+}
+
+TEST_F(SchedulerTest, ARequestWithHardlyAnyTimeLeftIsNotRunEvenIfTheServerIsIdle) {
+  auto queue = MakeQueue({});
+  auto late = Submit(queue, Rows({2}), Priority::kNormal, absl::Now() + absl::Microseconds(1));
+  late->ended.WaitForNotification();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late->status)) << late->status;
+  EXPECT_THAT(Sizes(), IsEmpty());
 }
 
 TEST_F(SchedulerTest, TensorFlowServingsRules) {
