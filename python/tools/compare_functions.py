@@ -21,8 +21,7 @@ import zlib
 
 import numpy as np
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from function_cases import cases  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # for modules of cases
 
 
 def lookup(module, name):
@@ -50,17 +49,19 @@ def flatten(value):
     if hasattr(value, "numpy"):
         array = np.asarray(value.numpy())
         return [array.astype(np.float32) if array.dtype.name == "bfloat16" else array]
-    return [np.asarray(value)]
+    array = np.asarray(value)
+    return [np.asarray(str(value)) if array.dtype == object else array]
 
 
-def run(module, rounds, seed, only):
+def run(module, rounds, seed, only, cases="function_cases"):
     """{(round, position, name): ("ok", arrays) or ("error", class, message)}"""
     library = importlib.import_module(module)
+    make_cases = importlib.import_module(cases).cases
     results = {}
     for number in range(rounds):
         rng = np.random.default_rng([seed, number])
         as_tensors = number % 2 == 0
-        for position, (name, args, kwargs) in enumerate(cases(rng)):
+        for position, (name, args, kwargs) in enumerate(make_cases(rng)):
             if only and name != only:
                 continue
             function = lookup(library, name)
@@ -158,13 +159,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="one function")
+    parser.add_argument("--cases", default="function_cases", help="a module beside this file: function_cases, numpy_cases")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
     parser.add_argument("--record", help="write TensorFlow's results to this file")
     options = parser.parse_args()
     if options.run:
         with open(options.out, "wb") as out:
-            pickle.dump(run(options.run, options.rounds, options.seed, options.only), out)
+            pickle.dump(run(options.run, options.rounds, options.seed, options.only, options.cases), out)
         return 0
     sides = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -173,7 +175,7 @@ def main():
                 continue
             path = os.path.join(folder, module)
             command = [python, os.path.abspath(__file__), "--run", module, "--out", path, "--rounds",
-                       str(options.rounds), "--seed", str(options.seed)]
+                       str(options.rounds), "--seed", str(options.seed), "--cases", options.cases]
             if options.only:
                 command += ["--only", options.only]
             environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")

@@ -78,6 +78,7 @@ TABLE = {
     "config.experimental.tensor_float_32_execution_enabled": ("weir.framework.config",
                                                               "tensor_float_32_execution_enabled"),
     "experimental.dispatch_for_api": (_F, "dispatch_for_api"),
+    "experimental.numpy": ("weir.numpy", ""),
     "random.set_seed": ("weir.framework.random_seed", "set_seed"),
     "__internal__.EagerTensor": (_F, "EagerTensor"),
     "__internal__.CompositeTensor": (_F, "CompositeTensor"),
