@@ -714,6 +714,18 @@ PyObject* FindOp(const std::string& name) {
   return Py_NewRef(reinterpret_cast<PyObject*>(op));
 }
 
+PyObject* ForgetSeeded(PyObject*, PyObject*) {
+  bool any = false;
+  for (const auto& [name, object] : Known()) {
+    OpState& op = *reinterpret_cast<PyOp*>(object)->state;
+    if (op.schema->FindAttr("seed2") == nullptr) continue;
+    any = any || !op.cache.empty();
+    op.cache.clear();
+  }
+  if (any) Runtime().ForgetSeeded();  // else the engine may not even have been started
+  Py_RETURN_NONE;
+}
+
 bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs, const char* name, Tensors* outputs) {
   if (PyObject* graph = CurrentGraph()) {
     NodeId id;

@@ -102,7 +102,9 @@ def main():
             public = f"{namespace}.{name}" if namespace else name
             if not namespace and name in CORE:
                 continue
-            home = next((path for path in paths if name in known[path]), None)
+            # tf.maximum is not tf.sparse.maximum: only classes of these two modules are names of tf itself.
+            home = next((path for path in paths if name in known[path] and
+                         (namespace or path not in ("ops.sparse", "ops.ragged") or name[0].isupper())), None)
             if home is not None:
                 table[public] = ("weir." + home, name)
                 continue

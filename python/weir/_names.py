@@ -89,6 +89,7 @@ TABLE = {
     "__internal__.tracking.no_automatic_dependency_tracking": ("weir.trackable", "no_automatic_dependency_tracking"),
     "__internal__.eager_context.eager_mode": ("weir.framework.graph", "eager_mode"),
     "__internal__.tf2.enabled": ("weir.framework.graph", "executing_eagerly_outside_functions"),
+    "__internal__.smart_cond.smart_cond": ("weir.ops.control_flow", "smart_cond"),
     "nest": ("weir.nest", ""),
     "autograph.to_graph": ("weir.autograph", "to_graph"),
     "autograph.to_code": ("weir.autograph", "to_code"),
