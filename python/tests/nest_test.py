@@ -10,7 +10,7 @@ class NestTest(unittest.TestCase):
     def test_dictionaries_are_visited_by_sorted_keys_and_keep_their_order(self):
         value = {"b": 1, "a": (2, [3, None])}
         self.assertEqual(nest.flatten(value), [2, 3, None, 1])
-        packed = nest.pack_sequence_as(value, "wxyz")
+        packed = nest.pack_sequence_as(value, list("wxyz"))
         self.assertEqual(packed, {"b": "z", "a": ("w", ["x", "y"])})
         self.assertEqual(list(packed), ["b", "a"])
 

@@ -95,6 +95,8 @@ def _decode(entry):
         array = np.empty(len(data), dtype=object)
         array[:] = [base64.b64decode(v) for v in data]
         return array.reshape(shape)
+    if kind.startswith("bytes"):  # numpy's name of the type; its letter is what all versions read
+        kind = "S" + str(int(kind[len("bytes"):]) // 8)
     return np.frombuffer(base64.b64decode(data), dtype=kind).reshape(shape)
 
 

@@ -16,6 +16,7 @@ from weir.framework.tensor import SymbolicTensor, Tensor
 from weir.framework.type_spec import CompositeTensor
 
 
+_PYTHON = (int, float, complex, str, bytes)
 _OWN = (int, float, complex, str, bytes, list, tuple, np.ndarray, np.generic)
 
 
@@ -23,14 +24,17 @@ def _is_foreign(value):
     return isinstance(value, CompositeTensor) or hasattr(type(value), "__tf_dispatch__")
 
 
-def _operands(x, y):
-    """Both as tensors of one type, or None if the other class shall try."""
+def _operands(x, y, strict=True):
+    """Both as tensors of one type, or None if the other class shall try. Without `strict` the right one may keep a type of
+    its own, which then is the operation's error."""
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         return x, y
     if _is_foreign(x) or _is_foreign(y):
         return None
     if isinstance(x, Tensor):
         try:
+            if strict and isinstance(y, _PYTHON):
+                return x, convert_to_tensor(y, dtype=x.dtype.base_dtype)
             return x, convert_to_tensor(y, dtype_hint=x.dtype.base_dtype)
         except (TypeError, ValueError):
             if hasattr(type(y), "__radd__") and not isinstance(y, _OWN):
@@ -38,17 +42,20 @@ def _operands(x, y):
             raise
     if hasattr(x, "dtype") and not hasattr(x, "__array_interface__"):
         return convert_to_tensor(x), y
+    if isinstance(x, _PYTHON):
+        return convert_to_tensor(x, dtype=y.dtype.base_dtype), y
     return convert_to_tensor(x, dtype_hint=y.dtype.base_dtype), y
 
 
-def _binary(op):
+def _binary(op, strict=True):
     def function(x, y):
-        pair = _operands(x, y)
+        pair = _operands(x, y, strict)
         return NotImplemented if pair is None else op(pair[0], pair[1])
     return function
 
 
-add = _binary(lambda x, y: raw_ops.Add(x, y) if x.dtype is dtypes.string else raw_ops.AddV2(x, y))
+add = _binary(lambda x, y: raw_ops.Add(x, y) if x.dtype is dtypes.string else raw_ops.AddV2(x, y),
+              strict=False)
 sub = _binary(lambda x, y: raw_ops.Sub(x, y))
 mul = _binary(lambda x, y: raw_ops.Mul(x, y))
 floordiv = _binary(lambda x, y: raw_ops.FloorDiv(x, y))
@@ -73,12 +80,14 @@ def truediv(x, y):
     return raw_ops.RealDiv(x, y)
 
 
-@_binary
-def matmul(x, y):
+def _matmul(x, y):
     if x.shape.rank == 2 and y.shape.rank == 2 and x.dtype not in (dtypes.int8, dtypes.uint8):
         return raw_ops.MatMul(x, y)
     return raw_ops.BatchMatMulV3(x, y, Tout=x.dtype) if x.dtype in (dtypes.int8, dtypes.uint8) else \
         raw_ops.BatchMatMulV2(x, y)
+
+
+matmul = _binary(_matmul, strict=False)
 
 
 def _logical(logical_op, bitwise_op):
@@ -115,6 +124,8 @@ def _equality(op):
         try:
             pair = _operands(x, y)
         except (TypeError, ValueError):
+            if isinstance(x, (int, float, complex)) or isinstance(y, (int, float, complex)):
+                raise
             return op is not _equal
         if pair is None:
             return NotImplemented
