@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "python/src/attributes.h"
 #include "python/src/op.h"
@@ -30,6 +31,44 @@ const InferredTensor& GraphState::Inferred(Endpoint endpoint) {
   return outputs[endpoint.index];
 }
 
+namespace {
+
+constexpr int64_t kMostFolded = 256;  // elements of a constant
+
+bool IsIndex(DType dtype) { return dtype == DType::kInt32 || dtype == DType::kInt64 || dtype == DType::kBool; }
+
+// Computes the small integers that shapes depend on where all of a node's inputs are constants, so that, for example,
+// Reshape to Concat(Shape(x), [1]) has a known shape. Leaves `outputs` alone where that cannot be done.
+void FoldConstants(const Node& node, const std::vector<InferredTensor>& inputs, std::vector<InferredTensor>* outputs) {
+  if (node.schema->is_stateful || inputs.empty() || outputs->empty()) return;
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    if (!IsIndex(node.output_type(i)) || (*outputs)[i].value.has_value()) return;
+    if ((*outputs)[i].shape.num_elements() > kMostFolded) return;  // -1: not known yet
+  }
+  for (const InferredTensor& input : inputs) {
+    if (!input.value.has_value() || input.value.num_elements() > kMostFolded) return;
+  }
+  static const auto* const kept = new absl::flat_hash_set<std::string>(
+      {"Switch", "RefSwitch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "PlaceholderWithDefault", "_Retval",
+       "PartitionedCall", "StatelessIf", "StatelessCase", "StatelessWhile", "SymbolicGradient", "DynamicPartition"});
+  if (kept->contains(node.op())) return;
+  StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared = Runtime().Prepare(*node.schema, node.attrs);
+  if (!prepared.ok() || !(*prepared)->is_prompt()) return;
+  absl::InlinedVector<Tensor, 4> values;
+  for (const InferredTensor& input : inputs) values.push_back(input.value);
+  EagerRuntime::Outputs results;
+  if (!Runtime().RunCached(**prepared, {values.data(), values.size()}, &results).ok()) return;
+  for (size_t i = 0; i < std::min(results.size(), outputs->size()); ++i) {
+    if (results[i].num_elements() > kMostFolded) continue;
+    StatusOr<PartialShape> merged = (*outputs)[i].shape.Merge(PartialShape(results[i].shape()));
+    if (!merged.ok()) continue;
+    (*outputs)[i].shape = *std::move(merged);
+    (*outputs)[i].value = results[i];
+  }
+}
+
+}  // namespace
+
 Status GraphState::InferUpTo(NodeId end) {
   while (static_cast<NodeId>(inferred.size()) < end) {
     const Node* node = graph.node(static_cast<NodeId>(inferred.size()));
@@ -41,8 +80,9 @@ Status GraphState::InferUpTo(NodeId end) {
       inputs.push_back(input.node < static_cast<NodeId>(inferred.size()) - 1 ? Inferred(input) : InferredTensor());
     }
     std::vector<InferredTensor> outputs;
-    WEIR_RETURN_IF_ERROR(InferNode(graph, *node, std::move(inputs), &outputs));
+    WEIR_RETURN_IF_ERROR(InferNode(graph, *node, inputs, &outputs));
     outputs.resize(node->num_outputs());
+    FoldConstants(*node, inputs, &outputs);
     inferred.back() = std::move(outputs);
   }
   return OkStatus();
@@ -415,16 +455,41 @@ bool ToEndpoints(PyObject* self, PyObject* list, std::vector<Endpoint>* out) {
 
 // to_function(name, inputs, outputs): the graph as a function of the eager runtime's library; its name there and
 // whether it has effects.
+// Leaves only what `outputs` are computed from, without control edges.
+void KeepNeeded(std::span<const Endpoint> outputs, Graph* graph) {
+  std::vector<bool> needed(graph->num_node_ids(), false);
+  std::vector<NodeId> pending;
+  for (const Endpoint& output : outputs) pending.push_back(output.node);
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    if (needed[id]) continue;
+    needed[id] = true;
+    for (const Endpoint& input : graph->node(id)->inputs) pending.push_back(input.node);
+  }
+  for (NodeId id = graph->num_node_ids() - 1; id >= 0; --id) {
+    if (graph->node(id) == nullptr) continue;
+    if (needed[id]) {
+      graph->node(id)->control_inputs.clear();
+    } else {
+      graph->RemoveNode(id);
+    }
+  }
+}
+
+// _to_function(name, inputs, outputs, only_needed=False) -> name, is stateful
 PyObject* ToFunction(PyObject* self, PyObject* args) {
   const char* name;
   PyObject *inputs, *outputs;
-  if (!PyArg_ParseTuple(args, "sOO", &name, &inputs, &outputs)) return nullptr;
+  int only_needed = 0;
+  if (!PyArg_ParseTuple(args, "sOO|p", &name, &inputs, &outputs, &only_needed)) return nullptr;
   std::vector<Endpoint> in, out;
   if (!ToEndpoints(self, inputs, &in) || !ToEndpoints(self, outputs, &out)) return nullptr;
   GraphState& state = StateOf(self);
   auto make = [&]() -> StatusOr<std::pair<std::string, bool>> {
     FunctionBody body(state.graph.Clone());
-    for (const auto& node : state.graph.nodes()) {
+    if (only_needed) KeepNeeded(out, &body.graph);
+    for (const auto& node : body.graph.nodes()) {
       if (node && node->schema->is_stateful && node->op() != "_Arg") body.control_rets.push_back(node->id);
     }
     body.is_stateful = !body.control_rets.empty();

@@ -165,6 +165,7 @@ class Call {
 
   // Adds the node; `operation` is its Operation object if it has no outputs, else null.
   bool AddToGraph(PyObject* graph, const Tensors& inputs, const AttrMap& attrs, Tensors* outputs, PyObject** operation);
+  bool CheckTypes() const;
 
  private:
   bool Bind(PyObject* const* args, size_t count, PyObject* names) {
@@ -560,8 +561,41 @@ bool AddNodeTo(PyObject* graph, const OpSchema& schema, const Tensors& inputs, c
   return true;
 }
 
+// Arguments whose types do not fit are a TypeError while a graph is built, as Python's own are.
+bool Call::CheckTypes() const {
+  absl::InlinedVector<std::pair<const ArgSchema*, DType>, 4> seen;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const ArgSchema& arg = schema_.inputs[i];
+    if (arg.type_attr.empty() || !arg.number_attr.empty() || arguments_[i].tensors.size() != 1) continue;
+    const DType dtype = BaseType(DTypeOf(AsTensor(arguments_[i].tensors[0].get())));
+    const ArgSchema* first = nullptr;
+    for (const auto& [other, type] : seen) {
+      if (other->type_attr != arg.type_attr) continue;
+      first = other;
+      if (type == dtype) continue;
+      PyErr_Format(PyExc_TypeError,
+                   "Input '%s' of '%s' Op has type %s that does not match type %s of argument '%s'.", arg.name.c_str(),
+                   schema_.name.c_str(), std::string(PythonName(dtype)).c_str(), std::string(PythonName(type)).c_str(),
+                   other->name.c_str());
+      return false;
+    }
+    if (first != nullptr) continue;
+    seen.emplace_back(&arg, dtype);
+    const AttrSchema* attr = schema_.FindAttr(arg.type_attr);
+    if (attr == nullptr || !attr->allowed || std::ranges::find(attr->allowed->type, dtype) != attr->allowed->type.end())
+      continue;
+    std::string allowed;
+    for (DType type : attr->allowed->type) allowed += Cat(allowed.empty() ? "" : ", ", PythonName(type));
+    PyErr_Format(PyExc_TypeError, "Value passed to parameter '%s' has DataType %s not in list of allowed values: %s",
+                 arg.name.c_str(), std::string(PythonName(dtype)).c_str(), allowed.c_str());
+    return false;
+  }
+  return true;
+}
+
 bool Call::AddToGraph(PyObject* graph, const Tensors& inputs, const AttrMap& attrs, Tensors* outputs,
                       PyObject** operation) {
+  if (!CheckTypes()) return false;
   std::string name;
   if (name_ != nullptr && name_ != Py_None && !ToString(name_, &name)) return false;
   if (!AddNodeTo(graph, schema_, inputs, attrs, name, outputs, &last_node_)) return false;
@@ -712,6 +746,18 @@ PyObject* FindOp(const std::string& name) {
   op->state = MakeState(*schema);
   Known()[name] = reinterpret_cast<PyObject*>(op);  // for good
   return Py_NewRef(reinterpret_cast<PyObject*>(op));
+}
+
+PyObject* ForgetSeeded(PyObject*, PyObject*) {
+  bool any = false;
+  for (const auto& [name, object] : Known()) {
+    OpState& op = *reinterpret_cast<PyOp*>(object)->state;
+    if (op.schema->FindAttr("seed2") == nullptr) continue;
+    any = any || !op.cache.empty();
+    op.cache.clear();
+  }
+  if (any) Runtime().ForgetSeeded();  // else the engine may not even have been started
+  Py_RETURN_NONE;
 }
 
 bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs, const char* name, Tensors* outputs) {

@@ -51,7 +51,13 @@ void Dealloc(PyObject* object) {
   PyObject_GC_UnTrack(object);
   if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(object);
   Clear(object);
-  self->value.~Tensor();
+  if (self->value.dtype() == DType::kResource || self->value.dtype() == DType::kVariant) {
+    // The last holder of an iterator ends its threads and waits for them; they may be about to run Python.
+    WithoutLock unlocked;
+    self->value.~Tensor();
+  } else {
+    self->value.~Tensor();
+  }
   PyObject_GC_Del(object);
   Py_DECREF(type);
 }

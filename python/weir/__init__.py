@@ -68,8 +68,15 @@ def names_of(package):
 
 
 def __getattr__(name):
+    if name == "keras":
+        return importlib.import_module("tensorflow.keras")
     return _resolve(sys.modules[__name__], "", name)
 
 
 def __dir__():
     return sorted(_children("") | {"__version__", "newaxis"})
+
+
+from weir import _alias  # noqa: E402
+
+_alias.offer()  # so that `import weir as tf; import keras` works beside no TensorFlow

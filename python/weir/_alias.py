@@ -86,6 +86,8 @@ _MODULES = {
     "tensorflow.python.module.module": _names("weir.module", "Module"),
     "tensorflow.python.eager.backprop": _names("weir.eager.tape", "GradientTape"),
     "tensorflow.python.ops.variables": _names("weir.variables", "Variable"),
+    "tensorflow.python.data.ops.dataset_ops": lambda: {
+        "DatasetV2": importlib.import_module("weir.data.dataset").Dataset},
     "tensorflow.experimental.dtensor": lambda: {},
 }
 
@@ -200,9 +202,15 @@ def _wrap_v1(weir):
 
 def install(v1=False):
     """From now on `import tensorflow` gives weir; with `v1` it gives TensorFlow 1's names."""
-    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path[:1]):
         return
     loaded = sys.modules.get("tensorflow")
     if loaded is not None and not isinstance(loaded, _Proxy):
         raise RuntimeError("TensorFlow itself has been imported already; weir must be installed in its place before")
     sys.meta_path.insert(0, _Finder(v1))
+
+
+def offer():
+    """`import tensorflow` gives weir where TensorFlow itself is not installed."""
+    if "tensorflow" not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.append(_Finder(False))

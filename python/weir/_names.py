@@ -90,6 +90,7 @@ TABLE = {
     "__internal__.tracking.no_automatic_dependency_tracking": ("weir.trackable", "no_automatic_dependency_tracking"),
     "__internal__.eager_context.eager_mode": ("weir.framework.graph", "eager_mode"),
     "__internal__.tf2.enabled": ("weir.framework.graph", "executing_eagerly_outside_functions"),
+    "__internal__.smart_cond.smart_cond": ("weir.ops.control_flow", "smart_cond"),
     "nest": ("weir.nest", ""),
     "autograph.to_graph": ("weir.autograph", "to_graph"),
     "autograph.to_code": ("weir.autograph", "to_code"),
@@ -148,6 +149,8 @@ TABLE = {
     "train.get_checkpoint_state": ("weir.train.checkpoint", "get_checkpoint_state"),
 }
 
+for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):
+    TABLE["compat." + _name] = ("weir.compat.strings", _name)
 for _name in ("Strategy", "ReplicaContext", "ReduceOp", "get_strategy", "has_strategy", "get_replica_context",
               "in_cross_replica_context", "DistributedValues", "DistributedDataset", "DistributedIterator",
               "InputContext", "MirroredStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy", "OneDeviceStrategy"):

@@ -86,6 +86,13 @@ int EagerRuntime::num_kernels() const {
   return num_entries_;
 }
 
+void EagerRuntime::ForgetSeeded() {
+  absl::MutexLock lock(&mu_);
+  absl::erase_if(entries_, [](const auto& item) { return item.first.schema->FindAttr("seed2") != nullptr; });
+  num_entries_ = 0;
+  for (const auto& [kept, entries] : entries_) num_entries_ += static_cast<int>(entries.size());
+}
+
 StatusOr<Device*> EagerRuntime::FindDevice(std::string_view name) const {
   WEIR_ASSIGN_OR_RETURN(DeviceName pattern, DeviceName::Parse(name));
   for (const auto& device : environment_->devices.devices()) {

@@ -60,6 +60,8 @@ class EagerRuntime {
   const std::shared_ptr<Environment>& environment() const { return environment_; }
   // The number of cached kernels.
   int num_kernels() const;
+  // Drops the kernels of ops with seeds, so that their sequences start anew. Prepared ones stay as they are.
+  void ForgetSeeded();
 
  private:
   using Entry = Prepared;

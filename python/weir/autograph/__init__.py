@@ -95,3 +95,8 @@ def set_verbosity(level, alsologtostdout=False):
 def trace(*args):
     """Prints its arguments while a graph is built."""
     print(*args)
+
+
+import weir  # noqa: E402
+
+__getattr__ = weir.names_of(__name__)  # tf.autograph.experimental

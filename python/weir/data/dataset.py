@@ -108,7 +108,8 @@ class Dataset(CompositeTensor):
         return DatasetSpec(self.element_spec)
 
     def __repr__(self):
-        return f"<_{type(self).__name__} element_spec={self.element_spec!r}>"
+        name = type(self).__name__
+        return f"<{'_Dataset' if name == 'DatasetV2' else name} element_spec={self.element_spec!r}>"
 
     # Reading.
 
@@ -745,6 +746,11 @@ class Dataset(CompositeTensor):
 
 
 DatasetV2 = Dataset
+
+
+# Keras knows datasets by these names.
+Dataset.__name__ = Dataset.__qualname__ = "DatasetV2"
+Dataset.__module__ = "tensorflow.python.data.ops.dataset_ops"
 
 
 class DatasetSpec(TypeSpec):

@@ -50,18 +50,17 @@ def note_variable_creation(variable):
 def lift_initial_value(tensor):
     """The value of a tensor of a function that is traced, computed outside of it."""
     graph = tensor._graph
-    if graph.inputs:
-        names = {t._node for t in graph.inputs}
-        seen, todo = set(), [tensor._node]
-        while todo:
-            node = todo.pop()
-            if node in names:
-                raise ValueError("The initial value of a variable made inside a tf.function depends on its arguments")
-            if node not in seen:
-                seen.add(node)
-                todo.extend(t._node for t in graph._node_inputs(node))
-    captures = graph.captures
-    name, stateful = graph._to_function(f"initial_value_{next(_names)}", [inner for _, inner in captures], [tensor])
+    arguments = {t._node for t in graph.inputs}
+    seen, todo = set(), [tensor._node]
+    while todo:
+        node = todo.pop()
+        if node in arguments:
+            raise ValueError("The initial value of a variable made inside a tf.function depends on its arguments")
+        if node not in seen:
+            seen.add(node)
+            todo.extend(t._node for t in graph._node_inputs(node))
+    captures = [(outer, inner) for outer, inner in graph.captures if inner._node in seen]
+    name, stateful = graph._to_function(f"initial_value_{next(_names)}", [inner for _, inner in captures], [tensor], True)
     _core.push_graph(None)
     try:
         call = _core.Call(name, stateful, [outer.dtype for outer, _ in captures], [tensor.dtype])
@@ -158,13 +157,14 @@ def trace(python_function, args, flat, specs, name, owner=None, may_create=False
         result = python_function(*packed)
         flat_result = nest.flatten(result, expand_composites=True)
         outputs = [_convert_outputs(graph, v) for v in flat_result]
+        # Composite tensors are made of tensors of this graph, so it must be the current one.
+        graph.structured_outputs = nest.pack_sequence_as(result, outputs, expand_composites=True) \
+            if nest.is_nested(result) or isinstance(result, CompositeTensor) else (outputs[0] if outputs else None)
     finally:
         if owner is not None:
             _tracing.stack.pop()
         tapes.attach(around)
         _core.pop_graph()
-    graph.structured_outputs = nest.pack_sequence_as(result, outputs, expand_composites=True) \
-        if nest.is_nested(result) or isinstance(result, CompositeTensor) else (outputs[0] if outputs else None)
     graph.outputs = [t for t in outputs if t is not None]
     graph._output_places = outputs
     graph._result = result
@@ -502,7 +502,12 @@ class Function(GenericFunction):
         created = []
         self._count += 1
         name = f"__inference_{self._name}_{next(_names)}"
-        graph = trace(function, args, flat, specs, name, self, first, created)
+        try:
+            graph = trace(function, args, flat, specs, name, self, first, created)
+        except _PLAIN_ERRORS as error:
+            if function is self._python_function or type(error) not in _PLAIN_ERRORS:
+                raise
+            raise _in_user_code(error) from None
         if first:
             self._created = created
             if created:
@@ -611,6 +616,26 @@ class Function(GenericFunction):
 
 
 Function.__module__ = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
+
+
+# Errors that are made from a message alone.
+_PLAIN_ERRORS = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, TypeError, UnboundLocalError,
+                 ValueError)
+
+
+def _in_user_code(error):
+    """The same error, whose message says where in the traced program it was raised."""
+    import os
+    import traceback
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    lines = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        if not frame.filename.startswith(own) and os.path.exists(frame.filename):
+            lines.append(f'    File "{frame.filename}", line {frame.lineno}, in {frame.name}  *\n        {frame.line}\n')
+    if not lines:
+        return error
+    made = type(error)("in user code:\n\n" + "".join(lines) + f"\n    {type(error).__name__}: {error}\n")
+    return made.with_traceback(error.__traceback__)
 
 
 class _Keywords(dict):

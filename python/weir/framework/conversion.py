@@ -53,8 +53,14 @@ def _pack(value, dtype):
     from weir.framework.raw_ops import raw_ops
     if dtype is None:
         dtype = _nested_dtype(value)
-    items = [_pack(v, dtype) if isinstance(v, (list, tuple)) else convert_to_tensor(v, dtype) for v in value]
-    return raw_ops.Pack(values=items)
+
+    def item(v):
+        if isinstance(v, (list, tuple)):
+            return _pack(v, dtype) if _has_tensors(v) else convert_to_tensor(v, dtype)
+        if isinstance(v, types_Tensor) and dtype is not None and v.dtype != dtype:
+            return raw_ops.Cast(x=convert_to_tensor(v), DstT=dtype)  # the wanted type holds for tensors inside, too
+        return convert_to_tensor(v, dtype)
+    return raw_ops.Pack(values=[item(v) for v in value])
 
 
 def _nested_dtype(value):

@@ -83,6 +83,10 @@ class DType:
         return self._kind == "q"
 
     @property
+    def is_numeric(self):
+        return self.is_floating or self.is_complex or self.is_integer or self.is_quantized
+
+    @property
     def is_unsigned(self):
         return self._kind == "u"
 

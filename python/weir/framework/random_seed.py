@@ -31,6 +31,7 @@ def set_seed(seed):
     with _lock:
         _global["seed"] = None if seed is None else int(seed)
         _global["rng"] = None if seed is None else random.Random(int(seed))
+    _core.forget_seeded()
 
 
 def _next_internal():

@@ -26,7 +26,9 @@ def shape_tensor(shape, dtype=None, name="shape"):
             if dtype is None and any(isinstance(d, int) and abs_int(d) > 0x7FFFFFFF for d in shape):
                 dtype = dtypes.int64
             return convert_to_tensor(shape, dtype=dtype or dtypes.int32, name=name)
-        kind = dtype or next(d.dtype for d in shape if is_tensor(d))
+        kind = dtype or next(as_dtype(d.dtype) for d in shape if is_tensor(d))
+        if kind not in (dtypes.int32, dtypes.int64):
+            kind = dtypes.int32
         return raw_ops.Pack(values=[convert_to_tensor(d, dtype=kind) if not is_tensor(d) else cast(d, kind)
                                     for d in shape], axis=0)
     if isinstance(shape, np.ndarray) and shape.size == 0:
@@ -306,7 +308,10 @@ def _zero_of(dtype):
 
 
 def _filled(shape, value, dtype, name):
-    return raw_ops.Fill(dims=shape_tensor(shape), value=constant(value, dtype=dtype), name=name)
+    dims = shape_tensor(shape)
+    if is_tensor(dims) and dims.shape.rank == 0:
+        dims = reshape(dims, [-1])  # one dimension
+    return raw_ops.Fill(dims=dims, value=constant(value, dtype=dtype), name=name)
 
 
 def zeros(shape, dtype=dtypes.float32, name=None, layout=None):
@@ -393,7 +398,12 @@ def linspace(start, stop, num, name=None, axis=0):
     everything = concat([first, first + delta * inner, last], axis=axis)
     sizes = where(along, count, shape(everything))
     begin = zeros_like(sizes)
-    return raw_ops.Slice(input=everything, begin=begin, size=sizes, name=name)
+    result = raw_ops.Slice(input=everything, begin=begin, size=sizes, name=name)
+    if known is not None and isinstance(axis, int) and everything.shape.rank is not None:
+        dims = everything.shape.as_list()
+        dims[axis] = int(known)
+        result.set_shape(dims)
+    return result
 
 
 def tile(input, multiples, name=None):  # pylint: disable=redefined-builtin

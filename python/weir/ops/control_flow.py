@@ -551,11 +551,11 @@ def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
         box = []
 
         def probe(*flat):
-            box.append(fn(nest.pack_sequence_as(elems, flat)))
-            return [convert_to_tensor(v) for v in nest.flatten(box[0])]
+            box.append(nest.map_structure(convert_to_tensor, fn(nest.pack_sequence_as(elems, flat))))
+            return nest.flatten(box[0])
 
         trace_function(probe, [TensorSpec(r.shape[1:], r.dtype) for r in repeated], name="vectorized_map")
-        signature = nest.map_structure(lambda v: TensorSpec(v.shape, v.dtype), nest.map_structure(convert_to_tensor, box[0]))
+        signature = nest.map_structure(lambda v: TensorSpec(v.shape, v.dtype), box[0])
         return map_fn(fn, packed, fn_output_signature=signature)
     results = [fn(nest.pack_sequence_as(elems, [leaf[i] for leaf in repeated])) for i in range(int(count))]
     if not results:

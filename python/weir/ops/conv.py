@@ -37,6 +37,17 @@ def _channel_index(data_format, count):
     return 1 if data_format is not None and data_format.startswith("NC") else count + 1
 
 
+def _channels_last(values):
+    """A list per dimension with its second entry, the channels, moved to the end."""
+    return [values[0]] + list(values[2:]) + [values[1]]
+
+
+def _transposed(operation, input, spatial):  # pylint: disable=redefined-builtin
+    """Runs an operation for channels-last layouts on a tensor whose channels come second."""
+    last = array.transpose(input, [0] + list(range(2, spatial + 2)) + [1])
+    return array.transpose(operation(last), [0, spatial + 1] + list(range(1, spatial + 1)))
+
+
 def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):  # pylint: disable=redefined-builtin
     """A convolution of images with filters [height, width, in, out]."""
     padding, explicit = _padding(padding, 2)
@@ -47,6 +58,11 @@ def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None,
     input = convert_to_tensor(input, name="input")
     filters = convert_to_tensor(filters, dtype=None if hasattr(filters, "dtype") else input.dtype, name="filters")
     rank = input.shape.rank
+    if data_format == "NCHW" and rank == 4:  # the CPU's kernel is for channels last
+        sides = [explicit[i] for i in (0, 1, 4, 5, 6, 7, 2, 3)] if explicit else explicit
+        return _transposed(lambda last: raw_ops.Conv2D(
+            input=last, filter=filters, strides=_channels_last(strides), padding=padding, explicit_paddings=sides,
+            dilations=_channels_last(dilations), name=name), input, 2)
     if rank is None or rank == 4:
         return raw_ops.Conv2D(input=input, filter=filters, strides=strides, padding=padding,
                               explicit_paddings=explicit, data_format=data_format, dilations=dilations, name=name)
@@ -99,9 +115,14 @@ def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, n
 def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None, name=None):  # pylint: disable=redefined-builtin
     """A convolution of volumes with filters [depth, height, width, in, out]."""
     channel = _channel_index(data_format, 3)
-    return raw_ops.Conv3D(input=input, filter=filters, strides=per_dimension(strides, 3, channel, "strides"),
-                          padding=padding, data_format=data_format or "NDHWC",
-                          dilations=per_dimension(dilations, 3, channel, "dilations"), name=name)
+    strides = per_dimension(strides, 3, channel, "strides")
+    dilations = per_dimension(dilations, 3, channel, "dilations")
+    if data_format == "NCDHW":
+        return _transposed(lambda last: raw_ops.Conv3D(
+            input=last, filter=filters, strides=_channels_last(strides), padding=padding,
+            dilations=_channels_last(dilations), name=name), convert_to_tensor(input, name="input"), 3)
+    return raw_ops.Conv3D(input=input, filter=filters, strides=strides, padding=padding,
+                          data_format=data_format or "NDHWC", dilations=dilations, name=name)
 
 
 def _spatial_dims(input, filters):

@@ -467,7 +467,7 @@ def sobel_edges(image):
     image = convert_to_tensor(image)
     kernels = np.array([[[-1, -2, -1], [0, 0, 0], [1, 2, 1]], [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]], np.float32)
     kernels = kernels.transpose(1, 2, 0)[:, :, None, :]
-    channels = image.shape[-1]
+    channels = image.shape[-1] if image.shape[-1] is not None else array.shape(image)[-1]
     filters = array.tile(array.constant(kernels), [1, 1, channels, 1])
     padded = array.pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     from weir.ops import conv

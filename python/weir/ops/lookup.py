@@ -127,7 +127,10 @@ class _Table:
                     flat = array.cast(flat, self._key_dtype)
                 else:
                     raise TypeError(f"Dtype of argument `keys` must be {self._key_dtype}, received: {flat.dtype}")
-            return raw_ops.LookupTableFindV2(table_handle=self._handle, keys=flat, default_value=self._default, name=name)
+            found = raw_ops.LookupTableFindV2(table_handle=self._handle, keys=flat, default_value=self._default, name=name)
+            if not executing_eagerly() and self._default.shape.rank == 0:
+                found.set_shape(flat.shape)
+            return found
 
         return self._on_values(keys, find)
 

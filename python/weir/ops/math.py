@@ -685,18 +685,24 @@ def approx_min_k(operand, k, reduction_dimension=-1, recall_target=0.95, reducti
 def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32, name=None, axis=None,
              binary_output=False):
     """How often each non-negative integer occurs in `arr`, or the sum of its weights."""
-    if not is_tensor(arr) and not isinstance(arr, np.ndarray):
-        arr = convert_to_tensor(arr, dtype_hint=dtypes.int32)
-    arr = convert_to_tensor(arr, name="arr")
+    from weir.ops.ragged import RaggedTensor
+    from weir.ops.sparse import SparseTensor
     if axis not in (None, 0, -1):
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
+    if weights is not None and binary_output:
+        raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
+    rows = None  # of a composite tensor, where each row is counted by itself
+    if isinstance(arr, (RaggedTensor, SparseTensor)):
+        rows = arr if axis == -1 else None
+        if weights is not None:
+            weights = weights.flat_values if isinstance(weights, RaggedTensor) else weights.values
+        arr = arr.flat_values if isinstance(arr, RaggedTensor) else arr.values
+    elif not is_tensor(arr) and not isinstance(arr, np.ndarray):
+        arr = convert_to_tensor(arr, dtype_hint=dtypes.int32)
+    arr = convert_to_tensor(arr, name="arr")
     if weights is not None:
         weights = convert_to_tensor(weights, name="weights")
         dtype = weights.dtype
-        if binary_output:
-            raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
-    if not arr.dtype.is_integer:
-        raise TypeError(f"Argument `arr` must be an integer tensor, got {arr.dtype.name}")
     if arr.dtype not in (dtypes.int32, dtypes.int64):
         arr = cast(arr, dtypes.int32)
     dtype = as_dtype(dtype)
@@ -715,6 +721,12 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int
         length = raw_ops.Minimum(x=cast(maxlength, arr.dtype), y=length)
     if weights is None:
         weights = array.constant([], dtype=dtype)
+    if isinstance(rows, RaggedTensor):
+        return raw_ops.RaggedBincount(splits=cast(rows.row_splits, dtypes.int64), values=arr, size=length,
+                                      weights=weights, binary_output=binary_output, name=name)
+    if rows is not None:
+        return raw_ops.SparseBincount(indices=rows.indices, values=arr, dense_shape=rows.dense_shape, size=length,
+                                      weights=weights, binary_output=binary_output, name=name)
     return raw_ops.DenseBincount(input=arr, size=length, weights=weights, binary_output=binary_output, name=name)
 
 

@@ -7,75 +7,15 @@ restarts, so the n-th call after it is the same in every run.
 
 import enum
 import random as _python_random
-import threading
 
 import numpy as np
 
-from weir.framework import as_dtype, convert_to_tensor, executing_eagerly, is_tensor, raw_ops
+from weir.framework import as_dtype, convert_to_tensor, is_tensor, raw_ops
+from weir.framework.random_seed import get_seed, global_seed, set_seed  # noqa: F401
 from weir.ops import array, dtypes, math
 from weir.ops.dtypes import cast
 
-_DEFAULT_GRAPH_SEED = 87654321
 _MAX_INT32 = 2**31 - 1
-
-
-
-
-_lock = threading.Lock()
-_global_seed = None
-_operation_seeds = None
-
-
-def set_seed(seed):
-    """Sets the global seed: all random functions called from here on give the same numbers in every run."""
-    global _global_seed, _operation_seeds
-    with _lock:
-        _global_seed = seed
-        _operation_seeds = None if seed is None else _python_random.Random(seed)
-    import weir.framework as framework
-    reset = getattr(framework, "reset_random_kernels", None)
-    if reset is not None:
-        reset(seed)
-
-
-def global_seed():
-    """What `set_seed` was last given, or None."""
-    return _global_seed
-
-
-def _next_operation_seed():
-    if executing_eagerly():
-        with _lock:
-            return _operation_seeds.randint(0, _MAX_INT32)
-    import weir.framework as framework
-    last = getattr(framework, "current_graph_operation_count", None)
-    if last is not None:
-        return last()
-    with _lock:
-        return _operation_seeds.randint(0, _MAX_INT32)
-
-
-def _graph_seed():
-    import weir.framework as framework
-    seed = getattr(framework, "current_graph_seed", None)
-    return None if seed is None or executing_eagerly() else seed()
-
-
-def get_seed(op_seed):
-    """The two seeds of an op, of which both are None if neither a global nor an op's seed is set."""
-    base = _graph_seed()
-    base = _global_seed if base is None else base
-    if base is not None:
-        first = base
-        second = _next_operation_seed() if op_seed is None else op_seed
-    elif op_seed is not None:
-        first, second = _DEFAULT_GRAPH_SEED, op_seed
-    else:
-        return None, None
-    if first == 0 and second == 0:
-        return 0, _MAX_INT32
-    limit = lambda value: int(value) % (2**63) if isinstance(value, (int, np.integer)) else value  # noqa: E731
-    return limit(first), limit(second)
 
 
 def _op_seeds(seed):

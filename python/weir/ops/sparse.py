@@ -597,7 +597,7 @@ def _cross(inputs, hashed, num_buckets, hash_key, separator, name):
             parts = raw_ops.SparseCross(indices=common["indices"], values=common["values"], shapes=common["shapes"],
                                         dense_inputs=common["dense_inputs"], hashed_output=True,
                                         num_buckets=num_buckets, hash_key=key, out_type=dtypes.int64,
-                                        internal_type=dtypes.string if any(
+                                        internal_type=dtypes.string if all(
                                             v.dtype == dtypes.string for v in values + dense) else dtypes.int64,
                                         name=name)
         else:

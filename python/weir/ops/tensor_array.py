@@ -4,7 +4,8 @@ Eager arrays are Python lists. In graphs the elements live in a tensor list, a v
 write makes a new flow, so the array that `write` returns must be used from then on.
 """
 
-from weir.framework import TensorShape, as_dtype, convert_to_tensor, errors, executing_eagerly, is_tensor, raw_ops
+from weir.framework import (TensorShape, as_dtype, convert_to_tensor, errors, executing_eagerly, get_static_value,
+                            is_tensor, raw_ops)
 from weir.ops import array, dtypes
 
 
@@ -28,6 +29,7 @@ class TensorArray:
         self._clear_after_read = True if clear_after_read is None else clear_after_read
         self._element_shape = TensorShape(element_shape)
         self._flow = flow
+        self._known_size = None  # of an array that does not grow
         self._list = None
         self._cleared = set()
         if flow is None:
@@ -37,9 +39,12 @@ class TensorArray:
             if executing_eagerly():
                 self._list = [None] * int(size)
             else:
+                count = convert_to_tensor(size, dtype=dtypes.int32)
+                known = get_static_value(count)
+                if known is not None and not self._dynamic_size:
+                    self._known_size = int(known)
                 self._flow = raw_ops.TensorListReserve(
-                    element_shape=_shape_arg(self._element_shape),
-                    num_elements=convert_to_tensor(size, dtype=dtypes.int32), element_dtype=self._dtype)
+                    element_shape=_shape_arg(self._element_shape), num_elements=count, element_dtype=self._dtype)
 
     @property
     def dtype(self):
@@ -77,8 +82,10 @@ class TensorArray:
 
     def with_flow(self, flow):
         """An array like this one over another tensor list."""
-        return TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic_size, infer_shape=self._infer_shape,
-                           element_shape=self._element_shape, clear_after_read=self._clear_after_read)
+        result = TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic_size, infer_shape=self._infer_shape,
+                             element_shape=self._element_shape, clear_after_read=self._clear_after_read)
+        result._known_size = self._known_size
+        return result
 
     def _merge_shape(self, shape):
         if not self._infer_shape:
@@ -160,7 +167,8 @@ class TensorArray:
             return self.with_flow(self.flow).stack(name)
         if self._flow is not None:
             return raw_ops.TensorListStack(input_handle=self._flow, element_shape=_shape_arg(self._element_shape),
-                                           element_dtype=self._dtype, num_elements=-1, name=name)
+                                           element_dtype=self._dtype,
+                                           num_elements=-1 if self._known_size is None else self._known_size, name=name)
         if not self._list:
             sizes = self._element_shape.as_list() if self._element_shape.rank is not None else []
             return array.zeros([0] + [0 if d is None else d for d in sizes], dtype=self._dtype)

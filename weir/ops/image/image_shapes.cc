@@ -32,6 +32,17 @@ Status LikeInput(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// Like the input, whose last dimension is 3.
+Status Colors(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(PartialShape image, ctx.WithRankAtLeast(0, 1));
+  if (image.has_rank()) {
+    WEIR_ASSIGN_OR_RETURN(int64_t channels, MergeDims(image.dim(image.rank() - 1), 3));
+    image.set_dim(image.rank() - 1, channels);
+  }
+  ctx.set_output(0, std::move(image));
+  return OkStatus();
+}
+
 Status CropAndResize(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape image, ctx.WithRank(0, 4));
   WEIR_ASSIGN_OR_RETURN(PartialShape boxes, ctx.WithRank(1, 2));
@@ -155,6 +166,7 @@ Status DrawnBoxes(ShapeContext& ctx) {
 }  // namespace
 
 void RegisterImageShapes(OpRegistry& registry) {
+  registry.RegisterShapeFunction("colors", Colors);
   registry.RegisterShapeFunction("resized", Resized<1>);
   registry.RegisterShapeFunction("projected", Resized<2>);
   registry.RegisterShapeFunction("like_second", LikeInput<1>);

@@ -47,9 +47,15 @@ Status Arithmetic(ShapeContext& ctx) {
 // Shapes that do not broadcast are an answer too, if the op is told so.
 Status Equal(ShapeContext& ctx) {
   if (ctx.Attr<bool>("incompatible_shape_error").value_or(true)) return shapes::Broadcast(ctx);
-  StatusOr<PartialShape> out = BroadcastShapes(ctx.input(0), ctx.input(1));
-  bool sure = out.ok() && ctx.input(0).IsFullyDefined() && ctx.input(1).IsFullyDefined();
-  if (sure) ctx.set_output(0, *std::move(out));
+  const PartialShape &a = ctx.input(0), &b = ctx.input(1);
+  StatusOr<PartialShape> out = BroadcastShapes(a, b);
+  if (!out.ok() || !a.has_rank() || !b.has_rank()) return OkStatus();
+  // Sure where in each dimension both sizes are known or one of them is 1.
+  for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
+    const int64_t x = a.dim(a.rank() - i), y = b.dim(b.rank() - i);
+    if (x != 1 && y != 1 && (x < 0 || y < 0)) return OkStatus();
+  }
+  ctx.set_output(0, *std::move(out));
   return OkStatus();
 }
 

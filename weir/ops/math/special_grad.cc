@@ -62,6 +62,28 @@ void AddGammaFunctions(GradientRegistry& r) {
   });
 }
 
+// Where x is 0, I1(x) / x and J1(x) / x are 0 / 0; the value there is TensorFlow's.
+Value AtZero(Value x, double there, Value elsewhere) {
+  return Select(Binary("Equal", x, Scalar(x, 0)), there * OnesLike(x), elsewhere);
+}
+
+void AddBesselFunctions(GradientRegistry& r) {
+  AddUnary(r, "BesselI0", [](Value x, Value) { return Unary("BesselI1", x); });
+  AddUnary(r, "BesselI0e", [](Value x, Value y) { return Unary("BesselI1e", x) - Unary("Sign", x) * y; });
+  AddUnary(r, "BesselI1", [](Value x, Value y) { return AtZero(x, 1.0, Unary("BesselI0", x) - y / x); });
+  AddUnary(r, "BesselI1e", [](Value x, Value y) {
+    return AtZero(x, 0.5, Unary("BesselI0e", x) - y * (Unary("Sign", x) + 1.0 / x));
+  });
+  AddUnary(r, "BesselJ0", [](Value x, Value) { return -Unary("BesselJ1", x); });
+  AddUnary(r, "BesselJ1", [](Value x, Value y) { return AtZero(x, 0.5, Unary("BesselJ0", x) - y / x); });
+  AddUnary(r, "BesselY0", [](Value x, Value) { return -Unary("BesselY1", x); });
+  AddUnary(r, "BesselY1", [](Value x, Value y) { return Unary("BesselY0", x) - y / x; });
+  AddUnary(r, "BesselK0", [](Value x, Value) { return -Unary("BesselK1", x); });
+  AddUnary(r, "BesselK0e", [](Value x, Value y) { return y - Unary("BesselK1e", x); });
+  AddUnary(r, "BesselK1", [](Value x, Value y) { return -Unary("BesselK0", x) - y / x; });
+  AddUnary(r, "BesselK1e", [](Value x, Value y) { return y * (1.0 - 1.0 / x) - Unary("BesselK0e", x); });
+}
+
 }  // namespace
 }  // namespace weir::emit
 
@@ -70,6 +92,7 @@ namespace weir {
 void RegisterSpecialGradients(GradientRegistry& r) {
   emit::AddErrorFunctions(r);
   emit::AddGammaFunctions(r);
+  emit::AddBesselFunctions(r);
 }
 
 }  // namespace weir

@@ -13,6 +13,7 @@ constexpr int64_t kUnknown = PartialShape::kUnknown;
 
 // Windows over one dimension; unknown if the dimension or the size is.
 StatusOr<int64_t> Windows(int64_t input, int64_t size, int64_t stride, int64_t dilation, std::string_view padding) {
+  if (input >= 0 && size < 0 && padding == "SAME" && stride > 0) return (input + stride - 1) / stride;
   if (input < 0 || size < 0) return kUnknown;
   WEIR_ASSIGN_OR_RETURN(nn::WindowAxis axis, nn::MakeWindowAxis(input, size, stride, dilation, padding, 0, 0));
   return axis.output;

@@ -141,7 +141,9 @@ template <int kInput>
 Status ShapeFromInput(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape out, ctx.InputAsShape(kInput));
   // Two sizes are height and width alone.
-  ctx.set_output(0, out.has_rank() && out.rank() == 4 ? std::move(out) : PartialShape::UnknownOfRank(4));
+  const auto strides = ctx.Attr<std::vector<int64_t>>("strides");
+  const int rank = strides.ok() ? static_cast<int>(strides->size()) : 4;
+  ctx.set_output(0, out.has_rank() && out.rank() == rank ? std::move(out) : PartialShape::UnknownOfRank(rank));
   return OkStatus();
 }
 
