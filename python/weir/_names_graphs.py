@@ -31,3 +31,10 @@ for _name in ("BytesList ClusterDef Example Feature FeatureList FeatureLists Fea
               "SequenceExample ServerDef").split():
     TABLE["train." + _name] = (_P, _name)
 TABLE["compat.v1.train.SaverDef"] = (_P, "SaverDef")
+for _name in ("SummaryWriter audio create_file_writer create_noop_writer flush graph histogram image record_if scalar "
+              "should_record_summaries text trace_export trace_off trace_on write").split():
+    TABLE["summary." + _name] = ("weir.summary", _name)
+for _name in "get_step set_step summary_scope write_raw_pb".split():
+    TABLE["summary.experimental." + _name] = ("weir.summary", _name)
+for _name in "Profile ProfilerOptions Trace start stop".split():
+    TABLE["profiler.experimental." + _name] = ("weir.profiler", _name)
