@@ -11,6 +11,7 @@
 #include "weir/graph/function_export.h"
 #include "weir/graph/import.h"
 #include "weir/graph/shape_inference.h"
+#include "weir/proto/graph.pb.h"
 
 namespace weir::python {
 
@@ -568,6 +569,20 @@ PyObject* ToGraphDef(PyObject* self, PyObject*) {
   return PyBytes_FromStringAndSize(bytes->data(), static_cast<Py_ssize_t>(bytes->size()));
 }
 
+// node_def(id) -> bytes of the node's NodeDef
+PyObject* ToNodeDef(PyObject* self, PyObject* arg) {
+  const Graph& graph = StateOf(self).graph;
+  const long id = PyLong_AsLong(arg);
+  if (id == -1 && PyErr_Occurred()) return nullptr;
+  const Node* node = id >= 0 && id < graph.num_node_ids() ? graph.node(static_cast<NodeId>(id)) : nullptr;
+  if (node == nullptr) return PyErr_Format(PyExc_ValueError, "the graph has no node %ld", id);
+  NodeDef def;
+  const Status status = ExportNode(graph, *node, &def);
+  if (!status.ok()) return Raise(status);
+  const std::string bytes = def.SerializeAsString();
+  return PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
+}
+
 // import_graph_def(bytes): names are taken as they are.
 PyObject* ImportBytes(PyObject* self, PyObject* arg) {
   std::string bytes;
@@ -619,6 +634,7 @@ PyMethodDef kMethods[] = {
     {"_to_function", ToFunction, METH_VARARGS, nullptr},
     {"_gradients", Gradients, METH_VARARGS, nullptr},
     {"_to_graph_def", ToGraphDef, METH_NOARGS, nullptr},
+    {"_to_node_def", ToNodeDef, METH_O, nullptr},
     {"_import_graph_def", ImportBytes, METH_O, nullptr},
     {},
 };

@@ -5,7 +5,9 @@
 #include "python/src/constant.h"
 #include "python/src/graph.h"
 #include "python/src/op.h"
+#include "python/src/protos.h"
 #include "python/src/python.h"
+#include "python/src/server.h"
 #include "python/src/session.h"
 #include "python/src/tape.h"
 #include "python/src/tensor.h"
@@ -32,6 +34,9 @@ PyMethodDef kFunctions[] = {
     {"record", RecordCustom, METH_VARARGS, nullptr},
     {"should_record", ShouldRecord, METH_O, nullptr},
     {"pause_tapes", PauseTapes, METH_NOARGS, nullptr},
+    {"proto_files", ProtoFiles, METH_NOARGS, nullptr},
+    {"function_library", ExportFunctions, METH_O, nullptr},
+    {"add_function_library", AddFunctions, METH_O, nullptr},
     {"resume_tapes", ResumeTapes, METH_NOARGS, nullptr},
     {},
 };
@@ -46,7 +51,7 @@ PyMODINIT_FUNC PyInit__core() {
   using namespace weir::python;
   Ref module = Ref::Own(PyModule_Create(&kModule));
   if (!module || !AddTensorTypes(module.get()) || !AddGraphType(module.get()) || !AddOpType(module.get()) ||
-      !AddTapeType(module.get()) || !AddSessionType(module.get()) || !AddCallType(module.get())) {
+      !AddTapeType(module.get()) || !AddSessionType(module.get()) || !AddServerType(module.get()) || !AddCallType(module.get())) {
     return nullptr;
   }
   return module.release();

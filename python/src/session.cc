@@ -1,10 +1,13 @@
 #include "python/src/session.h"
 
+#include <algorithm>
+
 #include "python/src/graph.h"
 #include "python/src/op.h"
 #include "python/src/tensor.h"
 #include "weir/base/cancellation.h"
 #include "weir/graph/import.h"
+#include "weir/proto/config.pb.h"
 #include "weir/proto/graph.pb.h"
 #include "weir/runtime/session.h"
 
@@ -33,9 +36,16 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   const char* config = nullptr;
   Py_ssize_t config_size = 0;
   if (!PyArg_ParseTuple(args, "s|y#", &target, &config, &config_size)) return nullptr;
-  SessionOptions options;
-  options.target = target;
-  options.allow_soft_placement = true;
+  ConfigProto proto;
+  if (config_size > 0 && !proto.ParseFromArray(config, static_cast<int>(config_size))) {
+    return PyErr_Format(PyExc_ValueError, "these are not the bytes of a ConfigProto");
+  }
+  SessionOptions defaults;
+  defaults.target = target;
+  StatusOr<SessionOptions> chosen = SessionOptions::FromConfig(proto, defaults);
+  if (!chosen.ok()) return Raise(chosen.status());
+  SessionOptions options = *std::move(chosen);
+  options.isolate_state = options.isolate_state || options.target.empty();
   StatusOr<std::unique_ptr<Session>> session = Internal("not made");
   {
     WithoutLock unlocked;
@@ -105,34 +115,122 @@ bool ToNames(PyObject* list, std::vector<std::string>* out) {
   return true;
 }
 
-// run({name: tensor}, [fetches], [targets]) -> [tensors]
-PyObject* Run(PyObject* self, PyObject* args) {
-  PyObject *feed_dict, *fetch_list, *target_list;
-  if (!PyArg_ParseTuple(args, "O!OO", &PyDict_Type, &feed_dict, &fetch_list, &target_list)) return nullptr;
-  std::vector<Feed> feeds;
+bool ToFeeds(PyObject* feed_dict, std::vector<Feed>* feeds) {
   PyObject *key, *value;
   Py_ssize_t position = 0;
   while (PyDict_Next(feed_dict, &position, &key, &value)) {
     std::string name;
-    if (!ToString(key, &name)) return nullptr;
-    if (!IsEager(value)) return PyErr_Format(PyExc_TypeError, "the value fed for '%U' is no tensor", key);
-    feeds.emplace_back(std::move(name), AsTensor(value)->value);
+    if (!ToString(key, &name)) return false;
+    if (!IsEager(value)) {
+      PyErr_Format(PyExc_TypeError, "the value fed for '%U' is no tensor", key);
+      return false;
+    }
+    feeds->emplace_back(std::move(name), AsTensor(value)->value);
   }
+  return true;
+}
+
+PyObject* ToList(std::vector<Tensor>* outputs) {
+  Ref list = Ref::Own(PyList_New(0));
+  for (Tensor& output : *outputs) {
+    Ref tensor = Ref::Own(NewEager(std::move(output)));
+    if (!tensor || PyList_Append(list.get(), tensor.get()) < 0) return nullptr;
+  }
+  return list.release();
+}
+
+StepOptions ToStepOptions(const RunOptions& proto) {
+  StepOptions options;
+  options.trace = static_cast<TraceLevel>(std::clamp<int>(proto.trace_level(), 0, 3));
+  if (proto.timeout_in_ms() > 0) options.timeout = absl::Milliseconds(proto.timeout_in_ms());
+  options.partition_graphs = proto.output_partition_graphs();
+  options.in_caller_thread = proto.inter_op_thread_pool() < 0;
+  return options;
+}
+
+// run({name: tensor}, [fetches], [targets]) -> [tensors]; with the bytes of RunOptions as a fourth argument
+// ([tensors], bytes of the step's RunMetadata).
+PyObject* Run(PyObject* self, PyObject* args) {
+  PyObject *feed_dict, *fetch_list, *target_list;
+  const char* bytes = nullptr;
+  Py_ssize_t size = 0;
+  if (!PyArg_ParseTuple(args, "O!OO|y#", &PyDict_Type, &feed_dict, &fetch_list, &target_list, &bytes, &size)) {
+    return nullptr;
+  }
+  RunOptions proto;
+  if (bytes != nullptr && !proto.ParseFromArray(bytes, static_cast<int>(size))) {
+    return PyErr_Format(PyExc_ValueError, "these are not the bytes of RunOptions");
+  }
+  std::vector<Feed> feeds;
   std::vector<std::string> fetches, targets;
-  if (!ToNames(fetch_list, &fetches) || !ToNames(target_list, &targets)) return nullptr;
+  if (!ToFeeds(feed_dict, &feeds) || !ToNames(fetch_list, &fetches) || !ToNames(target_list, &targets)) return nullptr;
   // Another thread may close or drop the session meanwhile.
+  Ref held = Ref::Borrow(self);
+  std::vector<Tensor> outputs;
+  StepReport report;
+  Status status;
+  {
+    WithoutLock unlocked;
+    status = bytes == nullptr
+                 ? As(self)->session->Run(feeds, fetches, targets, &outputs)
+                 : As(self)->session->Run(ToStepOptions(proto), feeds, fetches, targets, &outputs, &report);
+  }
+  if (!status.ok()) return Raise(status);
+  Ref list = Ref::Own(ToList(&outputs));
+  if (!list || bytes == nullptr) return list.release();
+  RunMetadata metadata;
+  report.ToProto(&metadata);
+  const std::string written = metadata.SerializeAsString();
+  return Py_BuildValue("Oy#", list.get(), written.data(), static_cast<Py_ssize_t>(written.size()));
+}
+
+// partial_run_setup([feeds], [fetches], [targets]) -> handle
+PyObject* PartialRunSetup(PyObject* self, PyObject* args) {
+  PyObject *feed_list, *fetch_list, *target_list;
+  if (!PyArg_ParseTuple(args, "OOO", &feed_list, &fetch_list, &target_list)) return nullptr;
+  std::vector<std::string> feeds, fetches, targets;
+  if (!ToNames(feed_list, &feeds) || !ToNames(fetch_list, &fetches) || !ToNames(target_list, &targets)) return nullptr;
+  StatusOr<std::string> handle = Internal("not set up");
+  {
+    WithoutLock unlocked;
+    handle = As(self)->session->PartialRunSetup(feeds, fetches, targets);
+  }
+  if (!handle.ok()) return Raise(handle.status());
+  return FromString(*handle);
+}
+
+// partial_run(handle, {name: tensor}, [fetches]) -> [tensors]
+PyObject* PartialRun(PyObject* self, PyObject* args) {
+  const char* handle;
+  PyObject *feed_dict, *fetch_list;
+  if (!PyArg_ParseTuple(args, "sO!O", &handle, &PyDict_Type, &feed_dict, &fetch_list)) return nullptr;
+  std::vector<Feed> feeds;
+  std::vector<std::string> fetches;
+  if (!ToFeeds(feed_dict, &feeds) || !ToNames(fetch_list, &fetches)) return nullptr;
   Ref held = Ref::Borrow(self);
   std::vector<Tensor> outputs;
   Status status;
   {
     WithoutLock unlocked;
-    status = As(self)->session->Run(feeds, fetches, targets, &outputs);
+    status = As(self)->session->PartialRun(handle, feeds, fetches, &outputs);
   }
   if (!status.ok()) return Raise(status);
+  return ToList(&outputs);
+}
+
+// list_devices() -> [(name, type, memory limit, incarnation)]
+PyObject* ListSessionDevices(PyObject* self, PyObject*) {
+  std::vector<DeviceInfo> devices;
+  {
+    WithoutLock unlocked;
+    devices = As(self)->session->ListDevices();
+  }
   Ref list = Ref::Own(PyList_New(0));
-  for (Tensor& output : outputs) {
-    Ref tensor = Ref::Own(NewEager(std::move(output)));
-    if (!tensor || PyList_Append(list.get(), tensor.get()) < 0) return nullptr;
+  for (const DeviceInfo& device : devices) {
+    Ref row = Ref::Own(Py_BuildValue("(ssLK)", device.name.c_str(), device.device_type.c_str(),
+                                     static_cast<long long>(device.memory_limit),
+                                     static_cast<unsigned long long>(device.incarnation)));
+    if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
   }
   return list.release();
 }
@@ -151,6 +249,9 @@ PyMethodDef kMethods[] = {
     {"extend", Extend, METH_O, nullptr},
     {"extend_from", ExtendFrom, METH_VARARGS, nullptr},
     {"run", Run, METH_VARARGS, nullptr},
+    {"partial_run_setup", PartialRunSetup, METH_VARARGS, nullptr},
+    {"partial_run", PartialRun, METH_VARARGS, nullptr},
+    {"list_devices", ListSessionDevices, METH_NOARGS, nullptr},
     {"close", Close, METH_NOARGS, nullptr},
     {},
 };

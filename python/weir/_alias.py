@@ -89,6 +89,7 @@ _MODULES = {
     "tensorflow.python.data.ops.dataset_ops": lambda: {
         "DatasetV2": importlib.import_module("weir.data.dataset").Dataset},
     "tensorflow.experimental.dtensor": lambda: {},
+    "tensorflow.python.framework.tensor_util": _names("weir.framework.tensor_proto"),
 }
 
 
@@ -101,7 +102,8 @@ def _raw(name):
 
 def _packages():
     out = set()
-    for name in _MODULES:
+    from weir.framework.proto_modules import MODULES
+    for name in [*_MODULES, *MODULES]:
         parts = name.split(".")
         out.update(".".join(parts[:i]) for i in range(1, len(parts)))
     return out
@@ -145,6 +147,11 @@ class _Finder(importlib.abc.MetaPathFinder):
             module.__path__ = []
             module.__dict__.update({k: v for k, v in _MODULES[name]().items() if not k.startswith("__")})
             return module
+        if name.endswith("_pb2"):
+            module = types.ModuleType(name)
+            from weir.framework import protos
+            module.__dict__.update(protos.module(name))
+            return module if "DESCRIPTOR" in vars(module) else None
         if name == "tensorflow.keras" or name.startswith("tensorflow.keras."):
             inner = importlib.import_module("keras._tf_keras.keras" + name[len("tensorflow.keras"):])
             return inner
@@ -178,7 +185,7 @@ class _Proxy(types.ModuleType):
     def __getattr__(self, name):
         if name == "keras" and self.__dict__.get("__name__") == "tensorflow":
             value = importlib.import_module("tensorflow.keras")
-        elif name in ("python", "compiler") and self.__dict__.get("__name__") == "tensorflow":
+        elif name in ("python", "compiler", "core") and self.__dict__.get("__name__") == "tensorflow":
             value = importlib.import_module("tensorflow." + name)
         else:
             value = getattr(self.__dict__["_target"], name)

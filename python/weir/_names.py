@@ -3,7 +3,7 @@
 Names of the core are written here by hand; those of functions over ops come from the generated table weir._api.
 """
 
-from weir import _api
+from weir import _api, _names_graphs
 
 _F = "weir.framework"
 
@@ -130,8 +130,6 @@ TABLE = {
     "group": ("weir.compat.v1.graph_ops", "group"),
     "no_op": ("weir.compat.v1.graph_ops", "no_op"),
     "compat.v1.no_op": ("weir.compat.v1.graph_ops", "no_op"),
-    "compat.v1.GraphDef": ("weir.framework.protos", "GraphDef"),
-    "compat.v1.NodeDef": ("weir.framework.protos", "NodeDef"),
     "compat.v1.import_graph_def": ("weir.compat.v1.graph_ops", "import_graph_def"),
     "graph_util.import_graph_def": ("weir.compat.v1.graph_ops", "import_graph_def"),
     "compat.v1.assign": ("weir.compat.v1.graph_ops", "assign"),
@@ -167,6 +165,7 @@ for _name in ("float16", "float32", "float64", "bfloat16", "half", "double", "in
 TABLE["dtypes.DType"] = TABLE["DType"]
 TABLE["dtypes.as_dtype"] = TABLE["as_dtype"]
 
+TABLE.update(_names_graphs.TABLE)
 for _key, _entry in _api.TABLE.items():
     TABLE.setdefault(_key, _entry)
 # What TensorFlow 1 programs find under tf.compat.v1 too.

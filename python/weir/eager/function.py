@@ -25,6 +25,7 @@ from weir.framework.type_spec import CompositeTensor, TensorSpec, TypeSpec
 __all__ = ["function", "Function", "GenericFunction", "ConcreteFunction", "trace_function"]
 
 _names = itertools.count()
+called_functions = None  # a list, while tf.summary notes which functions are called
 
 
 class _Tracing(threading.local):
@@ -271,6 +272,8 @@ class ConcreteFunction(GenericFunction):
 
     def run_flat(self, tensors):
         """The flat results of a call with these tensors."""
+        if called_functions is not None:
+            called_functions.append(self)
         if self._trainable and (tapes._TAPES or _core.current_graph() is not None):
             for variable in self._trainable:
                 tapes.variable_accessed(variable)
