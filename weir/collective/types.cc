@@ -49,7 +49,8 @@ StatusOr<MergeOp> ParseMergeOp(std::string_view name) {
 }
 
 uint64_t RandomCollectiveId() {
-  std::random_device source;  // not thread-local: it is large, and libraries loaded late have little room for such memory
+  std::random_device
+      source;  // not thread-local: it is large, and libraries loaded late have little room for such memory
   return 1 + (uint64_t{source()} << 32 | source()) % ((uint64_t{1} << 62) - 1);
 }
 
