@@ -210,8 +210,9 @@ Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
     other.waiters.fetch_sub(1);
     if (has_come()) return OkStatus();
     const uint32_t state = other.state;
-    if (state == kLeft) return Aborted("Rank ", NameOf(rank), " has left the job");
+    // Where there is an alarm, it knows why the other one has gone.
     if (options_.alarm) WEIR_RETURN_IF_ERROR(options_.alarm());
+    if (state == kLeft) return Aborted("Rank ", NameOf(rank), " has left the job");
     if (state == kGaveUp) return Aborted("Rank ", NameOf(rank), " has given up after an error of its own");
     if (!IsAlive(other.pid)) return Unavailable("Rank ", NameOf(rank), " (process ", other.pid.load(), ") has died");
     if (absl::Now() > deadline) return OutOfRange("too late");
