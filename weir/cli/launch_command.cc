@@ -4,10 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "weir/cli/child_process.h"
 #include "weir/cli/commands.h"
 #include "weir/cli/launch_ranks.h"
@@ -24,14 +27,27 @@ constexpr char kLaunchExamples[] = R"(Examples:
 
   weir launch -n 4 -- ./trainer
       four equal processes without servers, for weir::collective::ProcessGroup: WEIR_RANK, WEIR_SIZE, WEIR_LOCAL_RANK,
-      WEIR_LOCAL_SIZE and WEIR_JOB in their environments, "[rank] " before their output; the first that fails ends all
+      WEIR_LOCAL_SIZE and more in their environments, "[rank] " before their output; the first that fails ends all
+  weir launch -n 4 --hosts a:2,b:2 -- ./trainer
+      two of them on host a and two on host b, started by ssh, in this folder; this host is called localhost
+  weir launch --hostfile hosts -x DATA_FOLDER -- ./trainer
+      one for each slot of a file with lines such as "a slots=4"; DATA_FOLDER, PATH, LD_LIBRARY_PATH, PYTHONPATH and
+      OMP_NUM_THREADS are passed on
+
+The same program also runs under mpirun, srun and torchrun (docs/guide/hpc.md).
 
 A cluster ends with its last command; the exit code is the first that is not 0. A parameter server or worker that dies is started
 again.
 )";
 
 struct LaunchFlags {
-  int ranks = 0;  // 0: a cluster
+  int ranks = 0;  // 0, and no hosts: a cluster
+  std::string hosts;
+  std::string host_file;
+  std::string agent;
+  std::string address;
+  std::vector<std::string> variables{"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "OMP_NUM_THREADS"};
+  std::vector<std::string> more_variables;
   int ps = 1;
   int workers = 1;
   bool in_process = false;
@@ -119,20 +135,50 @@ class Launcher {
   std::vector<std::unique_ptr<ChildProcess>> commands_;
 };
 
+StatusOr<int> RunRanks(const LaunchFlags& flags) {
+  RankLaunch launch;
+  launch.ranks = flags.ranks;
+  launch.address = flags.address;
+  launch.variables = flags.variables;
+  launch.variables.insert(launch.variables.end(), flags.more_variables.begin(), flags.more_variables.end());
+  launch.command = flags.command;
+  if (!flags.agent.empty()) launch.agent = absl::StrSplit(flags.agent, ' ', absl::SkipEmpty());
+  if (!flags.hosts.empty()) {
+    WEIR_ASSIGN_OR_RETURN(launch.hosts, collective::ParseHosts(flags.hosts));
+  } else if (!flags.host_file.empty()) {
+    std::ifstream file(flags.host_file);
+    if (!file) return NotFound("cannot read the host file ", flags.host_file);
+    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    WEIR_ASSIGN_OR_RETURN(launch.hosts, collective::ParseHostFile(text));
+  }
+  return LaunchRanks(launch);
+}
+
 }  // namespace
 
 void AddLaunchCommand(CLI::App& program) {
   auto flags = std::make_shared<LaunchFlags>();
-  CLI::App* command = program.add_subcommand("launch", "run a command on a cluster of local processes");
+  CLI::App* command =
+      program.add_subcommand("launch", "run a command on a cluster of local processes, or as equal processes on hosts");
   command->footer(kLaunchExamples);
   CLI::Option* ranks = command->add_option("-n,--ranks", flags->ranks, "equal processes instead of a cluster");
   ranks->check(CLI::Range(1, 1024));
+  CLI::Option* hosts = command->add_option("--hosts", flags->hosts, "hosts and how many ranks each, as a:4,b:4");
+  command->add_option("--hostfile", flags->host_file, "a file with lines such as: a slots=4")->excludes(hosts);
+  command->add_option(
+      "--agent", flags->agent,
+      "starts a rank on another host: called with its name and a line for its shell (ssh -o BatchMode=yes)");
+  command->add_option("--address", flags->address, "rank 0's host, or host:port, as all hosts know it");
+  command->add_option("-x", flags->more_variables, "a variable to be passed on to other hosts; may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--ps", flags->ps, "parameter servers")->check(CLI::Range(0, 1024))->excludes(ranks);
   command->add_option("--workers", flags->workers, "workers")->check(CLI::Range(1, 1024))->excludes(ranks);
   command->add_flag("--in_process", flags->in_process, "the command starts the worker's server itself");
   command->add_option("command", flags->command, "what to run for every worker")->required();
   command->callback([flags] {
-    StatusOr<int> code = flags->ranks > 0 ? LaunchRanks(flags->ranks, flags->command) : Launcher(*flags).Run();
+    StatusOr<int> code = flags->ranks > 0 || !flags->hosts.empty() || !flags->host_file.empty()
+                             ? RunRanks(*flags)
+                             : Launcher(*flags).Run();
     ExitOnError(code.status());
     if (*code != 0) std::exit(*code);
   });

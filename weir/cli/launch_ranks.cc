@@ -8,17 +8,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "weir/base/free_ports.h"
 #include "weir/base/strings.h"
+#include "weir/collective/secret.h"
 
 namespace weir {
 namespace {
 
 constexpr absl::Duration kTimeToEnd = absl::Seconds(5);
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+bool IsThisHost(const std::string& host) {
+  return host == "localhost" || host == "127.0.0.1" || host == "::1" || host == HostName();
+}
 
 // A stream of a rank, printed line by line.
 struct Stream {
@@ -44,9 +58,41 @@ struct Stream {
   }
 };
 
+// One argument of a shell's command line.
+std::string Quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// Where and as what a rank runs.
+struct RankStart {
+  int rank = 0;
+  std::string host;  // empty: this one
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::string secret;
+};
+
+// What the shell of another host runs. It reads the secret from its standard input, where no list of processes shows
+// it, and ends the command when that closes: then this launcher has ended, or the connection.
+std::string RemoteScript(const RankStart& start, const std::vector<std::string>& command) {
+  char folder[4096] = "";
+  if (getcwd(folder, sizeof(folder)) == nullptr) folder[0] = 0;
+  std::string out = Cat("read -r WEIR_SECRET; export WEIR_SECRET; cd ", Quoted(folder), " 2>/dev/null; ");
+  for (const auto& variable : start.variables) {
+    out += Cat("export ", variable.first, "=", Quoted(variable.second), "; ");
+  }
+  out += "exec 3<&0; ";
+  for (const std::string& word : command) out += Cat(Quoted(word), " ");
+  out += Cat("</dev/null 3<&- & pid=$!; ",
+             "(cat <&3; kill -TERM $pid; sleep 5; kill -KILL $pid) >/dev/null 2>&1 & watcher=$!; ",
+             "wait $pid; code=$?; kill $watcher; exit $code");
+  return out;
+}
+
 class RankLauncher {
  public:
-  explicit RankLauncher(const std::vector<std::string>& command) : words_(command) {
+  explicit RankLauncher(const RankLaunch& launch) : launch_(launch), words_(launch.command) {
     sigset_t watched;
     sigemptyset(&watched);
     for (int number : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&watched, number);
@@ -57,22 +103,31 @@ class RankLauncher {
     for (pid_t pid : pids_) {
       if (pid > 0) kill(pid, SIGKILL);
     }
+    for (const int input : inputs_) close(input);
     close(signals_);
   }
 
-  Status Start(int rank, int size, const std::string& job) {
-    int out[2], err[2];
-    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
+  Status Start(const RankStart& start) {
+    int in[2], out[2], err[2];
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
       return ResourceExhausted("cannot make a pipe: ", std::strerror(errno));
     }
     const pid_t pid = fork();
     if (pid < 0) return ResourceExhausted("cannot start a process: ", std::strerror(errno));
-    if (pid == 0) RunChild(rank, size, job, out[1], err[1]);
+    if (pid == 0) RunChild(start, in[0], out[1], err[1]);
+    close(in[0]);
     close(out[1]);
     close(err[1]);
+    if (!start.host.empty()) {
+      const std::string line = Cat(start.secret, "\n");
+      (void)!write(in[1], line.data(), line.size());
+      inputs_.push_back(in[1]);
+    } else {
+      close(in[1]);
+    }
     pids_.push_back(pid);
-    streams_.push_back({rank, out[0], stdout, ""});
-    streams_.push_back({rank, err[0], stderr, ""});
+    streams_.push_back({start.rank, out[0], stdout, ""});
+    streams_.push_back({start.rank, err[0], stderr, ""});
     return OkStatus();
   }
 
@@ -99,16 +154,23 @@ class RankLauncher {
   }
 
  private:
-  [[noreturn]] void RunChild(int rank, int size, const std::string& job, int out, int err) {
+  [[noreturn]] void RunChild(const RankStart& start, int in, int out, int err) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
-    for (const char* name : {"WEIR_RANK", "WEIR_LOCAL_RANK"}) setenv(name, Cat(rank).c_str(), 1);
-    for (const char* name : {"WEIR_SIZE", "WEIR_LOCAL_SIZE"}) setenv(name, Cat(size).c_str(), 1);
-    setenv("WEIR_JOB", job.c_str(), 1);
+    if (!start.host.empty()) {
+      dup2(in, STDIN_FILENO);
+      const std::string script = RemoteScript(start, words_);
+      words_ = launch_.agent;
+      words_.push_back(start.host);
+      words_.push_back(script);
+    } else {
+      for (const auto& variable : start.variables) setenv(variable.first.c_str(), variable.second.c_str(), 1);
+      setenv("WEIR_SECRET", start.secret.c_str(), 1);
+    }
     std::vector<char*> raw;
     for (std::string& word : words_) raw.push_back(word.data());
     raw.push_back(nullptr);
@@ -152,6 +214,8 @@ class RankLauncher {
     ending_ = true;
     code_ = code;
     kill_at_ = absl::Now() + kTimeToEnd;
+    for (const int input : inputs_) close(input);  // ends the ranks on other hosts
+    inputs_.clear();
   }
   void SendAll(int number) {
     for (pid_t pid : pids_) {
@@ -171,7 +235,9 @@ class RankLauncher {
     return false;
   }
 
+  const RankLaunch& launch_;
   std::vector<std::string> words_;
+  std::vector<int> inputs_;  // of the agents of other hosts
   int signals_ = -1;
   std::vector<pid_t> pids_;  // -1: ended
   std::vector<Stream> streams_;
@@ -182,10 +248,61 @@ class RankLauncher {
 
 }  // namespace
 
-StatusOr<int> LaunchRanks(int ranks, const std::vector<std::string>& command) {
-  const std::string job = Cat("launch_", getpid(), "_", absl::ToUnixNanos(absl::Now()));
-  RankLauncher launcher(command);
-  for (int rank = 0; rank < ranks; ++rank) WEIR_RETURN_IF_ERROR(launcher.Start(rank, ranks, job));
+StatusOr<int> LaunchRanks(const RankLaunch& launch) {
+  std::vector<collective::HostSlots> hosts = launch.hosts;
+  if (hosts.empty()) hosts.push_back({"localhost", std::max(launch.ranks, 1)});
+  // Names that mean this host are one host, and so are names that come twice.
+  std::vector<collective::HostSlots> merged;
+  int slots = 0;
+  for (const collective::HostSlots& each : hosts) {
+    auto same = std::find_if(merged.begin(), merged.end(), [&](const collective::HostSlots& other) {
+      return other.host == each.host || (IsThisHost(other.host) && IsThisHost(each.host));
+    });
+    if (same == merged.end()) {
+      merged.push_back(each);
+    } else {
+      same->slots += each.slots;
+    }
+    slots += each.slots;
+  }
+  const int ranks = launch.ranks > 0 ? launch.ranks : slots;
+  if (ranks > slots) return InvalidArgument("There are ", slots, " slots on the hosts, too few for ", ranks, " ranks");
+  const std::string job = Cat("launch_", HostName(), "_", getpid(), "_", absl::ToUnixNanos(absl::Now()));
+  std::string secret;
+  for (const char byte : collective::RandomBytes(16))
+    secret += Cat(absl::Hex(static_cast<uint8_t>(byte), absl::kZeroPad2));
+  std::string address = launch.address;
+  if (address.empty()) address = IsThisHost(merged[0].host) ? HostName() : merged[0].host;
+  if (address.rfind(':') == address.npos || address.ends_with(']')) {
+    const std::vector<int> ports = FreePorts(1);
+    if (ports.empty()) return ResourceExhausted("there is no free port");
+    if (address.find(':') != address.npos && !address.starts_with('[')) address = Cat("[", address, "]");
+    address += Cat(":", ports[0]);
+  }
+  RankLauncher launcher(launch);
+  int rank = 0;
+  for (const collective::HostSlots& host : merged) {
+    const int local_size = std::min(host.slots, ranks - rank);
+    for (int local = 0; local < local_size; ++local, ++rank) {
+      RankStart start;
+      start.rank = rank;
+      start.secret = secret;
+      if (!IsThisHost(host.host)) {
+        start.host = host.host;
+        for (const std::string& variable : launch.variables) {
+          if (const char* value = std::getenv(variable.c_str())) start.variables.emplace_back(variable, value);
+        }
+      }
+      start.variables.insert(start.variables.end(), {{"WEIR_RANK", Cat(rank)},
+                                                     {"WEIR_SIZE", Cat(ranks)},
+                                                     {"WEIR_LOCAL_RANK", Cat(local)},
+                                                     {"WEIR_LOCAL_SIZE", Cat(local_size)},
+                                                     {"WEIR_HOST", host.host},
+                                                     {"WEIR_JOB", job},
+                                                     {"WEIR_ADDRESS", address}});
+      WEIR_RETURN_IF_ERROR(launcher.Start(start));
+    }
+  }
   return launcher.Run();
 }
 

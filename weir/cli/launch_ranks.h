@@ -1,4 +1,4 @@
-// Equal processes of one job on this host: what `weir launch -n` runs.
+// Equal processes of one job, on this host or several: what `weir launch -n` runs.
 #ifndef WEIR_CLI_LAUNCH_RANKS_H_
 #define WEIR_CLI_LAUNCH_RANKS_H_
 
@@ -6,14 +6,24 @@
 #include <vector>
 
 #include "weir/base/status.h"
+#include "weir/collective/host_list.h"
 
 namespace weir {
 
-// Runs the command once for every rank, with WEIR_RANK, WEIR_SIZE, WEIR_LOCAL_RANK, WEIR_LOCAL_SIZE and WEIR_JOB in its
-// environment (collective/place.h). Each line of output is printed with "[rank] " before it. When a rank fails, the
-// others get SIGTERM, and SIGKILL five seconds later; SIGINT and SIGTERM are passed on. Gives the first exit code that
-// is not 0.
-StatusOr<int> LaunchRanks(int ranks, const std::vector<std::string>& command);
+struct RankLaunch {
+  int ranks = 0;                             // 0: as many as the hosts have slots
+  std::vector<collective::HostSlots> hosts;  // none: all ranks on this host. Ranks fill one host after the other
+  std::string address;                       // "host" or "host:port" of rank 0, as all hosts know it; empty: chosen
+  std::vector<std::string> agent{"ssh", "-o", "BatchMode=yes"};  // called with a host and what its shell is to run
+  std::vector<std::string> variables;                            // of this environment, passed on to other hosts
+  std::vector<std::string> command;
+};
+
+// Runs the command once for every rank, with WEIR_RANK, WEIR_SIZE, WEIR_LOCAL_RANK, WEIR_LOCAL_SIZE, WEIR_HOST,
+// WEIR_JOB, WEIR_ADDRESS and WEIR_SECRET in its environment (collective/place.h). Each line of output is printed with
+// "[rank] " before it. When a rank fails, the others get SIGTERM, and SIGKILL five seconds later; SIGINT and SIGTERM
+// are passed on. Gives the first exit code that is not 0.
+StatusOr<int> LaunchRanks(const RankLaunch& launch);
 
 }  // namespace weir
 

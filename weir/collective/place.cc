@@ -1,9 +1,16 @@
 #include "weir/collective/place.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <fstream>
+#include <vector>
 
 #include "absl/strings/numbers.h"
+#include "weir/base/fingerprint.h"
 #include "weir/base/strings.h"
+#include "weir/collective/host_list.h"
 
 namespace weir::collective {
 namespace {
@@ -50,29 +57,65 @@ StatusOr<int> Number(const Variables& variables, const char* name, int absent) {
   return value;
 }
 
-// Slurm says how many tasks each node has, as "2(x3),1", and the number of this node.
+// Slurm says how many tasks each node has, and the number of this node.
 StatusOr<int> SlurmLocalSize(const Variables& variables, int size) {
   std::string list = variables("SLURM_STEP_TASKS_PER_NODE");
   if (list.empty()) list = variables("SLURM_TASKS_PER_NODE");
   if (list.empty()) return size;
   WEIR_ASSIGN_OR_RETURN(int node, Number(variables, "SLURM_NODEID", 0));
-  std::string_view rest = list;
-  while (!rest.empty()) {
-    const std::string_view entry = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
-    const size_t times = entry.find("(x");
-    int tasks = 0;
-    int nodes = 1;
-    bool good = absl::SimpleAtoi(ToAbsl(entry.substr(0, times)), &tasks) && tasks > 0;
-    if (times != entry.npos) {
-      good = good && entry.ends_with(')') &&
-             absl::SimpleAtoi(ToAbsl(entry.substr(times + 2, entry.size() - times - 3)), &nodes) && nodes > 0;
-    }
-    if (!good) return InvalidArgument("SLURM_STEP_TASKS_PER_NODE=", list, " is not a list such as 2(x3),1");
-    if (node < nodes) return tasks;
-    node -= nodes;
+  WEIR_ASSIGN_OR_RETURN(std::vector<int> tasks, ParseSlurmTasks(list));
+  if (node >= static_cast<int>(tasks.size())) {
+    return InvalidArgument("SLURM_STEP_TASKS_PER_NODE=", list, " has no node ", node);
   }
-  return InvalidArgument("SLURM_STEP_TASKS_PER_NODE=", list, " has no node ", variables("SLURM_NODEID"));
+  return tasks[node];
+}
+
+// Rank 0 is on the first node of the step, in Slurm's own order. Steps of a node differ in their ports.
+StatusOr<std::string> SlurmAddress(const Variables& variables, const std::string& job) {
+  std::string list = variables("SLURM_STEP_NODELIST");
+  if (list.empty()) list = variables("SLURM_NODELIST");
+  if (list.empty()) return std::string();
+  WEIR_ASSIGN_OR_RETURN(std::vector<std::string> hosts, ParseSlurmHosts(list));
+  if (hosts.empty()) return std::string();
+  return Cat(hosts[0], ":", 20000 + Fingerprint64(job) % 12000);
+}
+
+// Memory that is shared, and so a host in our sense: two containers of a machine usually are two.
+std::string ThisHost() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  struct stat memory = {};
+  stat("/dev/shm", &memory);
+  char name[256] = "";
+  gethostname(name, sizeof(name) - 1);
+  return Cat(name, "_", boot, "_", memory.st_dev);
+}
+
+Status FindRankZeroAddress(const Variables& variables, Place* place) {
+  place->address = variables("WEIR_ADDRESS");
+  place->secret = variables("WEIR_SECRET");
+  if (place->secret.empty()) place->secret = place->job;
+  std::string node;
+  if (place->launcher == "torchrun") {
+    node = variables("GROUP_RANK");
+    WEIR_ASSIGN_OR_RETURN(int port, Number(variables, "MASTER_PORT", 0));
+    if (place->address.empty() && port > 0) {
+      // There torchrun itself listens at the port.
+      const bool taken = variables("TORCHELASTIC_USE_AGENT_STORE") == "True";
+      place->address = Cat(variables("MASTER_ADDR"), ":", port + (taken ? 1 : 0));
+    }
+  } else if (place->launcher == "Slurm") {
+    node = variables("SLURM_NODEID");
+    if (place->address.empty()) {
+      WEIR_ASSIGN_OR_RETURN(place->address, SlurmAddress(variables, place->job));
+    }
+  } else if (place->launcher == "weir launch") {
+    node = variables("WEIR_HOST");
+  } else if (place->launcher == "Horovod") {
+    node = variables("HOROVOD_HOSTNAME");
+  }
+  place->host = node.empty() ? ThisHost() : node;
+  return OkStatus();
 }
 
 }  // namespace
@@ -104,6 +147,7 @@ StatusOr<Place> FindPlace(const Variables& variables) {
                              place.local_rank, " of ", place.local_size, " (", convention.rank, ", ", convention.size,
                              ", ...), which cannot be");
     }
+    WEIR_RETURN_IF_ERROR(FindRankZeroAddress(variables, &place));
     return place;
   }
   Place alone;

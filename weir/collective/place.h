@@ -5,9 +5,11 @@
 #include <functional>
 #include <string>
 
+#include "weir/base/export.h"
 #include "weir/base/status.h"
 
-namespace weir::collective {
+namespace WEIR_PUBLIC weir {
+namespace collective {
 
 struct Place {
   int rank = 0;
@@ -16,6 +18,10 @@ struct Place {
   int local_size = 1;
   std::string job;       // the same for all ranks of a job, another one for every job
   std::string launcher;  // for messages: "weir launch", "Open MPI", "Slurm", ...
+  // For jobs on several hosts:
+  std::string host;     // the same for all ranks of a host, another one on every host
+  std::string address;  // host:port where rank 0 listens; empty: it says so through PMIx
+  std::string secret;   // known to the processes of the job only
 };
 
 // The value of an environment variable; empty if it is not set.
@@ -25,8 +31,13 @@ std::string ProcessVariable(const char* name);
 // Looks for WEIR_RANK, HOROVOD_RANK, RANK (torchrun), SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK (MPICH, Intel MPI)
 // and MV2_COMM_WORLD_RANK (MVAPICH2), in this order, and for the sizes beside it. Without any of them the process is
 // alone. INVALID_ARGUMENT if the variables contradict each other.
+//
+// Rank 0 is found at WEIR_ADDRESS if that is set, else at torchrun's MASTER_ADDR and MASTER_PORT (the port after it if
+// torchrun's own store is there), or on the first node of SLURM_STEP_NODELIST at a port that follows from the job's
+// number. The secret is WEIR_SECRET, or else the job's name, which keeps out accidents but not attackers.
 StatusOr<Place> FindPlace(const Variables& variables = ProcessVariable);
 
-}  // namespace weir::collective
+}  // namespace collective
+}  // namespace weir
 
 #endif  // WEIR_COLLECTIVE_PLACE_H_

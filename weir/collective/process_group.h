@@ -1,4 +1,5 @@
-// weir::collective: collectives between the processes of a job, as Horovod and MPI programs use them.
+// weir::collective::ProcessGroup: collectives between the processes of a job, one call after the other, as MPI programs
+// use them. (collective.h offers Horovod's way on top: by name, in any order, in the background.)
 //
 //   auto group = weir::collective::ProcessGroup::Init();        // under weir launch, mpirun, srun, torchrun, or alone
 //   auto sum = (*group)->AllReduce(gradient, {.op = ReduceOp::kAverage});
@@ -7,8 +8,7 @@
 // ends with INVALID_ARGUMENT on every rank, and the next call works. A rank that dies, leaves or is late ends the call
 // with an error that names it; the group is of no use then, and the program makes another one or ends.
 //
-// Ranks must be on one host: they exchange data through shared memory. Between hosts, use the collective operations of
-// a cluster's graphs (docs/guide/collectives.md).
+// Ranks of one host exchange data through shared memory, hosts through TCP (docs/guide/collectives.md).
 #ifndef WEIR_COLLECTIVE_PROCESS_GROUP_H_
 #define WEIR_COLLECTIVE_PROCESS_GROUP_H_
 
@@ -18,13 +18,17 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "weir/base/export.h"
 #include "weir/collective/place.h"
-#include "weir/collective/shared_segment.h"
 #include "weir/tensor/tensor.h"
 
-namespace weir::collective {
+namespace WEIR_PUBLIC weir {
+namespace collective {
 
-enum class ReduceOp { kSum, kAverage, kMin, kMax, kProduct };
+class Team;
+struct Note;
+
+enum class ReduceOp { kSum, kAverage, kMin, kMax, kProduct, kAdasum };
 
 struct ReduceOptions {
   ReduceOp op = ReduceOp::kAverage;
@@ -39,20 +43,33 @@ struct GroupOptions {
 // For one thread at a time.
 class ProcessGroup {
  public:
-  // The place is what the launcher says (place.h). UNIMPLEMENTED if ranks are on several hosts.
+  // The place is what the launcher says (place.h).
   static StatusOr<std::unique_ptr<ProcessGroup>> Init(const GroupOptions& options = {});
   static StatusOr<std::unique_ptr<ProcessGroup>> Init(const Place& place, const GroupOptions& options = {});
+  ~ProcessGroup();
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
 
-  int rank() const { return place_.rank; }
-  int size() const { return place_.size; }
-  int local_rank() const { return place_.local_rank; }
-  int local_size() const { return place_.local_size; }
+  int rank() const;
+  int size() const;
+  int local_rank() const;  // among the ranks of this host
+  int local_size() const;
+  int host() const;  // hosts are numbered in the order of their first ranks
+  int num_hosts() const;
   const Place& place() const { return place_; }
 
-  // The same bits on every rank: values are merged in the order of ranks, half and bfloat16 in float. An average of
-  // integers is rounded towards zero. Types: half, bfloat16, float, double, int32, int64.
+  // A group of some ranks, which have the numbers 0, 1, ... in it, in this order. All ranks of this group make the
+  // call, with the same ranks; those that are not among them get null. This group must outlive it.
+  StatusOr<std::unique_ptr<ProcessGroup>> Part(const std::vector<int>& ranks);
+
+  // The same bits on every rank: values are merged in the order of ranks, first inside the hosts and then between them;
+  // half and bfloat16 in float. An average of integers is rounded towards zero. Types: half, bfloat16, float, double,
+  // int32, int64.
+  //
+  // Adasum combines two vectors so that directions that both have are not counted twice; floating types only, a number
+  // of ranks that is a power of two.
   StatusOr<Tensor> AllReduce(const Tensor& value, const ReduceOptions& options = {});
-  // All of them as if they were one tensor: small tensors share the cost of a meeting.
+  // All of them as if they were one tensor: small tensors share the cost of a meeting. (Adasum: each by itself.)
   StatusOr<std::vector<Tensor>> AllReduce(std::span<const Tensor> values, const ReduceOptions& options = {});
   // Into the tensor's own memory. REQUIRES: the caller may write there.
   Status AllReduceInPlace(Tensor* value, const ReduceOptions& options = {});
@@ -68,25 +85,21 @@ class ProcessGroup {
   StatusOr<Tensor> ReduceScatter(const Tensor& value, const ReduceOptions& options = {});
   Status Barrier();
 
+  // Whether other ranks wait for this one in a call.
+  bool IsAwaited() const;
+
  private:
-  struct Note;
-  ProcessGroup(Place place, const GroupOptions& options, std::unique_ptr<SharedSegment> segment)
-      : place_(std::move(place)), options_(options), segment_(std::move(segment)) {}
+  ProcessGroup(Place place, std::unique_ptr<Team> team);
   Note MakeNote(int kind, const Tensor& value) const;
-  Note& NoteOf(int rank) const;
-  // Publishes the phase with a note and compares it with those of the others.
-  Status MeetWithNote(const Note& note);
-  Status Meet() { return segment_->Meet(options_.timeout); }
   Status Reduce(Tensor* value, const ReduceOptions& options);
-  // Moves `out` bytes to each rank, and gets what each sends to this one. Streams through the buffers.
-  Status Exchange(const std::vector<const char*>& out, const std::vector<size_t>& out_bytes,
-                  const std::vector<char*>& in, const std::vector<size_t>& in_bytes, size_t most_bytes);
+  Status ReduceAdasum(Tensor* value);
 
   const Place place_;
-  const GroupOptions options_;
-  const std::unique_ptr<SharedSegment> segment_;  // null: alone
+  const std::unique_ptr<Team> team_;
+  int parts_ = 0;  // made so far
 };
 
-}  // namespace weir::collective
+}  // namespace collective
+}  // namespace weir
 
 #endif  // WEIR_COLLECTIVE_PROCESS_GROUP_H_

@@ -189,12 +189,6 @@ TEST(ProcessGroupTest, LateRanksAreNamed) {
   EXPECT_THAT(Message(group.status()), HasSubstr("have not come: 1, 2"));
 }
 
-TEST(ProcessGroupTest, SeveralHostsAreRefused) {
-  Place place = PlaceOf("job", 0, 4);
-  place.local_size = 2;
-  EXPECT_EQ(ProcessGroup::Init(place).status().code(), absl::StatusCode::kUnimplemented);
-}
-
 Variables From(std::map<std::string, std::string> values) {
   return [values](const char* name) { return values.contains(name) ? values.at(name) : std::string(); };
 }

@@ -106,10 +106,11 @@ Status SharedSegment::Map(int file) {
 }
 
 StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(const std::string& job, int rank, int size,
-                                                             absl::Duration timeout) {
+                                                             const Options& options) {
+  const absl::Duration timeout = options.timeout;
   const std::string name = SegmentName(job);
   const absl::Time deadline = absl::Now() + timeout;
-  std::unique_ptr<SharedSegment> segment(new SharedSegment(rank, size));
+  std::unique_ptr<SharedSegment> segment(new SharedSegment(rank, size, options));
   int file = -1;
   ino_t inode = 0;
   auto open_file = [&]() -> Status {
@@ -148,7 +149,7 @@ StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(const std::string& 
     if (segment->memory_ != nullptr) {
       std::vector<int> missing;
       for (int i = 0; i < size; ++i) {
-        if (segment->member(i).state == kAbsent) missing.push_back(i);
+        if (segment->member(i).state == kAbsent) missing.push_back(segment->NameOf(i));
       }
       if (missing.empty() && segment->header()->magic == kMagic) break;
       if (absl::Now() > deadline) {
@@ -163,12 +164,13 @@ StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(const std::string& 
         segment->memory_ = nullptr;
       }
     } else if (absl::Now() > deadline) {
-      return DeadlineExceeded("After ", absl::FormatDuration(timeout), " rank 0 of ", size,
+      return DeadlineExceeded("After ", absl::FormatDuration(timeout), " rank ", segment->NameOf(0), " of ", size,
                               " has not come (shared memory ", name, ")");
     }
+    if (options.alarm) WEIR_RETURN_IF_ERROR(options.alarm());
     absl::SleepFor(absl::Milliseconds(1));
   }
-  WEIR_RETURN_IF_ERROR(segment->Meet(std::max(deadline - absl::Now(), absl::Seconds(1))));
+  WEIR_RETURN_IF_ERROR(segment->Meet());
   if (rank == 0) shm_unlink(name.c_str());  // nobody else needs the name
   return segment;
 }
@@ -208,29 +210,38 @@ Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
     other.waiters.fetch_sub(1);
     if (has_come()) return OkStatus();
     const uint32_t state = other.state;
-    if (state == kLeft) return Aborted("Rank ", rank, " has left the job");
-    if (state == kGaveUp) return Aborted("Rank ", rank, " has given up after an error of its own");
-    if (!IsAlive(other.pid)) return Unavailable("Rank ", rank, " (process ", other.pid.load(), ") has died");
-    if (absl::Now() > deadline) return DeadlineExceeded("rank ", rank, " is missing");
+    // Where there is an alarm, it knows why the other one has gone.
+    if (options_.alarm) WEIR_RETURN_IF_ERROR(options_.alarm());
+    if (state == kLeft) return Aborted("Rank ", NameOf(rank), " has left the job");
+    if (state == kGaveUp) return Aborted("Rank ", NameOf(rank), " has given up after an error of its own");
+    if (!IsAlive(other.pid)) return Unavailable("Rank ", NameOf(rank), " (process ", other.pid.load(), ") has died");
+    if (absl::Now() > deadline) return OutOfRange("too late");
   }
 }
 
-Status SharedSegment::Meet(absl::Duration timeout) {
+bool SharedSegment::IsAwaited() const {
+  for (int i = 0; i < size_; ++i) {
+    if (static_cast<int32_t>(member(i).phase.load(std::memory_order_relaxed) - phase_) > 0) return true;
+  }
+  return false;
+}
+
+Status SharedSegment::Meet() {
   WEIR_RETURN_IF_ERROR(failed_);
   Member& own = member(rank_);
   const uint32_t phase = ++phase_;
   own.phase.store(phase);
   if (own.waiters.load() > 0) FutexWake(&own.phase);
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = absl::Now() + options_.timeout;
   for (int i = 1; i < size_; ++i) {
     Status status = WaitFor((rank_ + i) % size_, phase, deadline);
     if (status.ok()) continue;
-    if (!absl::IsDeadlineExceeded(status)) return GiveUp(status);
+    if (!absl::IsOutOfRange(status)) return GiveUp(status);
     std::vector<int> missing;
     for (int other = 0; other < size_; ++other) {
-      if (static_cast<int32_t>(member(other).phase.load() - phase) < 0) missing.push_back(other);
+      if (static_cast<int32_t>(member(other).phase.load() - phase) < 0) missing.push_back(NameOf(other));
     }
-    return GiveUp(DeadlineExceeded("After ", absl::FormatDuration(timeout), " these ranks of ", size_,
+    return GiveUp(DeadlineExceeded("After ", absl::FormatDuration(options_.timeout), " these ranks of ", size_,
                                    " have not come to the collective: ", absl::StrJoin(missing, ", ")));
   }
   return OkStatus();

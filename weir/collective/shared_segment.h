@@ -7,8 +7,10 @@
 #define WEIR_COLLECTIVE_SHARED_SEGMENT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "weir/base/status.h"
@@ -20,9 +22,14 @@ class SharedSegment {
   static constexpr size_t kBufferBytes = 512 << 10;
   static constexpr size_t kNoteBytes = 192;
 
+  struct Options {
+    absl::Duration timeout = absl::Minutes(5);
+    std::vector<int> names;         // of the ranks, for messages; none: their numbers here
+    std::function<Status()> alarm;  // looked at during long waits; an error of it ends the wait. May be empty
+  };
   // Waits until all `size` processes of the job have come. DEADLINE_EXCEEDED names the ranks that have not.
   static StatusOr<std::unique_ptr<SharedSegment>> Open(const std::string& job, int rank, int size,
-                                                       absl::Duration timeout);
+                                                       const Options& options);
   // Tells the others that this process has left.
   ~SharedSegment();
   SharedSegment(const SharedSegment&) = delete;
@@ -40,12 +47,15 @@ class SharedSegment {
 
   // Publishes the next phase and waits for all others. UNAVAILABLE if a process has died, ABORTED if one has left or
   // given up, DEADLINE_EXCEEDED with the ranks that are missing. After an error no phase can be published any more.
-  Status Meet(absl::Duration timeout);
+  Status Meet();
+  // Whether another process has published a phase that this one has not.
+  bool IsAwaited() const;
 
  private:
   struct Header;
   struct Member;
-  SharedSegment(int rank, int size) : rank_(rank), size_(size) {}
+  SharedSegment(int rank, int size, const Options& options) : rank_(rank), size_(size), options_(options) {}
+  int NameOf(int rank) const { return options_.names.empty() ? rank : options_.names[rank]; }
   Status Map(int file);
   Status WaitFor(int rank, uint32_t phase, absl::Time deadline);
   Status GiveUp(Status status);
@@ -55,6 +65,7 @@ class SharedSegment {
 
   const int rank_;
   const int size_;
+  const Options options_;
   char* memory_ = nullptr;
   uint32_t phase_ = 0;
   Status failed_;

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Programs that use weir::collective, as `weir launch`, mpirun and torchrun-like launchers start them: on this host, and on
+hosts that are network namespaces.
+
+    tests/launch_test.py build/release/bin/weir build/release/bin/collective_ranks
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WEIR, RANKS = [os.path.abspath(path) for path in sys.argv[1:3]]
+
+
+def run(command, timeout=90, **variables):
+    """What a command prints, its errors too, and how it ends."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout,
+                          env=dict(os.environ, **variables), check=False)
+    return done.returncode, done.stdout
+
+
+def places(text):
+    return sorted(re.findall(r"rank \d+ of \d+, \d+ of \d+ on host \d+ of \d+", text))
+
+
+def expected(hosts):
+    """The places of a job whose hosts have so many ranks."""
+    size, out = sum(hosts), []
+    for host, count in enumerate(hosts):
+        for local in range(count):
+            out.append(f"rank {len(out)} of {size}, {local} of {count} on host {host} of {len(hosts)}")
+    return sorted(out)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class OneHost(unittest.TestCase):
+    def test_launch(self):
+        code, text = run([WEIR, "launch", "-n", "3", "--", RANKS])
+        self.assertEqual(code, 0, text)
+        self.assertEqual(places(text), expected([3]))
+        for line in text.splitlines():
+            self.assertRegex(line, r"^\[\d\] ")
+
+    def test_the_first_failure_ends_all(self):
+        code, text = run([WEIR, "launch", "-n", "3", "--", RANKS, "60", "fail", "1"])
+        self.assertEqual(code, 3, text)
+        self.assertIn("rank 1 ended with 3", text)
+
+    def test_a_signal_ends_all(self):
+        process = subprocess.Popen([WEIR, "launch", "-n", "2", "--", RANKS, "60", "sleep", "0"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _ in range(2):
+            self.assertIn("on host 0", process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+
+    def test_too_few_slots(self):
+        code, text = run([WEIR, "launch", "-n", "3", "--hosts", "localhost:2", "--", RANKS])
+        self.assertNotEqual(code, 0)
+        self.assertIn("2 slots", text)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
+    def test_mpirun(self):
+        code, text = run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "4", RANKS])
+        self.assertEqual(code, 0, text)
+        self.assertEqual(places(text), expected([4]))
+        self.assertIn("(Open MPI)", text)
+
+    @unittest.skipUnless(shutil.which("mpirun") and os.geteuid() == 0, "this needs mpirun and root")
+    def test_mpirun_finds_rank_0_through_pmix(self):
+        # mpirun knows one host; each pair of its ranks takes another host's name.
+        enter = f"""export OMPI_COMM_WORLD_LOCAL_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=$((OMPI_COMM_WORLD_RANK % 2))
+            exec unshare --uts sh -c 'hostname host$((OMPI_COMM_WORLD_RANK / 2)) && exec {RANKS}'"""
+        code, text = run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "4", "sh", "-c", enter])
+        if "unshare failed" in text:
+            self.skipTest("hosts cannot be named here")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(places(text), expected([2, 2]), text)
+
+    def test_torchrun_variables_of_two_nodes(self):
+        port, processes = free_port(), []
+        for rank in range(4):
+            env = dict(os.environ, RANK=str(rank), WORLD_SIZE="4", LOCAL_RANK=str(rank % 2), LOCAL_WORLD_SIZE="2",
+                       GROUP_RANK=str(rank // 2), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+            processes.append(subprocess.Popen([RANKS], stdout=subprocess.PIPE, text=True, env=env))
+        text = "".join(process.communicate(timeout=90)[0] for process in processes)
+        self.assertEqual(places(text), expected([2, 2]), text)
+
+
+class Namespaces(unittest.TestCase):
+    """Two hosts, each a network namespace, with a cable between them."""
+
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() != 0 or not shutil.which("ip"):
+            raise unittest.SkipTest("network namespaces need root and iproute2")
+        cls.folder = tempfile.mkdtemp()
+        cls.names = [f"weirl{os.getpid()}{side}" for side in "ab"]
+        third, fourth = (os.getpid() >> 6) & 255, (os.getpid() & 63) * 4
+        cls.addresses = [f"198.19.{third}.{fourth + i}" for i in (1, 2)]
+        cables = [f"wl{os.getpid()}{side}" for side in "ab"]
+        commands = [["netns", "add", name] for name in cls.names]
+        commands += [["link", "add", cables[0], "netns", cls.names[0], "type", "veth", "peer", "name", cables[1], "netns",
+                      cls.names[1]]]
+        for name, address, cable in zip(cls.names, cls.addresses, cables):
+            commands += [["-n", name, "addr", "add", address + "/30", "dev", cable],
+                         ["-n", name, "link", "set", cable, "up"], ["-n", name, "link", "set", "lo", "up"]]
+        for command in commands:
+            if subprocess.run(["ip"] + command, stderr=subprocess.DEVNULL, check=False).returncode != 0:
+                cls.tearDownClass()
+                raise unittest.SkipTest("network namespaces are not permitted here")
+        cls.cable = cables[0]
+        cls.agent = os.path.join(cls.folder, "agent")
+        with open(cls.agent, "w") as file:
+            file.write('#!/bin/sh\nexec ip netns exec "$1" sh -c "$2"\n')
+        os.chmod(cls.agent, 0o755)
+
+    @classmethod
+    def tearDownClass(cls):
+        for name in cls.names:
+            subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
+        shutil.rmtree(cls.folder)
+
+    def launch(self, hosts, *arguments):
+        slots = ",".join(f"{name}:{count}" for name, count in zip(self.names, hosts))
+        return [WEIR, "launch", "--hosts", slots, "--agent", self.agent, "--address", self.addresses[0], "--", RANKS,
+                *arguments]
+
+    def test_launch(self):
+        for hosts in ([2, 2], [1, 2]):
+            code, text = run(self.launch(hosts))
+            self.assertEqual(code, 0, text)
+            self.assertEqual(places(text), expected(hosts), text)
+
+    def test_a_rank_that_dies_is_named_on_all_hosts(self):
+        for victim in (0, 3):
+            code, text = run(self.launch([2, 2], "60", "die", str(victim)))
+            self.assertNotEqual(code, 0, text)
+            # The launcher may end the others before they can say anything, but what they say names the right one.
+            for line in text.splitlines():
+                if "error:" in line:
+                    self.assertRegex(line, rf"ank {victim} ")
+
+    def test_the_first_failure_ends_ranks_on_other_hosts(self):
+        code, text = run(self.launch([1, 1], "60", "fail", "1"))
+        self.assertEqual(code, 3, text)
+
+    def test_ranks_behind_a_broken_cable_are_named(self):
+        # All ranks wait in a call that rank 1 never makes; meanwhile the cable is cut.
+        process = subprocess.Popen(self.launch([2, 1], "3", "sleep", "1"), stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
+        for _ in range(3):
+            self.assertIn("on host", process.stdout.readline())
+        subprocess.run(["ip", "-n", self.names[0], "link", "set", self.cable, "down"], check=True)
+        try:
+            text = process.communicate(timeout=60)[0]
+        finally:
+            subprocess.run(["ip", "-n", self.names[0], "link", "set", self.cable, "up"], check=True)
+        self.assertRegex(text, r"\[0\] error: DEADLINE_EXCEEDED: After 3s these ranks of 3 have not come to the collective: 1, 2")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]] + sys.argv[3:])

@@ -1,0 +1,35 @@
+// The process's engine for kernels, which must not wait for answers.
+#ifndef WEIR_COLLECTIVE_ENGINE_ACCESS_H_
+#define WEIR_COLLECTIVE_ENGINE_ACCESS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/collective/request.h"
+
+namespace weir::collective {
+
+class Engine;
+
+// Null before Init and after Shutdown.
+std::shared_ptr<Engine> FindEngine();
+// Answers with FAILED_PRECONDITION if there is no engine.
+void SubmitToEngine(Request request);
+
+void StartAllReduce(const std::string& name, const std::vector<Tensor>& values, const AllReduceOptions& options,
+                    std::function<void(StatusOr<Answer>)> done);
+
+struct ExchangeOptions {
+  AllReduceOptions reduce;  // of a reduce-scatter; `set` of all
+  int root = 0;
+  std::vector<int64_t> splits;
+};
+// AllGather, Broadcast, AllToAll, ReduceScatter.
+void StartExchange(RequestKind kind, const std::string& name, const Tensor& value, const ExchangeOptions& options,
+                   std::function<void(StatusOr<Answer>)> done);
+
+}  // namespace weir::collective
+
+#endif  // WEIR_COLLECTIVE_ENGINE_ACCESS_H_

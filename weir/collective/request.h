@@ -1,0 +1,63 @@
+// What a rank asks for in the background, and what ranks tell each other about it.
+#ifndef WEIR_COLLECTIVE_REQUEST_H_
+#define WEIR_COLLECTIVE_REQUEST_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "weir/collective/collective.h"
+
+namespace weir::collective {
+
+enum class RequestKind : uint8_t {
+  kAllReduce,
+  kAllGather,
+  kBroadcast,
+  kAllToAll,
+  kReduceScatter,
+  kBarrier,
+  kJoin,
+  kAddSet
+};
+
+// All that the ranks must agree about.
+struct Signature {
+  RequestKind kind = RequestKind::kAllReduce;
+  ReduceOp op = ReduceOp::kSum;
+  Compression compression = Compression::kNone;
+  double prescale = 1.0;
+  double postscale = 1.0;
+  int32_t root = 0;
+  std::vector<DType> dtypes;
+  std::vector<std::vector<int64_t>> shapes;  // without the first dimension where that may differ
+  std::vector<int32_t> ranks;                // of a new process set
+
+  bool operator==(const Signature&) const = default;
+  // Whether tensors of both may travel in one buffer.
+  bool TravelsWith(const Signature& other) const;
+  std::string ToString() const;
+  std::string Encode() const;
+  static StatusOr<Signature> Decode(std::string_view bytes);
+  int64_t bytes() const;
+};
+
+struct Answer {
+  std::vector<Tensor> values;
+  std::vector<int64_t> received_splits;
+  int number = 0;  // of Join and AddProcessSet
+};
+
+struct Request {
+  std::string name;
+  ProcessSet set = kAllRanks;
+  Signature signature;
+  std::vector<Tensor> values;
+  std::vector<int64_t> splits;
+  std::function<void(StatusOr<Answer>)> done;
+  absl::Time asked;
+};
+
+}  // namespace weir::collective
+
+#endif  // WEIR_COLLECTIVE_REQUEST_H_
