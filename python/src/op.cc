@@ -573,10 +573,9 @@ bool Call::CheckTypes() const {
       if (other->type_attr != arg.type_attr) continue;
       first = other;
       if (type == dtype) continue;
-      PyErr_Format(PyExc_TypeError,
-                   "Input '%s' of '%s' Op has type %s that does not match type %s of argument '%s'.", arg.name.c_str(),
-                   schema_.name.c_str(), std::string(PythonName(dtype)).c_str(), std::string(PythonName(type)).c_str(),
-                   other->name.c_str());
+      PyErr_Format(PyExc_TypeError, "Input '%s' of '%s' Op has type %s that does not match type %s of argument '%s'.",
+                   arg.name.c_str(), schema_.name.c_str(), std::string(PythonName(dtype)).c_str(),
+                   std::string(PythonName(type)).c_str(), other->name.c_str());
       return false;
     }
     if (first != nullptr) continue;
