@@ -28,7 +28,7 @@ MODULES = {
     "random.experimental": ["ops.random"],
     "strings": ["ops.strings"],
     "sparse": ["ops.sparse"],
-    "ragged": ["ops.ragged"],
+    "ragged": ["ops.ragged", "ops.ragged_arrays"],
     "image": ["ops.image", "io.image"],
     "audio": ["ops.audio"],
     "bitwise": [],

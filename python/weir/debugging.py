@@ -45,11 +45,11 @@ def _compare(x, y, holds, sign, name, message, summarize):
         if x.shape == y.shape or result.shape.rank:
             places = np.argwhere(~result.numpy())[:count] if result.shape.rank else None
             if places is not None and x.shape == result.shape and y.shape == result.shape:
-                lines.append(f"Indices of first {count} different values:\n{places}")
+                lines.append(f"Indices of first {len(places)} different values:\n{places}")
                 lines.append(f"Corresponding x values:\n{x.numpy()[tuple(places.T)]}")
                 lines.append(f"Corresponding y values:\n{y.numpy()[tuple(places.T)]}")
-        lines.append(f"First {count} elements of x:\n{x.numpy().reshape(-1)[:count]}")
-        lines.append(f"First {count} elements of y:\n{y.numpy().reshape(-1)[:count]}")
+        for side, values in (("x", x.numpy().reshape(-1)[:count]), ("y", y.numpy().reshape(-1)[:count])):
+            lines.append(f"First {len(values)} elements of {side}:\n{values}")
         raise errors.InvalidArgumentError(None, None, "\n".join(line for line in lines if line != "" or text))
     static_x, static_y = get_static_value(x), get_static_value(y)
     if static_x is not None and static_y is not None:

@@ -282,7 +282,7 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
 
     def _check(self, value):
         if not self._shape.is_compatible_with(value.shape):
-            raise ValueError(f"Cannot assign value to variable '{self._handle_name}': Shape mismatch.The variable shape "
+            raise ValueError(f"Cannot assign value to variable ' {self._handle_name}': Shape mismatch.The variable shape "
                              f"{self._shape}, and the assigned value shape {value.shape} are incompatible.")
 
     def assign(self, value, use_locking=None, name=None, read_value=True):

@@ -49,12 +49,14 @@ def _call(f, args, kwargs):
         around = tapes.detach(but=inner)
         try:
             result, gradient_function = f(*args, **kwargs)
+            flat_result = nest.flatten(result, expand_composites=True)
+            # Results that are arguments or variables need a place of their own on the tape, which only this record leads
+            # to.
+            with tapes.stop_recording():
+                outputs = [raw_ops.Identity(input=convert_to_tensor(r)) for r in flat_result]
         finally:
             tapes.attach(around)
     variables = [v for v in inner.watched_variables() if not any(v is a for a in flat)]
-    flat_result = nest.flatten(result, expand_composites=True)
-    # Results that are arguments or variables need a place of their own on the tape.
-    outputs = [raw_ops.Identity(input=convert_to_tensor(r)) for r in flat_result]
 
     def backward(*output_gradients):
         grads = nest.pack_sequence_as(result, list(output_gradients)) if nest.is_nested(result) else output_gradients[0]

@@ -406,6 +406,7 @@ def linspace(start, stop, num, name=None, axis=0):
     return result
 
 
+@dispatch
 def tile(input, multiples, name=None):  # pylint: disable=redefined-builtin
     """`input` repeated `multiples[i]` times along dimension i."""
     return raw_ops.Tile(input=input, multiples=shape_tensor(multiples), name=name)

@@ -343,7 +343,7 @@ def _eager_while(cond, body, loop_vars, maximum_iterations, single, call):  # py
         if single and not (isinstance(results, (list, tuple)) and len(results) == 1):
             results = kind([results])
         nest.assert_same_structure(_skeleton(loop_vars), _skeleton(results), check_types=False)
-        loop_vars = nest.pack_sequence_as(loop_vars, [
+        loop_vars = nest.pack_sequence_as(results, [
             v if v is None or isinstance(v, TensorArray) or nest._is_composite(v) else convert_to_tensor(v)
             for v in nest.flatten(results)])
         iterations += 1

@@ -31,6 +31,15 @@ def _length(value):
     return value.nrows() if isinstance(value, RaggedTensor) else array.shape(value, out_type=dtypes.int64)[0]
 
 
+def _text(value):
+    """As numpy prints it, with commas; rows of different lengths are arrays of their own."""
+    if not isinstance(value, np.ndarray):
+        return str(value)
+    if value.size == 0:
+        return repr(value.tolist())
+    return np.array2string(value, separator=", ", formatter={"all": _text})
+
+
 class RaggedTensor(CompositeTensor):
     """A tensor with at least one dimension whose slices differ in length. Made by the `from_...` methods."""
 
@@ -436,16 +445,13 @@ class RaggedTensor(CompositeTensor):
 
     def __repr__(self):
         if executing_eagerly():
-            return f"<tf.RaggedTensor {self.to_list()}>"
+            return f"<tf.RaggedTensor {_text(self.numpy())}>"
         return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
 
     __str__ = __repr__
 
-    def __len__(self):
-        return int(self.nrows())
-
     def __iter__(self):
-        return (self[i] for i in builtins.range(len(self)))
+        return (self[i] for i in builtins.range(int(self.nrows())))
 
     @property
     def _type_spec(self):
@@ -1289,7 +1295,7 @@ def _split(value, sizes, axis):
     if axis != 0:
         raise ValueError("Ragged tensors can be split along their first dimension only")
     if isinstance(sizes, int):
-        sizes = [len(value) // sizes] * sizes
+        sizes = [int(value.nrows()) // sizes] * sizes
     parts, start = [], 0
     for size in sizes:
         parts.append(value[start:start + int(size)])
@@ -1352,3 +1358,5 @@ class _RawFunctions:
 
 raw_ops_function = _RawFunctions()
 _register()
+
+from weir.ops import ragged_arrays  # noqa: E402,F401  (registers more functions)

@@ -271,21 +271,13 @@ def _make_state(seed, algorithm):
     if is_tensor(seed):
         seed = array.reshape(cast(seed, dtypes.int64), [-1])
         pad = size - (seed.shape[0] or 1)
-        return array.concat([array.zeros([pad], dtypes.int64), seed], 0) if pad else seed
-    words = []
-    if isinstance(seed, (int, np.integer)):
-        value = int(seed)
-        if value >= 0:
-            while value:
-                words.append(value % 2**64)
-                value >>= 64
-        else:
-            words.append(value % 2**64)
-        words = words or [0]
+        return array.concat([array.zeros([pad], dtypes.int64), seed], 0) if pad > 0 else seed[:size]
+    if isinstance(seed, (int, np.integer)):  # its words, the lowest first
+        words = [_uint_to_int((int(seed) >> (64 * i)) % 2**64) for i in range(size)]
     else:
-        words = [int(v) % 2**64 for v in np.asarray(seed).reshape(-1)][::-1]
-    words = (words + [0] * size)[:size]
-    return array.constant(np.array([_uint_to_int(w) for w in reversed(words)], np.int64))
+        words = [int(v) for v in np.asarray(seed).reshape(-1)][:size]
+        words = [0] * (size - len(words)) + words
+    return array.constant(np.array(words, np.int64))
 
 
 def create_rng_state(seed, alg):

@@ -9,10 +9,10 @@ import math as _math
 import numpy as _np
 
 from weir.framework import Tensor as ndarray  # noqa: F401
-from weir.numpy.arrays import *  # noqa: F401,F403
-from weir.numpy.elementwise import *  # noqa: F401,F403
-from weir.numpy.reductions import *  # noqa: F401,F403
-from weir.numpy import random  # noqa: F401
+from weir.numpy_functions.arrays import *  # noqa: F401,F403
+from weir.numpy_functions.elementwise import *  # noqa: F401,F403
+from weir.numpy_functions.reductions import *  # noqa: F401,F403
+from weir.numpy_functions import random  # noqa: F401
 
 bool_, object_, inexact = _np.bool_, _np.object_, _np.inexact
 int8, int16, int32, int64, int_ = _np.int8, _np.int16, _np.int32, _np.int64, _np.int64
@@ -26,5 +26,5 @@ e, pi, inf, newaxis = _math.e, _math.pi, _math.inf, None
 
 def experimental_enable_numpy_behavior(prefer_float32=False, dtype_conversion_mode="legacy"):
     """Gives tensors NumPy's methods (`x.reshape(...)`, `x.T`, `x.astype(...)`)."""
-    from weir.numpy import behaviour
+    from weir.numpy_functions import behaviour
     behaviour.enable(prefer_float32, dtype_conversion_mode)

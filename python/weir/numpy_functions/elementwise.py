@@ -5,7 +5,7 @@ import builtins
 import numpy as np
 
 from weir.framework import raw_ops
-from weir.numpy.types import array, common_type, floating, promoted, promote_types, result_type, type_of
+from weir.numpy_functions.types import array, common_type, floating, promoted, promote_types, result_type, type_of
 from weir.ops import array as array_ops
 from weir.ops import math as math_ops
 from weir.ops.dtypes import cast
@@ -246,7 +246,7 @@ _public(_round, "round", "around")
 def where(condition, x=None, y=None):
     """`x` where the condition holds and `y` elsewhere, or the indices where it holds."""
     if x is None and y is None:
-        from weir.numpy.arrays import nonzero
+        from weir.numpy_functions.arrays import nonzero
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("Both x and y must be ndarrays, or both must be None.")

@@ -1,7 +1,7 @@
 """tf.experimental.numpy.random"""
 
 from weir.framework import as_dtype
-from weir.numpy.types import array, default_float
+from weir.numpy_functions.types import array, default_float
 from weir.ops import random as random_ops
 
 

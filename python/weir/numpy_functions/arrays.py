@@ -5,8 +5,8 @@ import builtins
 import numpy as np
 
 from weir.framework import as_dtype, raw_ops
-from weir.numpy.types import array as _array
-from weir.numpy.types import common_type, default_float, floating, promoted, type_of
+from weir.numpy_functions.types import array as _array
+from weir.numpy_functions.types import common_type, default_float, floating, promoted, type_of
 from weir.ops import array as array_ops
 from weir.ops import linalg
 from weir.ops import math as math_ops

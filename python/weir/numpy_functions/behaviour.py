@@ -1,7 +1,7 @@
 """experimental_enable_numpy_behavior: NumPy's methods and operators for tensors."""
 
 from weir.framework import Tensor, as_dtype
-from weir.numpy import arrays, elementwise, reductions, types
+from weir.numpy_functions import arrays, elementwise, reductions, types
 
 
 def enable(prefer_float32, dtype_conversion_mode):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from weir.framework import as_dtype, raw_ops
-from weir.numpy.types import array, floating, promoted, type_of
+from weir.numpy_functions.types import array, floating, promoted, type_of
 from weir.ops import array as array_ops
 from weir.ops import math as math_ops
 from weir.ops.dtypes import cast
@@ -294,7 +294,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """The cross product of vectors of two or three elements."""
     if axis is not None:
         axisa = axisb = axisc = axis
-    from weir.numpy.arrays import moveaxis
+    from weir.numpy_functions.arrays import moveaxis
     a, b = promoted(a, b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     sizes = a.shape[-1], b.shape[-1]
@@ -310,7 +310,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
     """The sum of a diagonal."""
-    from weir.numpy.arrays import diagonal
+    from weir.numpy_functions.arrays import diagonal
     a = array(a, dtype)
     if offset == 0:  # as linalg.trace, which does not widen integers
         return math_ops.reduce_sum(diagonal(a, offset, axis1, axis2), axis=-1)
