@@ -77,6 +77,21 @@ class Checkpoints(unittest.TestCase):
         again = tf.train.CheckpointManager(checkpoint, self.folder, max_to_keep=2)
         self.assertEqual(again.latest_checkpoint, last)
 
+    def test_tuples_are_tracked(self):
+        import collections
+        Pair = collections.namedtuple("Pair", "a b")
+        module = tf.Module()
+        module.plain, module.named, module.numbers = (tf.Variable(1.0), 2), Pair(tf.Variable(2.0), []), (1, 2)
+        self.assertEqual(len(module.variables), 2)
+        self.assertIs(type(module.numbers), tuple)
+        self.assertIsInstance(module.named, Pair)
+        self.assertEqual(module.plain[1], 2)
+        with tempfile.TemporaryDirectory() as folder:
+            path = tf.train.Checkpoint(module=module).write(os.path.join(folder, "c"))
+            names = [name for name, _ in tf.train.list_variables(path)]
+        suffix = "/.ATTRIBUTES/VARIABLE_VALUE"
+        self.assertEqual(names, ["_CHECKPOINTABLE_OBJECT_GRAPH", "module/named/a" + suffix, "module/plain/0" + suffix])
+
 
 if __name__ == "__main__":
     unittest.main()

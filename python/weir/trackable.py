@@ -125,7 +125,7 @@ class AutoTrackable(Trackable):
 
     def __setattr__(self, name, value):
         if name[:6] != "_self_" and self.__dict__.get("_self_setattr_tracking", True):
-            if type(value) in _WRAPPED:
+            if type(value) in _WRAPPED or isinstance(value, tuple):
                 value = wrap_or_unwrap(value)
             if isinstance(value, Trackable):
                 self._track_trackable(value, name, overwrite=True)
@@ -280,8 +280,52 @@ class NoDependency:
         self.value = value
 
 
-class TupleWrapper(Trackable):
-    pass
+class _TupleWrapper(Trackable, tuple):
+    """A tuple that tracks its elements, by number and, in a named tuple, by name."""
+
+    def _trackable_children(self, save_type="checkpoint", **kwargs):
+        children = {name: v for name, v in zip(getattr(self, "_fields", ()), self) if isinstance(v, Trackable)}
+        children.update({str(i): v for i, v in enumerate(self) if isinstance(v, Trackable)})
+        return children
+
+    def _lookup_dependency(self, name, cached_dependencies=None):
+        return self._trackable_children().get(name)
+
+    def __copy__(self):
+        return self
+
+    def __reduce_ex__(self, protocol):
+        return _wrap_tuple, (self._plain(),)
+
+    def _plain(self):
+        original = type(self)._original
+        return original._make(self) if hasattr(original, "_make") else tuple(self)
+
+    def __repr__(self):
+        return repr(self._plain()) if hasattr(self, "_fields") else f"_TupleWrapper({tuple.__repr__(self)})"
+
+    def __str__(self):
+        return repr(self._plain())
+
+    __hash__ = tuple.__hash__
+
+
+_TUPLE_CLASSES = {}  # by the class of the tuple that is wrapped
+
+
+def _wrap_tuple(value):
+    """The tuple with its elements wrapped and tracked, or itself if there is nothing to track."""
+    elements = [wrap_or_unwrap(v) for v in value]
+    if not any(isinstance(v, Trackable) for v in elements):
+        return value
+    original = type(value)
+    made = _TUPLE_CLASSES.get(original)
+    if made is None:
+        bases = (_TupleWrapper,) if original is tuple else (_TupleWrapper, original)
+        made = type("_TupleWrapper", bases, {"_original": original})
+        made.__module__ = "tensorflow.python.trackable.data_structures"
+        _TUPLE_CLASSES[original] = made
+    return tuple.__new__(made, elements)
 
 
 def _variables_of(item):
@@ -297,7 +341,10 @@ def wrap_or_unwrap(value):
         return ListWrapper(value)
     if type(value) is dict:
         return DictWrapper(value)
+    if type(value) is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")
+                                and not isinstance(value, _TupleWrapper)):
+        return _wrap_tuple(value)
     return value
 
 
-_WRAPPED = frozenset([list, dict, NoDependency])
+_WRAPPED = frozenset([list, dict, tuple, NoDependency])
