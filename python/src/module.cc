@@ -3,6 +3,7 @@
 #include "python/src/call.h"
 #include "python/src/checkpoint.h"
 #include "python/src/constant.h"
+#include "python/src/dlpack.h"
 #include "python/src/graph.h"
 #include "python/src/op.h"
 #include "python/src/protos.h"
@@ -22,6 +23,8 @@ PyMethodDef kFunctions[] = {
     {"execute", ExecuteOp, METH_VARARGS, nullptr},
     {"set_device", SetDevice, METH_O, nullptr},
     {"forget_seeded", ForgetSeeded, METH_NOARGS, nullptr},
+    {"to_dlpack", TensorToDLPack, METH_O, nullptr},
+    {"from_dlpack", TensorFromDLPack, METH_O, nullptr},
     {"list_devices", ListDevices, METH_NOARGS, nullptr},
     {"list_checkpoint", ListCheckpoint, METH_O, nullptr},
     {"handle_data", HandleDataOf, METH_O, nullptr},

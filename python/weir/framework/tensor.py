@@ -348,7 +348,7 @@ def _symbolic_str(self):
 def __dlpack__(self, stream=None, max_version=None, dl_device=None, copy=None):
     if isinstance(self, SymbolicTensor):
         raise BufferError("a symbolic tensor has no memory")
-    return np.asarray(memoryview(self)).copy().__dlpack__()
+    return _core.to_dlpack(self)
 
 
 @_method(Tensor)
