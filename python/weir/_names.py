@@ -148,6 +148,9 @@ TABLE = {
     "train.get_checkpoint_state": ("weir.train.checkpoint", "get_checkpoint_state"),
 }
 
+for _name in ("finfo", "iinfo", "result_type", "select"):
+    TABLE["experimental.numpy." + _name] = ("weir.ops.numpy", _name)
+TABLE["experimental.DynamicRaggedShape"] = ("weir.ops.dynamic_ragged_shape", "DynamicRaggedShape")
 for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):
     TABLE["compat." + _name] = ("weir.compat.strings", _name)
 for _name in ("Strategy", "ReplicaContext", "ReduceOp", "get_strategy", "has_strategy", "get_replica_context",
