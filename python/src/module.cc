@@ -20,6 +20,7 @@ PyMethodDef kFunctions[] = {
     {"execute", ExecuteOp, METH_VARARGS, nullptr},
     {"set_device", SetDevice, METH_O, nullptr},
     {"forget_seeded", ForgetSeeded, METH_NOARGS, nullptr},
+    {"remove_function", RemoveFunction, METH_VARARGS, nullptr},
     {"list_devices", ListDevices, METH_NOARGS, nullptr},
     {"list_checkpoint", ListCheckpoint, METH_O, nullptr},
     {"handle_data", HandleDataOf, METH_O, nullptr},

@@ -37,6 +37,7 @@ PyObject* ExecuteOp(PyObject* module, PyObject* args);  // _core.execute(op, inp
 PyObject* SetDevice(PyObject* module, PyObject* name);  // _core.set_device(name or None) -> before
 PyObject* ListDevices(PyObject* module, PyObject*);
 PyObject* ForgetSeeded(PyObject* module, PyObject*);    // _core.forget_seeded(): random ops start anew
+PyObject* RemoveFunction(PyObject* module, PyObject* args);  // _core.remove_function(name, set of names that stay)
 PyObject* HandleDataOf(PyObject* module, PyObject* tensor);
 
 }  // namespace weir::python
