@@ -25,6 +25,7 @@ PyMethodDef kFunctions[] = {
     {"forget_seeded", ForgetSeeded, METH_NOARGS, nullptr},
     {"to_dlpack", TensorToDLPack, METH_O, nullptr},
     {"from_dlpack", TensorFromDLPack, METH_O, nullptr},
+    {"remove_function", RemoveFunction, METH_VARARGS, nullptr},
     {"list_devices", ListDevices, METH_NOARGS, nullptr},
     {"list_checkpoint", ListCheckpoint, METH_O, nullptr},
     {"handle_data", HandleDataOf, METH_O, nullptr},

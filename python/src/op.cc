@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "python/src/attributes.h"
 #include "python/src/constant.h"
 #include "python/src/graph.h"
@@ -756,6 +757,26 @@ PyObject* ForgetSeeded(PyObject*, PyObject*) {
     op.cache.clear();
   }
   if (any) Runtime().ForgetSeeded();  // else the engine may not even have been started
+  Py_RETURN_NONE;
+}
+
+PyObject* RemoveFunction(PyObject*, PyObject* args) {
+  const char* name;
+  PyObject* live;
+  if (!PyArg_ParseTuple(args, "sO!", &name, &PySet_Type, &live)) return nullptr;
+  absl::flat_hash_set<std::string> kept;
+  Ref iterator = Ref::Own(PyObject_GetIter(live));
+  while (Ref item = Ref::Own(PyIter_Next(iterator.get()))) {
+    std::string text;
+    if (!ToString(item.get(), &text)) return nullptr;
+    kept.insert(std::move(text));
+  }
+  if (PyErr_Occurred()) return nullptr;
+  {
+    WithoutLock unlocked;
+    Runtime().RemoveFunction(
+        name, [&](std::string_view other) { return other != name && kept.contains(std::string(other)); });
+  }
   Py_RETURN_NONE;
 }
 

@@ -61,6 +61,10 @@ TABLE = {
     "config.get_visible_devices": ("weir.framework.config", "get_visible_devices"),
     "config.set_visible_devices": ("weir.framework.config", "set_visible_devices"),
     "config.set_logical_device_configuration": ("weir.framework.config", "set_logical_device_configuration"),
+    "config.get_logical_device_configuration": ("weir.framework.config", "get_logical_device_configuration"),
+    "config.experimental.set_virtual_device_configuration": ("weir.framework.config", "set_logical_device_configuration"),
+    "config.experimental.VirtualDeviceConfiguration": ("weir.framework.config", "LogicalDeviceConfiguration"),
+    "config.experimental.list_logical_devices": ("weir.framework.config", "list_logical_devices"),
     "config.LogicalDeviceConfiguration": ("weir.framework.config", "LogicalDeviceConfiguration"),
     "config.PhysicalDevice": ("weir.framework.config", "PhysicalDevice"),
     "config.LogicalDevice": ("weir.framework.config", "LogicalDevice"),
@@ -154,11 +158,15 @@ TABLE = {
     "train.get_checkpoint_state": ("weir.train.checkpoint", "get_checkpoint_state"),
 }
 
+for _name in ("finfo", "iinfo", "result_type", "select"):
+    TABLE["experimental.numpy." + _name] = ("weir.ops.numpy", _name)
+TABLE["experimental.DynamicRaggedShape"] = ("weir.ops.dynamic_ragged_shape", "DynamicRaggedShape")
 for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):
     TABLE["compat." + _name] = ("weir.compat.strings", _name)
 for _name in ("Strategy", "ReplicaContext", "ReduceOp", "get_strategy", "has_strategy", "get_replica_context",
               "in_cross_replica_context", "DistributedValues", "DistributedDataset", "DistributedIterator",
-              "InputContext", "MirroredStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy", "OneDeviceStrategy"):
+              "InputContext", "MirroredStrategy", "CentralStorageStrategy", "DistributedDatasetsFromFunction",
+              "ParameterServerStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy", "OneDeviceStrategy"):
     TABLE["distribute." + _name] = ("weir.distribute", _name)
 for _name in ("MultiWorkerMirroredStrategy", "ParameterServerStrategy", "CentralStorageStrategy"):
     TABLE["distribute.experimental." + _name] = ("weir.distribute", _name)

@@ -129,6 +129,30 @@ const OpSchema* FunctionLibrary::FindSchema(const Staged& staged, std::string_vi
   return it == staged.functions.end() ? nullptr : &it->second->schema;
 }
 
+std::vector<std::string> FunctionLibrary::Remove(std::string_view name,
+                                                 const std::function<bool(std::string_view)>& is_kept) {
+  std::vector<std::string> removed, pending = {std::string(name)};
+  std::vector<std::unique_ptr<Record>> records;  // destroyed without the lock
+  absl::MutexLock lock(&mu_);
+  while (!pending.empty()) {
+    const std::string next = std::move(pending.back());
+    pending.pop_back();
+    auto it = functions_.find(next);
+    if (it == functions_.end() || is_kept(next)) continue;
+    for (const NodeDef& node : it->second->def.node_def()) {
+      for (const auto& [key, value] : node.attr()) {
+        if (value.has_func()) pending.push_back(value.func().name());
+        for (const NameAttrList& function : value.list().func()) pending.push_back(function.name());
+      }
+    }
+    records.push_back(std::move(it->second));
+    functions_.erase(it);
+    gradients_.erase(next);
+    removed.push_back(next);
+  }
+  return removed;
+}
+
 Status FunctionLibrary::Add(const FunctionDef& function) {
   FunctionDefLibrary library;
   *library.add_function() = function;

@@ -31,7 +31,7 @@ struct FunctionBody {
 // The name under which the gradient of a function is instantiated, and the op that calls it.
 inline constexpr std::string_view kSymbolicGradient = "SymbolicGradient";
 
-// Thread-safe. Functions are only ever added.
+// Thread-safe. Functions are added, and removed only by owners who know that nothing calls them any more.
 class FunctionLibrary {
  public:
   explicit FunctionLibrary(const OpRegistry& ops);
@@ -47,6 +47,10 @@ class FunctionLibrary {
   StatusOr<std::shared_ptr<Staged>> Stage(const FunctionDefLibrary& library) const;
   Status Commit(std::shared_ptr<Staged> staged);
   static const OpSchema* FindSchema(const Staged& staged, std::string_view name);  // null if unknown
+  // Removes a function and everything that it calls, directly or not, except functions for which `is_kept` holds and what
+  // these call. Gives the names of those that were removed.
+  // REQUIRES: nothing else calls or instantiates them any more.
+  std::vector<std::string> Remove(std::string_view name, const std::function<bool(std::string_view)>& is_kept);
   void ToProto(FunctionDefLibrary* library) const;
 
   // The function as an op, so that a node may call it by its name as op type; null if unknown.

@@ -86,6 +86,31 @@ int EagerRuntime::num_kernels() const {
   return num_entries_;
 }
 
+void EagerRuntime::RemoveFunction(std::string_view name, const std::function<bool(std::string_view)>& is_kept) {
+  const std::vector<std::string> removed = library_->Remove(name, is_kept);
+  std::vector<std::shared_ptr<Entry>> dropped;  // destroyed without the lock
+  {
+    absl::MutexLock lock(&mu_);
+    for (auto it = entries_.begin(); it != entries_.end();) {
+      std::erase_if(it->second, [&](const std::shared_ptr<Entry>& entry) {
+        const Attribute* f = entry->given.Find("f");
+        const FunctionAttr* function = f != nullptr ? f->get_if<FunctionAttr>() : nullptr;
+        if (function == nullptr || std::ranges::find(removed, function->name) == removed.end()) return false;
+        dropped.push_back(entry);
+        --num_entries_;
+        return true;
+      });
+      if (it->second.empty()) {
+        entries_.erase(it++);
+      } else {
+        ++it;
+      }
+    }
+  }
+  dropped.clear();
+  functions_->Forget(removed);
+}
+
 void EagerRuntime::ForgetSeeded() {
   absl::MutexLock lock(&mu_);
   absl::erase_if(entries_, [](const auto& item) { return item.first.schema->FindAttr("seed2") != nullptr; });

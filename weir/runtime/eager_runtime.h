@@ -6,6 +6,7 @@
 #ifndef WEIR_RUNTIME_EAGER_RUNTIME_H_
 #define WEIR_RUNTIME_EAGER_RUNTIME_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -58,6 +59,8 @@ class EagerRuntime {
   // The functions that operations may call.
   const std::shared_ptr<FunctionLibrary>& functions() const { return library_; }
   const std::shared_ptr<Environment>& environment() const { return environment_; }
+  // Removes a function that its owner has given up, with what only it called (FunctionLibrary::Remove).
+  void RemoveFunction(std::string_view name, const std::function<bool(std::string_view)>& is_kept);
   // The number of cached kernels.
   int num_kernels() const;
   // Drops the kernels of ops with seeds, so that their sequences start anew. Prepared ones stay as they are.

@@ -60,6 +60,17 @@ StatusOr<FunctionRuntime::Handle> LocalFunctionRuntime::Instantiate(const Functi
   return found->second;
 }
 
+void LocalFunctionRuntime::Forget(std::span<const std::string> names) {
+  std::vector<std::unique_ptr<Instance>> dropped;  // destroyed without the lock
+  absl::MutexLock lock(&mu_);
+  for (const std::string& name : names) {
+    auto found = handles_.find(name);  // with attributes functions stay: languages give them none
+    if (found == handles_.end()) continue;
+    dropped.push_back(std::move(instances_[found->second]));
+    handles_.erase(found);
+  }
+}
+
 StatusOr<std::unique_ptr<LocalFunctionRuntime::Instance>> LocalFunctionRuntime::Compile(const FunctionAttr& function) {
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<FunctionBody> body, library_->Instantiate(function, library_));
   auto instance = std::make_unique<Instance>();

@@ -32,6 +32,8 @@ class LocalFunctionRuntime : public FunctionRuntime {
   StatusOr<std::unique_ptr<FunctionRuntime>> Detach() const override;
   StatusOr<uint64_t> Fingerprint(const FunctionAttr& function) const override;
   ThreadPool* intra_op() const override { return intra_op_; }
+  // Drops what was compiled of functions of these names. REQUIRES: none of them runs or is called any more.
+  void Forget(std::span<const std::string> names);
 
  private:
   struct Instance {

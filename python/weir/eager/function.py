@@ -65,9 +65,12 @@ def lift_initial_value(tensor):
     _core.push_graph(None)
     try:
         call = _core.Call(name, stateful, [outer.dtype for outer, _ in captures], [tensor.dtype])
-        return call.run([outer for outer, _ in captures])[0]
+        value = call.run([outer for outer, _ in captures])[0]
     finally:
         _core.pop_graph()
+    del call
+    _core.remove_function(name, _live)
+    return value
 
 
 class _Leaves:
@@ -140,6 +143,7 @@ def trace(python_function, args, flat, specs, name, owner=None, may_create=False
     """A FuncGraph of one call: `args` with its tensors replaced by arguments of the types `specs`."""
     from weir import nest
     graph = FuncGraph(name)
+    graph._is_concrete = owner is not None
     _core.push_graph(graph)
     around = tapes.detach()
     if owner is not None:
@@ -237,8 +241,49 @@ class GenericFunction:
 GenericFunction.__module__ = "tensorflow.python.types.core"
 
 
+_live = set()  # names of functions that objects of Python stand for
+
+
+class _Ownership:
+    """Removes a function from the runtime's library when the last object that can call it is gone."""
+
+    __slots__ = ("_name", "_for_good", "__weakref__")
+
+    def __init__(self, name):
+        self._name = name
+        self._for_good = False
+        _live.add(name)
+
+    def give_up(self):
+        """From now on something else may call the function, for as long as it likes."""
+        self._for_good = True
+
+    def __del__(self):
+        if self._for_good or _core is None or _live is None:
+            return
+        _live.discard(self._name)
+        try:
+            _core.remove_function(self._name, _live)
+        except Exception:  # noqa: BLE001 at the interpreter's end anything may be missing
+            pass
+
+
+def _keep_alive(concrete, graph):
+    """A graph that calls a function needs it for as long as it lives itself."""
+    owned = False
+    while graph is not None:
+        if isinstance(graph, FuncGraph):
+            graph._calls[id(concrete)] = concrete
+            owned = owned or graph._is_concrete
+        graph = getattr(graph, "outer_graph", None)
+    if not owned and concrete._ownership is not None:
+        concrete._ownership.give_up()  # a dataset's function, or a graph of sessions
+
+
 class ConcreteFunction(GenericFunction):
     """One graph of a tf.function."""
+
+    _ownership = None
 
     def __init__(self, graph, name, signature=None, python_function=None):
         self.graph = graph
@@ -281,6 +326,10 @@ class ConcreteFunction(GenericFunction):
         if graph is not None and graph.building_function:
             for variable in self._variables:
                 graph.watch_variable(variable)
+        if graph is not None:
+            _keep_alive(self, graph)
+        elif tapes._TAPES and self._ownership is not None:
+            self._ownership.give_up()  # the tape's functions for its gradient call the same bodies
         results = self._call.run(list(tensors) + self._captured if self._captured else tensors)
         if graph is not None:
             for result, shape, inner in zip(results, self._shapes, self.graph.outputs):
@@ -518,6 +567,7 @@ class Function(GenericFunction):
                 self._count += 1
                 graph = trace(function, args, flat, specs, name, self, False, [])
         concrete = ConcreteFunction(graph, name, python_function=self._python_function)
+        concrete._ownership = _Ownership(concrete._name)
         concrete._arg_keywords = [s.name for s in specs]
         concrete._signature = (_specs_of(args, specs), {})
         return concrete

@@ -2,6 +2,7 @@
 
 import contextlib
 import enum
+import threading
 
 from weir import _core
 from weir.framework import dtypes, indexed_slices  # noqa: F401 (gives the extension its sparse gradients)
@@ -256,7 +257,31 @@ class GradientTape:
 
 
 GradientTape.__module__ = "tensorflow.python.eager.backprop"
-_TAPES = []  # those that record, for watched_variables
+
+
+class _ThreadTapes(threading.local):
+    """The tapes that record in this thread, for watched_variables."""
+
+    def __init__(self):
+        self._tapes = []
+
+    def __bool__(self):
+        return bool(self._tapes)
+
+    def __iter__(self):
+        return iter(list(self._tapes))
+
+    def __contains__(self, tape):
+        return any(each is tape for each in self._tapes)
+
+    def append(self, tape):
+        self._tapes.append(tape)
+
+    def remove(self, tape):
+        self._tapes = [each for each in self._tapes if each is not tape]
+
+
+_TAPES = _ThreadTapes()
 
 
 def detach(but=None):

@@ -22,7 +22,7 @@ class _ThreadDevices(threading.local):
 
 _devices = _ThreadDevices()
 _settings = {"inter": 0, "intra": 0, "soft": True, "growth": {}, "functions_eagerly": False, "deterministic": False,
-             "tf32": True}
+             "tf32": True, "logical_cpus": 1, "devices_listed": False}
 
 
 def _parse(name):
@@ -53,6 +53,21 @@ def _format(parts):
     return text
 
 
+def _physical(parts):
+    """Logical CPUs share the one that there is."""
+    if parts.get("type") == "CPU" and _settings["logical_cpus"] > 1 and parts.get("id", "0").isdigit() and \
+            int(parts["id"]) < _settings["logical_cpus"]:
+        return dict(parts, id="0")
+    return parts
+
+
+def canonical_device(name):
+    """The full name of a device of this process."""
+    parts = {"job": "localhost", "replica": "0", "task": "0", "type": "CPU", "id": "0"}
+    parts.update(_parse(name))
+    return _format(parts)
+
+
 def merge_devices(stack, graph=None):
     """The device that nested tf.device scopes ask for: inner ones override field by field."""
     merged = {}
@@ -63,7 +78,7 @@ def merge_devices(stack, graph=None):
         if "type" in parts and "id" not in parts:
             merged.pop("id", None)
         merged.update(parts)
-    return _format(merged)
+    return _format(_physical(merged))
 
 
 @contextlib.contextmanager
@@ -103,11 +118,14 @@ def list_physical_devices(device_type=None):
 
 def list_logical_devices(device_type=None):
     """The devices that operations may run on."""
+    _settings["devices_listed"] = True
     out = []
     for name in _core.list_devices():
         parts = _parse(name)
-        if device_type in (None, parts["type"]):
-            out.append(LogicalDevice(f"/device:{parts['type']}:{parts['id']}", parts["type"]))
+        if device_type not in (None, parts["type"]):
+            continue
+        ids = range(_settings["logical_cpus"]) if parts["type"] == "CPU" and parts["id"] == "0" else [parts["id"]]
+        out.extend(LogicalDevice(f"/device:{parts['type']}:{i}", parts["type"]) for i in ids)
     return out
 
 
@@ -118,8 +136,21 @@ def set_visible_devices(devices, device_type=None):
     pass
 
 
-def set_logical_device_configuration(physical, configurations):
-    raise RuntimeError("Virtual devices cannot be modified after being initialized")
+def set_logical_device_configuration(device, logical_devices):
+    """Divides a CPU into several logical devices. They share its threads and memory, so this is for trying strategies."""
+    if device.device_type != "CPU":
+        raise ValueError(f"Only CPUs can be divided into logical devices, not {device.name}")
+    if not logical_devices:
+        raise ValueError("At least one logical device is needed")
+    if _settings["devices_listed"] and len(logical_devices) != _settings["logical_cpus"]:
+        raise RuntimeError("Virtual devices cannot be modified after being initialized")
+    _settings["logical_cpus"] = len(logical_devices)
+
+
+def get_logical_device_configuration(device):
+    """What `set_logical_device_configuration` was told, or None."""
+    count = _settings["logical_cpus"]
+    return [LogicalDeviceConfiguration()] * count if device.device_type == "CPU" and count > 1 else None
 
 
 def set_soft_device_placement(enabled):

@@ -502,6 +502,8 @@ class FuncGraph(Graph):
         self.capture_by_value = capture_by_value
         self.outer_graph = _core.current_graph()
         self._weak_variables = []
+        self._calls = {}  # functions that the body calls, which must live as long
+        self._is_concrete = False  # a tf.function's, which lives as long as its ConcreteFunction
         self._set_orders_effects(True)
         if self.outer_graph is not None:
             self.seed = self.outer_graph.seed

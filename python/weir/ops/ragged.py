@@ -404,10 +404,16 @@ class RaggedTensor(CompositeTensor):
             shape_arg = (array.constant(-1, dtype=dtypes.int64) if dims.rank is None else
                          array.constant([-1 if d is None else d for d in dims.as_list()], dtype=dtypes.int64))
         kind = self._row_splits.dtype
-        return raw_ops.RaggedTensorToTensor(
+        result = raw_ops.RaggedTensorToTensor(
             shape=dense_cast(shape_arg, kind), values=self.flat_values, default_value=default_value,
             row_partition_tensors=list(self.nested_row_splits), row_partition_types=["ROW_SPLITS"] * self.ragged_rank,
             name=name)
+        if not executing_eagerly() and self.shape.rank is not None:
+            wanted = [None] * self.shape.rank if shape is None or is_tensor(shape) else TensorShape(shape).as_list()
+            known = self.shape.as_list()
+            ragged = is_tensor(shape)  # then the dense shape is only known when it runs
+            result.set_shape([w if w is not None else None if ragged else k for w, k in zip(wanted, known)])
+        return result
 
     def to_sparse(self, name=None):
         """A sparse tensor with the elements at the front of each row."""
@@ -1249,6 +1255,12 @@ _BINARY_OPS = ("Maximum Minimum Less LessEqual Greater GreaterEqual LogicalAnd L
                "Atan2 BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift RealDiv TruncateDiv TruncateMod")
 
 
+def _dynamic_shape(input, out_type=None, name=None):  # pylint: disable=redefined-builtin
+    from weir.ops.dynamic_ragged_shape import DynamicRaggedShape
+    del name
+    return DynamicRaggedShape(input, dtypes.int32 if out_type is None else out_type)
+
+
 def _register():
     from weir.ops import nn, strings
     for name in _UNARY_OPS.split():
@@ -1277,6 +1289,7 @@ def _register():
     register_dispatch(array.where, RaggedTensor, _where)
     register_dispatch(array.reverse, RaggedTensor, _reverse)
     register_dispatch(array.size, RaggedTensor, _size)
+    register_dispatch(array.shape, RaggedTensor, _dynamic_shape)
     register_dispatch(array.rank, RaggedTensor, lambda input, name=None: array.constant(input.shape.rank))
     register_dispatch(array.squeeze, RaggedTensor, _squeeze)
     register_dispatch(math.matmul, RaggedTensor, _matmul)
