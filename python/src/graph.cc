@@ -400,6 +400,10 @@ PyObject* SetGraphDevice(PyObject* self, PyObject* arg) {
   StateOf(self).device = std::move(device);
   Py_RETURN_NONE;
 }
+PyObject* SetAsksDevice(PyObject* self, PyObject* arg) {
+  StateOf(self).asks_device = PyObject_IsTrue(arg) == 1;
+  Py_RETURN_NONE;
+}
 PyObject* SetControlInputs(PyObject* self, PyObject* arg) {
   Ref items = Ref::Own(PySequence_Fast(arg, "control inputs are a list of nodes"));
   if (!items) return nullptr;
@@ -628,6 +632,7 @@ PyMethodDef kMethods[] = {
     {"_unique_name", UniqueName, METH_VARARGS, nullptr},
     {"_set_scope", SetScope, METH_O, nullptr},
     {"_set_device", SetGraphDevice, METH_O, nullptr},
+    {"_set_asks_device", SetAsksDevice, METH_O, nullptr},
     {"_set_control_inputs", SetControlInputs, METH_O, nullptr},
     {"_set_attributes", SetAttributes, METH_O, nullptr},
     {"_set_orders_effects", SetOrdersEffects, METH_O, nullptr},

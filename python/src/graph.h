@@ -22,6 +22,7 @@ struct GraphState {
   std::vector<std::vector<InferredTensor>> inferred;  // by node id
   std::string name_scope;                             // "" or "a/b/"
   std::string device;
+  bool asks_device = false;  // functions of tf.device: graph._place(id) chooses the device of every new node
   std::vector<NodeId> control_inputs;
   std::vector<std::pair<std::string, Attribute>> attributes;  // of every new node: attr_scope, colocation
   bool orders_effects = false;  // stateful operations run in the order in which they were added

@@ -551,7 +551,11 @@ bool AddNodeTo(PyObject* graph, const OpSchema& schema, const Tensors& inputs, c
   StatusOr<Node*> node = state.Add(schema, name, std::move(endpoints), attrs);
   if (!node.ok()) return RaiseForGraph(node.status()), false;
   *id = (*node)->id;
-  const int count = (*node)->num_outputs();
+  if (state.asks_device) {
+    Ref placed = Ref::Own(PyObject_CallMethod(graph, "_place", "i", static_cast<int>(*id)));
+    if (!placed) return false;
+  }
+  const int count = state.graph.node(*id)->num_outputs();
   for (int i = 0; i < count; ++i) {
     outputs->push_back(Ref::Own(NewSymbolic(graph, {*id, i})));
     if (!outputs->back()) return false;

@@ -3,7 +3,7 @@
 Names of the core are written here by hand; those of functions over ops come from the generated table weir._api.
 """
 
-from weir import _api, _names_graphs
+from weir import _api, _names_graphs, _names_v1
 
 _F = "weir.framework"
 
@@ -183,6 +183,7 @@ TABLE["dtypes.as_dtype"] = TABLE["as_dtype"]
 TABLE.update(_names_graphs.TABLE)
 for _key, _entry in _api.TABLE.items():
     TABLE.setdefault(_key, _entry)
+_names_v1.add(TABLE)
 # What TensorFlow 1 programs find under tf.compat.v1 too.
 for _key in list(TABLE):
     if not _key.startswith(("compat.", "__internal__")):

@@ -30,6 +30,12 @@ for _name in "Event SessionLog Summary SummaryDescription TaggedRunMetadata".spl
 for _name in ("BytesList ClusterDef Example Feature FeatureList FeatureLists Features FloatList Int64List JobDef "
               "SequenceExample ServerDef").split():
     TABLE["train." + _name] = (_P, _name)
+for _name in "zeros ones constant random_uniform random_normal".split():
+    TABLE[_name + "_initializer"] = ("weir.ops.initializers", _name + "_initializer")
+TABLE["train.ClusterSpec"] = TABLE["compat.v1.train.ClusterSpec"] = ("weir.compat.v1.cluster", "ClusterSpec")
+TABLE["train.Coordinator"] = ("weir.compat.v1.coordinator", "Coordinator")
+TABLE["train.ExponentialMovingAverage"] = ("weir.compat.v1.schedules", "ExponentialMovingAverage")
+TABLE["distribute.Server"] = ("weir.compat.v1.cluster", "Server")
 TABLE["compat.v1.train.SaverDef"] = (_P, "SaverDef")
 for _name in ("SummaryWriter audio create_file_writer create_noop_writer flush graph histogram image record_if scalar "
               "should_record_summaries text trace_export trace_off trace_on write").split():

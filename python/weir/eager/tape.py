@@ -358,11 +358,13 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     stops = list(stop_gradients) if isinstance(stop_gradients, (list, tuple)) else (
         [] if stop_gradients is None else [stop_gradients])
     weights = [] if grad_ys is None else list(grad_ys) if isinstance(grad_ys, (list, tuple)) else [grad_ys]
+    first = graph._num_nodes()
     with graph.name_scope(name or "gradients") as scope:
         flat = graph._gradients([own(y) if isinstance(y, Tensor) else own(convert_to_tensor(y)) for y in ys],
                                 [own(x) for x in xs], [own(w) for w in weights], [own(s) for s in stops],
                                 UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO,
                                 scope.rstrip("/") or "gradients", bool(colocate_gradients_with_ops))
+    graph._place_from(first)
     return [IndexedSlices(*g) if isinstance(g, tuple) else g for g in flat]
 
 

@@ -413,22 +413,59 @@ class Graph(_core.Graph):
     def _apply_device(self):
         from weir.framework import config
         self._set_device(config.merge_devices(self._device_stack, self))
+        self._set_asks_device(any(callable(entry) for entry in self._device_stack))
+
+    def _place(self, node):
+        """Lets the functions and names of tf.device choose a node's device, the innermost first."""
+        from weir.framework import config
+        operation = Operation(self, node)
+        asks, self._device_stack = self._device_stack, []
+        self._set_asks_device(False)
+        try:
+            for entry in reversed(asks):
+                if callable(entry):
+                    device = entry(operation) or ""
+                    if hasattr(device, "to_string"):
+                        device = device.to_string()
+                    operation._set_device(config.merge_devices([device]))
+                else:
+                    operation._set_device(config.merge_devices([entry, operation.device]))
+        finally:
+            self._device_stack = asks
+            self._set_asks_device(True)
+
+    def _place_from(self, first):
+        """Gives nodes that passes have added since `first` the device that new nodes get now."""
+        from weir.framework import config
+        if not self._device_stack:
+            return
+        asks = any(callable(entry) for entry in self._device_stack)
+        device = "" if asks else config.merge_devices(self._device_stack)
+        for node in range(first, self._num_nodes()):
+            if self._has_node(node) and not self._node_device(node):
+                if asks:
+                    self._place(node)
+                elif device:
+                    self._set_node_device(node, device)
 
     @contextlib.contextmanager
     def colocate_with(self, op, ignore_existing=False):
-        before = self._colocation
+        before, devices = self._colocation, self._device_stack
         if op is None:
             self._colocation = []
         else:
             op = getattr(op, "op", op)
-            self._colocation = ([] if ignore_existing else before) + [b"loc:@" + op.name.encode()] \
-                if isinstance(op, Operation) else before
+            if isinstance(op, Operation):
+                self._colocation = ([] if ignore_existing else before) + [b"loc:@" + op.name.encode()]
+                self._device_stack = [op.device] if op.device else []
         self._apply_attributes()
+        self._apply_device()
         try:
             yield
         finally:
-            self._colocation = before
+            self._colocation, self._device_stack = before, devices
             self._apply_attributes()
+            self._apply_device()
 
     @contextlib.contextmanager
     def _attr_scope_of(self, attrs):

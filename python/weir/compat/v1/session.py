@@ -1,5 +1,6 @@
 """Sessions over graphs: in this process, or kept by a server (targets grpc://host:port)."""
 
+import collections
 import threading
 
 import numpy as np
@@ -11,6 +12,10 @@ from weir.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from weir.framework.type_spec import CompositeTensor
 
 __all__ = ["Session", "InteractiveSession", "get_default_session"]
+
+
+SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
+IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])
 
 
 class _Default(threading.local):
@@ -79,7 +84,15 @@ class BaseSession:
                 places.append(names.index(item.name))
         fed = [n for n in names if n in feeds]
         asked = [n for n in names if n not in feeds]
-        results = session.run(feeds, asked, targets) if asked or targets or not fed else []
+        if not (asked or targets or not fed):
+            results = []
+        elif options is None and run_metadata is None:
+            results = session.run(feeds, asked, targets)
+        else:
+            written = b"" if options is None else options.SerializeToString()
+            results, metadata = session.run(feeds, asked, targets, written)
+            if run_metadata is not None:
+                run_metadata.ParseFromString(metadata)
         by_name = dict(zip(asked, results))
         by_name.update({n: feeds[n] for n in fed})
         values = [None if p is None else _value(by_name[names[p]]) for p in places]
@@ -112,19 +125,35 @@ class BaseSession:
                 feeds[tensor.name] = fed
         return feeds
 
+    def partial_run_setup(self, fetches, feeds=None):
+        """Begins a step that is run in parts; gives its handle."""
+        session = self._ready()
+        flat, _ = _flatten_fetches(self._graph, fetches)
+        names = list(dict.fromkeys(i.name for i in flat if not isinstance(i, Operation)))
+        targets = [i.name for i in flat if isinstance(i, Operation)]
+        fed = [element.name for key in feeds or [] for element, _ in _expand_feed(self._graph, key, None)]
+        return session.partial_run_setup(fed, names, targets)
+
+    def partial_run(self, handle, fetches, feed_dict=None):
+        """The values of some fetches of a step in parts, with some of its feeds."""
+        feeds = self._feeds(feed_dict)
+        flat, pack = _flatten_fetches(self._graph, fetches)
+        asked = list(dict.fromkeys(i.name for i in flat))
+        by_name = dict(zip(asked, self._ready().partial_run(handle, feeds, asked)))
+        return pack([None if isinstance(i, Operation) else _value(by_name[i.name]) for i in flat])
+
     def make_callable(self, fetches, feed_list=None, accept_options=False):
         """A function of the values of `feed_list` that runs `fetches`."""
         feed_list = list(feed_list or [])
 
-        def call(*values, **kwargs):
+        def call(*values, options=None, run_metadata=None):
             if len(values) != len(feed_list):
                 raise TypeError(f"Expected {len(feed_list)} feeds, got {len(values)}")
-            return self.run(fetches, dict(_pairs(feed_list, values)))
+            return self.run(fetches, dict(_pairs(feed_list, values)), options, run_metadata)
         return call
 
     def list_devices(self):
-        return [type("Device", (), {"name": name, "device_type": name.split(":")[-2]})() for name in
-                _core.list_devices()]
+        return [_DeviceAttributes(*row) for row in self._ready().list_devices()]
 
     def close(self):
         """Ends running steps; nothing runs afterwards."""
@@ -137,6 +166,14 @@ class BaseSession:
 
     def __del__(self):
         self._session = None
+
+
+class _DeviceAttributes(collections.namedtuple("_DeviceAttributes", ["name", "device_type", "memory_limit_bytes",
+                                                                     "incarnation"])):
+    """A device that a session can use."""
+
+    def __repr__(self):
+        return f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, {self.incarnation})"
 
 
 def _pairs(keys, values):
@@ -271,12 +308,9 @@ def _flatten_fetches(graph, fetches):
 def _composite_value(fetch, values):
     name = type(fetch).__name__
     if name == "SparseTensor":
-        import collections
-        return collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])(*values)
+        return SparseTensorValue(*values)
     if name == "IndexedSlices":
-        import collections
-        return collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])(
-            *(list(values) + [None] * (3 - len(values))))
+        return IndexedSlicesValue(*(list(values) + [None] * (3 - len(values))))
     return values
 
 

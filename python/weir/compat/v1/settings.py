@@ -1,0 +1,65 @@
+"""Switches between behaviours of TensorFlow 1 and 2. There is one behaviour here; the switches remember their state."""
+
+from weir.framework.graph import name_scope
+from weir.ops import random
+
+_state = {"control_flow_v2": True, "resource_variables": True, "tensorshape": True}
+
+
+def enable_control_flow_v2():
+    _state["control_flow_v2"] = True
+
+
+def disable_control_flow_v2():
+    _state["control_flow_v2"] = False
+
+
+def control_flow_v2_enabled():
+    return _state["control_flow_v2"]
+
+
+def enable_resource_variables():
+    _state["resource_variables"] = True
+
+
+def disable_resource_variables():
+    _state["resource_variables"] = False
+
+
+def resource_variables_enabled():
+    return _state["resource_variables"]
+
+
+def enable_v2_tensorshape():
+    _state["tensorshape"] = True
+
+
+def disable_v2_tensorshape():
+    _state["tensorshape"] = False
+
+
+def enable_tensor_equality():
+    pass
+
+
+def disable_tensor_equality():
+    raise NotImplementedError("tensors are compared element by element; disable_tensor_equality is not supported")
+
+
+def dimension_value(dimension):
+    """A dimension as an int or None."""
+    return getattr(dimension, "value", dimension)
+
+
+def dimension_at_index(shape, index):
+    from weir.framework.shapes import Dimension
+    return Dimension(None if shape.rank is None else shape.as_list()[index])
+
+
+def get_seed(op_seed):
+    """The seeds of the graph and of an operation."""
+    return random.get_seed(op_seed)
+
+
+def op_scope(values, name, default_name=None):
+    return name_scope(name, default_name, values)
