@@ -23,6 +23,7 @@ PyMethodDef kFunctions[] = {
     {"execute", ExecuteOp, METH_VARARGS, nullptr},
     {"set_device", SetDevice, METH_O, nullptr},
     {"forget_seeded", ForgetSeeded, METH_NOARGS, nullptr},
+    {"signature", SignatureOf, METH_O, nullptr},
     {"to_dlpack", TensorToDLPack, METH_O, nullptr},
     {"from_dlpack", TensorFromDLPack, METH_O, nullptr},
     {"remove_function", RemoveFunction, METH_VARARGS, nullptr},

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "absl/container/inlined_vector.h"
 #include "python/src/constant.h"
 #include "python/src/graph.h"
 #include "python/src/op.h"
@@ -179,9 +180,37 @@ PyObject* OpOf(Operator which) {
   return g_ops[which];
 }
 
+// A Python number as a tensor of the type of the tensor beside it, if that is what TensorFlow makes of it and loses
+// nothing; else null, and no exception.
+Ref NumberLike(PyObject* number, PyObject* tensor) {
+  const DType dtype = AsTensor(tensor)->value.dtype();
+  if (PyFloat_CheckExact(number)) {
+    const double value = PyFloat_AS_DOUBLE(number);
+    if (dtype == DType::kFloat) return Ref::Own(NewEager(Tensor::Scalar(static_cast<float>(value))));
+    if (dtype == DType::kDouble) return Ref::Own(NewEager(Tensor::Scalar(value)));
+  } else if (PyLong_CheckExact(number)) {
+    int overflow = 0;
+    const int64_t value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow != 0 || value != static_cast<int32_t>(value)) return Ref();
+    if (dtype == DType::kFloat) return Ref::Own(NewEager(Tensor::Scalar(static_cast<float>(value))));
+    if (dtype == DType::kDouble) return Ref::Own(NewEager(Tensor::Scalar(static_cast<double>(value))));
+    if (dtype == DType::kInt32) return Ref::Own(NewEager(Tensor::Scalar(static_cast<int32_t>(value))));
+    if (dtype == DType::kInt64) return Ref::Own(NewEager(Tensor::Scalar(value)));
+  }
+  return Ref();
+}
+
 template <Operator which>
 PyObject* Binary(PyObject* a, PyObject* b) {
   const OperatorInfo& info = kOperators[which];
+  Ref number;
+  if (CurrentGraph() == nullptr && info.op != nullptr) {
+    if (IsEager(a) && !IsTensor(b)) {
+      if ((number = NumberLike(b, a))) b = number.get();
+    } else if (IsEager(b) && !IsTensor(a)) {
+      if ((number = NumberLike(a, b))) a = number.get();
+    }
+  }
   if (info.op != nullptr && IsEager(a) && IsEager(b)) {
     const DType dtype = AsTensor(a)->value.dtype();
     if (dtype == AsTensor(b)->value.dtype() && dtype != DType::kBool && dtype != DType::kString &&
@@ -414,6 +443,22 @@ bool ToShape(PyObject* object, PartialShape* out) {
   if (!shape.ok()) return RaiseForGraph(shape.status()), false;
   *out = *std::move(shape);
   return true;
+}
+
+PyObject* SignatureOf(PyObject*, PyObject* tensors) {
+  if (!PyTuple_Check(tensors)) return PyErr_Format(PyExc_TypeError, "signature() takes a tuple");
+  absl::InlinedVector<int64_t, 32> words;
+  const Py_ssize_t count = PyTuple_GET_SIZE(tensors);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(tensors, i);
+    if (!IsEager(item)) Py_RETURN_NONE;
+    const Tensor& value = AsTensor(item)->value;
+    const Shape& shape = value.shape();
+    words.push_back(static_cast<int64_t>(value.dtype()) << 8 | shape.rank());
+    for (int d = 0; d < shape.rank(); ++d) words.push_back(shape.dim(d));
+  }
+  return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(words.data()),
+                                   static_cast<Py_ssize_t>(words.size() * sizeof(int64_t)));
 }
 
 bool AddTensorTypes(PyObject* module) {

@@ -32,6 +32,8 @@ inline PyTensor* AsTensor(PyObject* object) { return reinterpret_cast<PyTensor*>
 
 // New references; null with an error.
 PyObject* NewEager(Tensor value);
+// _core.signature(tuple): types and shapes as bytes if all of them are eager tensors, else None.
+PyObject* SignatureOf(PyObject* module, PyObject* tensors);
 PyObject* NewSymbolic(PyObject* graph, Endpoint endpoint);
 
 DType DTypeOf(const PyTensor* tensor);

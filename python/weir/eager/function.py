@@ -423,6 +423,7 @@ class Function(GenericFunction):
         self._input_signature = None if input_signature is None else tuple(input_signature)
         self._lock = threading.RLock()
         self._traces = {}  # (key, specs) -> ConcreteFunction
+        self._of_tensors = {}  # signature of arguments that are all eager tensors -> ConcreteFunction
         self._by_key = {}  # key -> [(specs, ConcreteFunction)]
         self._created = None  # variables of the first call
         self._count = 0
@@ -461,8 +462,23 @@ class Function(GenericFunction):
     def __call__(self, *args, **kwargs):
         if config._settings["functions_eagerly"]:
             return self._python_function(*args, **kwargs)
-        concrete, tensors = self._find(args, kwargs)
-        return concrete.pack(concrete.run_flat(tensors))
+        if kwargs:
+            concrete, tensors = self._find(args, kwargs)
+            return concrete.pack(concrete.run_flat(tensors))
+        signature = _core.signature(args)
+        concrete = self._of_tensors.get(signature)
+        if concrete is None:
+            concrete, args = self._find_noting(args, signature)
+        return concrete.pack(concrete.run_flat(args))
+
+    def _find_noting(self, args, signature):
+        """The function for positional arguments; the next call with this signature finds it at once."""
+        concrete, tensors = self._find(args, {})
+        if signature is not None and len(tensors) == len(args) and all(a is b for a, b in zip(args, tensors)):
+            if len(self._of_tensors) >= 1000:  # shapes may go on changing
+                self._of_tensors.clear()
+            self._of_tensors[signature] = concrete
+        return concrete, tensors
 
     def _find(self, args, kwargs):
         if kwargs or self._signature is None or len(args) != len(self._signature.parameters):

@@ -7,7 +7,7 @@ import builtins
 
 import numpy as np
 
-from weir.framework import as_dtype, convert_to_tensor, dispatch, get_static_value, is_tensor, raw_ops
+from weir.framework import EagerTensor, as_dtype, convert_to_tensor, dispatch, get_static_value, is_tensor, raw_ops
 from weir.ops import array, dtypes
 from weir.ops.dtypes import cast
 
@@ -78,6 +78,8 @@ pow = _binary("Pow", "pow", "`x` to the power of `y`, element by element.")  # p
 @dispatch
 def add(x, y, name=None):
     """`x + y`, element by element; strings are joined."""
+    if type(x) is EagerTensor and type(y) is EagerTensor:
+        return x + y
     x = convert_to_tensor(x, name="x")
     y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
     return (raw_ops.Add if x.dtype is dtypes.string else raw_ops.AddV2)(x=x, y=y, name=name)
