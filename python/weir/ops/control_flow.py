@@ -406,8 +406,8 @@ def _element_reader(leaf):
     return items.read
 
 
-def _stack_results(values):
-    if _is_ragged(values[0]):
+def _stack_results(values, rows_differ=False):
+    if _is_ragged(values[0]) or rows_differ and values[0].shape.rank != 0:
         from weir.ops import ragged
         return ragged.stack(values)
     if _is_sparse(values[0]):
@@ -443,8 +443,10 @@ def _stack_structures(results, signature, elems):
     if signature is not None:
         nest.assert_same_structure(_signature_skeleton(signature), _skeleton(model), check_types=False)
         types = [getattr(s, "dtype", s) for s in nest.flatten(signature)]
+        rows_differ = [type(s).__name__ == "RaggedTensorSpec" for s in nest.flatten(signature)]
     else:
         types = [None if not hasattr(leaf, "dtype") else leaf.dtype for leaf in _prepare(elems)]
+        rows_differ = [_is_ragged(leaf) for leaf in _prepare(elems)]
         if len(types) != len(nest.flatten(model)):
             raise ValueError("The two structures don't have the same nested structure: `fn` returned "
                              f"{_skeleton(model)}; pass fn_output_signature")
@@ -458,7 +460,7 @@ def _stack_structures(results, signature, elems):
                 raise errors.InvalidArgumentError(
                     None, None, f"TensorArray dtype is {_dtype(kind).name} but Op is trying to write dtype "
                     f"{values[0].dtype.name} ")
-        stacked.append(_stack_results(values))
+        stacked.append(_stack_results(values, rows_differ[i]))
     return nest.pack_sequence_as(model, stacked)
 
 

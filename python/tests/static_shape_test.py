@@ -1,0 +1,72 @@
+"""Shapes that are known while a function is traced. The expectations are TensorFlow 2.21's."""
+
+import unittest
+
+import weir as tf
+
+
+def shape_of(function, *shapes, dtype=tf.float32):
+    """The static shape of what a function gives for arguments of these shapes."""
+    traced = tf.function(function, input_signature=[tf.TensorSpec(s, dtype) for s in shapes], autograph=False)
+    shape = traced.get_concrete_function().structured_outputs.shape
+    return shape.as_list() if shape.rank is not None else None
+
+
+class StaticShapeTest(unittest.TestCase):
+    def test_computed_dimensions_are_followed(self):
+        self.assertEqual(shape_of(lambda x: tf.reshape(x, tf.concat([tf.shape(x)[1:], [-1]], 0)), [None, 3]), [3, None])
+        self.assertEqual(shape_of(lambda x: tf.zeros(tf.pad(tf.shape(x), [[0, tf.rank(x)]], constant_values=1)), [2, 3]),
+                         [2, 3, 1, 1])
+        self.assertEqual(shape_of(lambda x: tf.transpose(x, tf.range(tf.rank(x))[::-1]), [None, 3, 4]), [4, 3, None])
+        self.assertEqual(shape_of(lambda x, y: tf.linspace(x, y, 4), [None], [None]), [4, None])
+
+    def test_comparisons_with_numbers_keep_the_shape(self):
+        self.assertEqual(shape_of(lambda x: x == 0, [None, 3]), [None, 3])
+        self.assertEqual(shape_of(lambda x, y: x == y, [None, 3], [2, 3]), None)
+
+    def test_lists_of_a_known_length(self):
+        def loop(x):
+            _, items = tf.while_loop(lambda i, _: i < 5, lambda i, a: (i + 1, a.write(i, x)),
+                                     (0, tf.TensorArray(tf.float32, size=5, element_shape=[None, 2])))
+            return items.stack()
+        self.assertEqual(shape_of(loop, [None, 2]), [5, None, 2])
+
+    def test_tables_give_the_shape_of_their_keys(self):
+        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [3, 4], tf.int64, tf.int64), -1)
+        self.assertEqual(shape_of(table.lookup, [None, 4], dtype=tf.int64), [None, 4])
+
+    def test_images_and_volumes(self):
+        self.assertEqual(shape_of(tf.image.rgb_to_hsv, [None, None, None, None]), [None, None, None, 3])
+        self.assertEqual(shape_of(lambda x, k: tf.nn.conv3d(x, k, [1] * 5, "SAME"), [None, 5, 6, 7, 2], [None, 3, 3, 2, 4]),
+                         [None, 5, 6, 7, 4])
+        self.assertEqual(shape_of(lambda x: tf.nn.conv_transpose(x, tf.zeros([3, 3, 3, 2, 4]), [
+            tf.shape(x)[0], 5, 6, 7, 2], [1, 1, 1]), [None, 5, 6, 7, 4]), [None, 5, 6, 7, 2])
+        self.assertEqual(shape_of(lambda x: tf.nn.conv2d(x, tf.zeros([3, 3, 4, 5]), 1, "VALID", "NCHW"),
+                                  [None, 4, 8, 9]), [None, 5, 6, 7])
+
+
+class TracingErrorTest(unittest.TestCase):
+    def test_types_that_do_not_fit_are_type_errors(self):
+        integers = tf.constant([1, 2])
+        for wrong in (lambda: integers - 0.5, lambda: 0.5 * integers, lambda: integers > 0.5, lambda: integers == 0.5):
+            with self.assertRaisesRegex(TypeError, "0.5"):
+                wrong()
+            with self.assertRaises(TypeError):
+                tf.function(wrong, autograph=False)()
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "cannot compute AddV2"):
+            integers + 0.5  # noqa: B018
+        with self.assertRaisesRegex(TypeError, "has type float32 that does not match type int32 of argument 'x'"):
+            tf.function(lambda: tf.add(integers, tf.constant(0.5)), autograph=False)()
+        with self.assertRaisesRegex(TypeError, "Value passed to parameter 'x' has DataType bool not in list"):
+            tf.function(lambda x: tf.add(x, x), autograph=False)(tf.constant(True))
+
+    def test_the_users_line_is_named(self):
+        @tf.function
+        def fails(x):
+            return tf.reshape(x, [7])
+        with self.assertRaisesRegex(ValueError, r"(?s)in user code:.*static_shape_test.py.*return tf.reshape\(x, \[7\]\)"):
+            fails(tf.zeros([3]))
+
+
+if __name__ == "__main__":
+    unittest.main()
