@@ -57,9 +57,12 @@ def message(name):
     """The class of a message: message("GraphDef")."""
     pool, make = _pool()
     made = make(pool.FindMessageTypeByName("tensorflow." + name))
-    home = _homes().get(name)
+    home = _homes().get(name.split(".")[0])
     if home is not None:
         made.__module__ = home
+    for nested in made.DESCRIPTOR.nested_types:
+        if not hasattr(made, nested.name):  # protobuf before 4.22
+            setattr(made, nested.name, message(f"{name}.{nested.name}"))
     return made
 
 
