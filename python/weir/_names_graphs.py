@@ -44,3 +44,28 @@ for _name in "get_step set_step summary_scope write_raw_pb".split():
     TABLE["summary.experimental." + _name] = ("weir.summary", _name)
 for _name in "Profile ProfilerOptions Trace start stop".split():
     TABLE["profiler.experimental." + _name] = ("weir.profiler", _name)
+for _name, _home in (("save", "save"), ("load", "load"), ("contains_saved_model", "load"), ("Asset", "objects"),
+                    ("SaveOptions", "objects"), ("LoadOptions", "objects")):
+    TABLE["saved_model." + _name] = ("weir.saved_model." + _home, _name)
+TABLE["saved_model.experimental.TrackableResource"] = ("weir.saved_model.objects", "TrackableResource")
+TABLE["saved_model.experimental.VariablePolicy"] = ("weir.saved_model.objects", "VariablePolicy")
+for _name in """ASSETS_DIRECTORY ASSETS_KEY CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES
+        DEBUG_DIRECTORY DEBUG_INFO_FILENAME_PB DEFAULT_SERVING_SIGNATURE_DEF_KEY GPU PREDICT_INPUTS PREDICT_METHOD_NAME
+        PREDICT_OUTPUTS REGRESS_INPUTS REGRESS_METHOD_NAME REGRESS_OUTPUTS SAVED_MODEL_FILENAME_PB
+        SAVED_MODEL_FILENAME_PBTXT SAVED_MODEL_SCHEMA_VERSION SERVING TPU TRAINING VARIABLES_DIRECTORY
+        VARIABLES_FILENAME LEGACY_INIT_OP_KEY MAIN_OP_KEY""".split():
+    TABLE["saved_model." + _name] = ("weir.saved_model.constants", _name)
+    _group = "signature_constants" if _name.startswith(("CLASSIFY", "PREDICT", "REGRESS", "DEFAULT")) else "tag_constants"
+    if _group == "signature_constants" or _name in ("GPU", "TPU", "SERVING", "TRAINING"):
+        TABLE[f"compat.v1.saved_model.{_group}.{_name}"] = ("weir.saved_model.constants", _name)
+TABLE["compat.v1.saved_model.load_v2"] = TABLE["saved_model.load"]
+for _name, _where in (("Builder", ""), ("build_signature_def", "signature_def_utils"), ("build_tensor_info", "utils"),
+                      ("classification_signature_def", "signature_def_utils"), ("get_tensor_from_tensor_info", "utils"),
+                      ("is_valid_signature", "signature_def_utils"), ("load", "loader"), ("main_op_with_restore", "main_op"),
+                      ("maybe_saved_model_directory", "loader"), ("predict_signature_def", "signature_def_utils"),
+                      ("regression_signature_def", "signature_def_utils"), ("simple_save", ""), ("main_op", "main_op")):
+    if _name != "main_op":
+        TABLE["compat.v1.saved_model." + _name] = ("weir.compat.v1.saved_models", _name)
+    if _where:
+        TABLE[f"compat.v1.saved_model.{_where}.{_name}"] = ("weir.compat.v1.saved_models", _name)
+TABLE["compat.v1.saved_model.builder.SavedModelBuilder"] = ("weir.compat.v1.saved_models", "Builder")

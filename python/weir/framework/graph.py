@@ -24,6 +24,7 @@ class _ThreadState(threading.local):
     def __init__(self):
         self.graphs = []  # default graphs of compat.v1, innermost last
         self.scope = ""  # name scope of eager code
+        self.eager = 0  # how many eager_mode() are open
 
 
 _state = _ThreadState()
@@ -33,7 +34,7 @@ _eager_by_default = True
 
 def executing_eagerly():
     """Whether operations of this thread run at once."""
-    return _core.current_graph() is None and _eager_by_default
+    return _core.current_graph() is None and (_eager_by_default or _state.eager > 0)
 
 
 def executing_eagerly_outside_functions():
@@ -769,8 +770,11 @@ def init_scope():
 
 @contextlib.contextmanager
 def eager_mode():
+    """Operations inside run at once, also where graphs are the default."""
     _core.push_graph(None)
+    _state.eager += 1
     try:
         yield
     finally:
+        _state.eager -= 1
         _core.pop_graph()

@@ -52,22 +52,17 @@ def _homes():
     return {name: home for home, names in MODULES.items() for name in names.split()}
 
 
-def _make(description, make):
-    made = make(description)
-    for nested in description.nested_types:  # attributes of the class since protobuf 4
-        if not hasattr(made, nested.name) and not nested.GetOptions().map_entry:
-            setattr(made, nested.name, _make(nested, make))
-    return made
-
-
 @functools.cache
 def message(name):
     """The class of a message: message("GraphDef")."""
     pool, make = _pool()
-    made = _make(pool.FindMessageTypeByName("tensorflow." + name), make)
-    home = _homes().get(name)
+    made = make(pool.FindMessageTypeByName("tensorflow." + name))
+    home = _homes().get(name.split(".")[0])
     if home is not None:
         made.__module__ = home
+    for nested in made.DESCRIPTOR.nested_types:
+        if not hasattr(made, nested.name):  # protobuf before 4.22
+            setattr(made, nested.name, message(f"{name}.{nested.name}"))
     return made
 
 

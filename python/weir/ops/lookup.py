@@ -4,7 +4,10 @@ import collections
 import itertools
 
 from weir.framework import as_dtype, convert_to_tensor, executing_eagerly, init_scope, raw_ops
+from weir.framework.graph import GraphKeys, get_default_graph
 from weir.ops import array, dtypes, math
+from weir.saved_model.objects import Asset, CapturableResource
+from weir.trackable import Trackable
 
 _names = itertools.count()
 
@@ -15,7 +18,7 @@ class TextFileIndex:
     LINE_NUMBER = -1
 
 
-class TableInitializerBase:
+class TableInitializerBase(Trackable):
     """What fills a table."""
 
     def __init__(self, key_dtype, value_dtype):
@@ -60,6 +63,11 @@ class TextFileInitializer(TableInitializerBase):
         if filename is None or (isinstance(filename, str) and not filename):
             raise ValueError("`filename` argument required for tf.lookup.TextFileInitializer")
         self._filename = filename
+        if isinstance(filename, str):
+            with init_scope():
+                self._asset = self._track_trackable(Asset(filename), "_filename")
+            if executing_eagerly():
+                self._filename = self._asset.asset_path
         self._key_index, self._value_index = key_index, value_index
         self._vocab_size, self._delimiter, self._offset = vocab_size, delimiter, value_index_offset
         for index, kind, what in ((key_index, as_dtype(key_dtype), "key"), (value_index, as_dtype(value_dtype), "value")):
@@ -92,11 +100,12 @@ class DatasetInitializer(TableInitializerBase):
                                                   dataset=self._dataset._variant_tensor)
 
 
-class _Table:
+class _Table(CapturableResource):
     """A resource with keys and values."""
 
     def __init__(self, handle, key_dtype, value_dtype, default_value, name):
         self._handle = handle
+        self._resource_handle_ = handle
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
         self._default = convert_to_tensor(default_value, dtype=self._value_dtype)
         self._name = name
@@ -148,13 +157,21 @@ class StaticHashTable(_Table):
 
     def __init__(self, initializer, default_value, name=None, experimental_is_anonymous=False):
         del experimental_is_anonymous
-        self._initializer = initializer
-        shared = f"hash_table_{next(_names)}"
+        self._initializer = self._track_trackable(initializer, "_initializer")
+        self._shared_name = f"hash_table_{next(_names)}"
         with init_scope():
-            handle = raw_ops.HashTableV2(shared_name=shared, key_dtype=initializer.key_dtype,
-                                         value_dtype=initializer.value_dtype)
-            super().__init__(handle, initializer.key_dtype, initializer.value_dtype, default_value, name or "hash_table")
-            initializer.initialize(self)
+            super().__init__(self._create_resource(), initializer.key_dtype, initializer.value_dtype, default_value,
+                             name or "hash_table")
+            filled = initializer.initialize(self)
+            if not executing_eagerly():
+                get_default_graph().add_to_collection(GraphKeys.TABLE_INITIALIZERS, filled)
+
+    def _create_resource(self):
+        return raw_ops.HashTableV2(shared_name=self._shared_name, key_dtype=self._initializer.key_dtype,
+                                   value_dtype=self._initializer.value_dtype)
+
+    def _initialize(self):
+        return self._initializer.initialize(self)
 
 
 class _Growing(_Table):

@@ -161,13 +161,13 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
         weights = math.cast(weights, dtypes.float32)
         differences = predictions - labels
         axes = array.range(1, array.rank(differences))
-        sum_squares = math.reduce_sum(math.square(differences), axis=axes, keepdims=True)
+        sum_squares = math.reduce_sum(raw_ops.Square(x=differences), axis=axes, keepdims=True)
         ones = array.ones_like(differences)
         present = array.where(math.equal(weights, 0.0), array.zeros_like(weights), array.ones_like(weights))
         count = math.reduce_sum(ones * present, axis=axes, keepdims=True)
         first = 2.0 * _divide(sum_squares, raw_ops.Maximum(x=count - 1, y=0.0))
         total = math.reduce_sum(differences, axis=axes, keepdims=True)
-        second = 2.0 * _divide(math.square(total), raw_ops.Maximum(x=count * (count - 1), y=0.0))
+        second = 2.0 * _divide(raw_ops.Square(x=total), raw_ops.Maximum(x=count * (count - 1), y=0.0))
         loss = math.reduce_sum((first - second) * weights)
         some = math.reduce_sum(count) > 0
         loss = array.where(some, loss, array.zeros_like(loss))

@@ -90,7 +90,7 @@ def mean_absolute_error(labels, predictions, weights=None, metrics_collections=N
 
 def mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
     predictions, labels = _same_shape(math.cast(predictions, dtypes.float32), math.cast(labels, dtypes.float32))
-    return mean(math.square(labels - predictions), weights, metrics_collections, updates_collections,
+    return mean(raw_ops.Square(x=labels - predictions), weights, metrics_collections, updates_collections,
                 name or "mean_squared_error")
 
 
@@ -395,8 +395,8 @@ def recall_at_k(labels, predictions, k, class_id=None, weights=None, metrics_col
         relevant = math.cast(array.ones_like(labels), dtypes.float32) if class_id is None else math.cast(
             math.equal(labels, math.cast(class_id, dtypes.int64)), dtypes.float32)
         there = math.reduce_sum(relevant, -1)
-        return _ratio_of_sums(found, there - found, weights, "true_positive", "false_negative", metrics_collections,
-                              updates_collections)
+        return _ratio_of_sums(found, there - found, weights, f"true_positive_at_{k}", f"false_negative_at_{k}",
+                              metrics_collections, updates_collections)
 
 
 def precision_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None, updates_collections=None,
@@ -408,8 +408,8 @@ def precision_at_k(labels, predictions, k, class_id=None, weights=None, metrics_
         found = math.reduce_sum(hits, -1)
         shown = math.cast(array.ones_like(best), dtypes.float32) if class_id is None else math.cast(
             math.equal(best, math.cast(class_id, dtypes.int64)), dtypes.float32)
-        return _ratio_of_sums(found, math.reduce_sum(shown, -1) - found, weights, "true_positive", "false_positive",
-                              metrics_collections, updates_collections)
+        return _ratio_of_sums(found, math.reduce_sum(shown, -1) - found, weights, f"true_positive_at_{k}",
+                              f"false_positive_at_{k}", metrics_collections, updates_collections)
 
 
 sparse_precision_at_k = precision_at_k

@@ -1,0 +1,147 @@
+"""tf.saved_model: models written and loaded again, TensorFlow 1's files, frozen graphs."""
+
+import os
+import tempfile
+import unittest
+
+import numpy as np
+
+import weir as tf
+
+v1 = tf.compat.v1
+
+
+class Inner(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.bias = tf.Variable([1.0, 2.0], name="bias", trainable=False)
+
+
+class Model(tf.Module):
+    def __init__(self, words):
+        super().__init__()
+        self.w = tf.Variable([[1.0, 2.0], [3.0, 4.0]], name="w")
+        self.inner = Inner()
+        self.parts = [tf.Variable(3), 5]
+        self.named = {"x": tf.Variable(7.0)}
+        self.constant = tf.constant([1.5] * 200)
+        self.words = tf.lookup.StaticHashTable(tf.lookup.TextFileInitializer(
+            words, tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER), -1)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="x")])
+    def forward(self, x):
+        return {"y": tf.matmul(x, self.w) + self.inner.bias, "z": tf.reduce_sum(self.constant)}
+
+    @tf.function
+    def either(self, x, training=False, *, factor=2):
+        return x * factor if training else x + self.named["x"]
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def look(self, words):
+        return self.words.lookup(words)
+
+
+class SavedModelTest(unittest.TestCase):
+    def setUp(self):
+        try:
+            import google.protobuf  # noqa: F401
+        except ImportError:
+            self.skipTest("the package protobuf is not installed")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = os.path.join(folder.name, "model")
+        self.words = os.path.join(folder.name, "words.txt")
+        with open(self.words, "w") as file:
+            file.write("a\nb\n")
+
+    def saved(self):
+        model = Model(self.words)
+        model.either(tf.constant(1.0))
+        model.either(tf.constant([1.0, 2.0]), training=True)
+        model.w.assign_add(tf.ones([2, 2]))
+        tf.saved_model.save(model, self.folder, signatures={"serving_default": model.forward, "look": model.look})
+        os.remove(self.words)  # the model has its own copy
+        return tf.saved_model.load(self.folder)
+
+    def test_objects_and_functions(self):
+        model = self.saved()
+        self.assertTrue(tf.saved_model.contains_saved_model(self.folder))
+        self.assertEqual(model.w.numpy().tolist(), [[2, 3], [4, 5]])
+        self.assertEqual((model.w.name, model.inner.bias.trainable), ("w:0", False))
+        self.assertEqual((int(model.parts[0]), float(model.named["x"])), (3, 7.0))
+        self.assertEqual(model.forward([[1.0, 1.0]])["y"].numpy().tolist(), [[7, 10]])
+        self.assertEqual(float(model.forward([[1.0, 1.0]])["z"]), 300)
+        self.assertEqual(float(model.either(tf.constant(1.0))), 8)
+        self.assertEqual(model.either(tf.constant([1.0, 2.0]), True).numpy().tolist(), [2, 4])
+        with self.assertRaisesRegex(ValueError, "Could not find matching concrete function"):
+            model.either(tf.constant([1]))
+        self.assertEqual(model.look(tf.constant(["b", "c"])).numpy().tolist(), [1, -1])
+        self.assertEqual(model.forward.input_signature, (tf.TensorSpec([None, 2], tf.float32, name="x"),))
+
+    def test_signatures(self):
+        signature = self.saved().signatures["serving_default"]
+        self.assertEqual(signature.structured_input_signature,
+                         ((), {"x": tf.TensorSpec([None, 2], tf.float32, name="x")}))
+        self.assertEqual(signature.structured_outputs["y"], tf.TensorSpec([None, 2], tf.float32, name="y"))
+        self.assertEqual(signature(x=tf.constant([[2.0, 0.0]]))["y"].numpy().tolist(), [[5, 8]])
+
+    def test_gradients_and_tracing(self):
+        model = self.saved()
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model.forward(tf.constant([[1.0, 2.0]]))["y"])
+        self.assertEqual(tape.gradient(loss, model.w).numpy().tolist(), [[1, 1], [2, 2]])
+
+        @tf.function
+        def twice(x):
+            return model.forward(x)["y"] * 2
+        self.assertEqual(twice(tf.constant([[1.0, 1.0]])).numpy().tolist(), [[14, 20]])
+        model.w.assign(tf.zeros([2, 2]))
+        self.assertEqual(model.forward([[1.0, 1.0]])["y"].numpy().tolist(), [[1, 2]])
+
+    def test_saved_again(self):
+        model = self.saved()
+        again = self.folder + "2"
+        tf.saved_model.save(model, again, signatures=model.signatures["serving_default"])
+        loaded = tf.saved_model.load(again)
+        self.assertEqual(loaded.signatures["serving_default"](x=tf.constant([[1.0, 1.0]]))["y"].numpy().tolist(), [[7, 10]])
+        self.assertEqual(loaded.look(tf.constant(["b"])).numpy().tolist(), [1])
+
+    def test_into_a_session(self):
+        self.saved()
+        with tf.Graph().as_default(), v1.Session() as session:
+            meta = v1.saved_model.load(session, ["serve"], self.folder)
+            signature = meta.signature_def["serving_default"]
+            self.assertEqual(session.run(signature.outputs["y"].name, {signature.inputs["x"].name: [[1, 1]]}).tolist(),
+                             [[7, 10]])
+            signature = meta.signature_def["look"]
+            self.assertEqual(session.run(signature.outputs["output_0"].name,
+                                         {signature.inputs["words"].name: ["b"]}).tolist(), [1])
+
+    def test_untracked_resource(self):
+        variable = tf.Variable(1.0)
+        model = tf.Module()
+        model.f = tf.function(lambda x: x * variable, input_signature=[tf.TensorSpec([], tf.float32)])
+        with self.assertRaisesRegex(AssertionError, "untracked"):
+            tf.saved_model.save(model, self.folder)
+
+    def test_of_tensorflow_1(self):
+        with tf.Graph().as_default() as graph, v1.Session() as session:
+            x = v1.placeholder(tf.float32, [None, 2], name="x")
+            w = v1.get_variable("w", [2, 1], initializer=v1.ones_initializer())
+            y = tf.identity(tf.matmul(x, w), name="y")
+            session.run(v1.global_variables_initializer())
+            v1.saved_model.simple_save(session, self.folder, {"x": x}, {"y": y})
+            frozen = v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["y"])
+        self.assertNotIn("VarHandleOp", [n.op for n in frozen.node])
+        with tf.Graph().as_default(), v1.Session() as session:
+            result, = tf.graph_util.import_graph_def(frozen, input_map={"x:0": tf.constant([[3.0, 4.0]])},
+                                                     return_elements=["y:0"], name="frozen")
+            self.assertEqual(result.name, "frozen/y:0")
+            self.assertEqual(session.run(result).tolist(), [[7]])
+        loaded = tf.saved_model.load(self.folder)
+        result = loaded.signatures["serving_default"](x=np.float32([[1, 1]]))
+        self.assertEqual(result["y"].numpy().tolist(), [[2]])
+
+
+if __name__ == "__main__":
+    unittest.main()
