@@ -49,8 +49,9 @@ void FoldConstants(const Node& node, const std::vector<InferredTensor>& inputs, 
     if (!input.value.has_value() || input.value.num_elements() > kMostFolded) return;
   }
   static const auto* const kept = new absl::flat_hash_set<std::string>(
-      {"Switch", "RefSwitch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "PlaceholderWithDefault", "_Retval",
-       "PartitionedCall", "StatelessIf", "StatelessCase", "StatelessWhile", "SymbolicGradient", "DynamicPartition"});
+      {"Switch", "RefSwitch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "PlaceholderWithDefault",
+       "_Retval", "PartitionedCall", "StatelessIf", "StatelessCase", "StatelessWhile", "SymbolicGradient",
+       "DynamicPartition"});
   if (kept->contains(node.op())) return;
   StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared = Runtime().Prepare(*node.schema, node.attrs);
   if (!prepared.ok() || !(*prepared)->is_prompt()) return;

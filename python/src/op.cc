@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "python/src/attributes.h"
 #include "python/src/constant.h"
 #include "python/src/graph.h"
@@ -574,10 +574,9 @@ bool Call::CheckTypes() const {
       if (other->type_attr != arg.type_attr) continue;
       first = other;
       if (type == dtype) continue;
-      PyErr_Format(PyExc_TypeError,
-                   "Input '%s' of '%s' Op has type %s that does not match type %s of argument '%s'.", arg.name.c_str(),
-                   schema_.name.c_str(), std::string(PythonName(dtype)).c_str(), std::string(PythonName(type)).c_str(),
-                   other->name.c_str());
+      PyErr_Format(PyExc_TypeError, "Input '%s' of '%s' Op has type %s that does not match type %s of argument '%s'.",
+                   arg.name.c_str(), schema_.name.c_str(), std::string(PythonName(dtype)).c_str(),
+                   std::string(PythonName(type)).c_str(), other->name.c_str());
       return false;
     }
     if (first != nullptr) continue;
@@ -775,7 +774,8 @@ PyObject* RemoveFunction(PyObject*, PyObject* args) {
   if (PyErr_Occurred()) return nullptr;
   {
     WithoutLock unlocked;
-    Runtime().RemoveFunction(name, [&](std::string_view other) { return other != name && kept.contains(std::string(other)); });
+    Runtime().RemoveFunction(
+        name, [&](std::string_view other) { return other != name && kept.contains(std::string(other)); });
   }
   Py_RETURN_NONE;
 }

@@ -36,7 +36,7 @@ PyObject* OpNames(PyObject* module, PyObject*);         // _core.op_names()
 PyObject* ExecuteOp(PyObject* module, PyObject* args);  // _core.execute(op, inputs, attrs, name)
 PyObject* SetDevice(PyObject* module, PyObject* name);  // _core.set_device(name or None) -> before
 PyObject* ListDevices(PyObject* module, PyObject*);
-PyObject* ForgetSeeded(PyObject* module, PyObject*);    // _core.forget_seeded(): random ops start anew
+PyObject* ForgetSeeded(PyObject* module, PyObject*);         // _core.forget_seeded(): random ops start anew
 PyObject* RemoveFunction(PyObject* module, PyObject* args);  // _core.remove_function(name, set of names that stay)
 PyObject* HandleDataOf(PyObject* module, PyObject* tensor);
 

@@ -47,9 +47,9 @@ class FunctionLibrary {
   StatusOr<std::shared_ptr<Staged>> Stage(const FunctionDefLibrary& library) const;
   Status Commit(std::shared_ptr<Staged> staged);
   static const OpSchema* FindSchema(const Staged& staged, std::string_view name);  // null if unknown
-  // Removes a function and everything that it calls, directly or not, except functions for which `is_kept` holds and what
-  // these call. Gives the names of those that were removed.
-  // REQUIRES: nothing else calls or instantiates them any more.
+  // Removes a function and everything that it calls, directly or not, except functions for which `is_kept` holds and
+  // what these call. Gives the names of those that were removed. REQUIRES: nothing else calls or instantiates them any
+  // more.
   std::vector<std::string> Remove(std::string_view name, const std::function<bool(std::string_view)>& is_kept);
   void ToProto(FunctionDefLibrary* library) const;
 

@@ -71,9 +71,8 @@ void AddBesselFunctions(GradientRegistry& r) {
   AddUnary(r, "BesselI0", [](Value x, Value) { return Unary("BesselI1", x); });
   AddUnary(r, "BesselI0e", [](Value x, Value y) { return Unary("BesselI1e", x) - Unary("Sign", x) * y; });
   AddUnary(r, "BesselI1", [](Value x, Value y) { return AtZero(x, 1.0, Unary("BesselI0", x) - y / x); });
-  AddUnary(r, "BesselI1e", [](Value x, Value y) {
-    return AtZero(x, 0.5, Unary("BesselI0e", x) - y * (Unary("Sign", x) + 1.0 / x));
-  });
+  AddUnary(r, "BesselI1e",
+           [](Value x, Value y) { return AtZero(x, 0.5, Unary("BesselI0e", x) - y * (Unary("Sign", x) + 1.0 / x)); });
   AddUnary(r, "BesselJ0", [](Value x, Value) { return -Unary("BesselJ1", x); });
   AddUnary(r, "BesselJ1", [](Value x, Value y) { return AtZero(x, 0.5, Unary("BesselJ0", x) - y / x); });
   AddUnary(r, "BesselY0", [](Value x, Value) { return -Unary("BesselY1", x); });
