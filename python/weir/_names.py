@@ -18,7 +18,7 @@ TABLE = {
     "convert_to_tensor": (_F, "convert_to_tensor"),
     "is_tensor": (_F, "is_tensor"),
     "register_tensor_conversion_function": (_F, "register_tensor_conversion_function"),
-    "get_static_value": (_F, "get_static_value"),
+    "get_static_value": ("weir.framework.conversion", "public_static_value"),
     "type_spec_from_value": (_F, "type_spec_from_value"),
     "raw_ops": ("weir.framework.raw_ops", "raw_ops"),
     "errors": ("weir.framework.errors", ""),
