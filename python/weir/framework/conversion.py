@@ -15,11 +15,8 @@ _EXACT = frozenset([bool, int, float, complex, str, bytes, list, tuple, np.ndarr
 
 
 def is_tensor(x):
-    """Whether `x` is a tensor, a variable, or a composite tensor."""
-    if isinstance(x, types_Tensor):
-        return True
-    from weir.framework.type_spec import CompositeTensor
-    return isinstance(x, CompositeTensor) or getattr(x, "is_tensor_like", False) is True
+    """Whether `x` is a tensor, a variable, or one of ragged and sparse tensors and IndexedSlices."""
+    return isinstance(x, types_Tensor) or getattr(x, "is_tensor_like", False) is True
 
 
 is_tf_type = is_tensor

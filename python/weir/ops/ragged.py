@@ -34,6 +34,8 @@ def _length(value):
 class RaggedTensor(CompositeTensor):
     """A tensor with at least one dimension whose slices differ in length. Made by the `from_...` methods."""
 
+    is_tensor_like = True  # for tf.is_tensor
+
     __array_priority__ = 110
 
     def __init__(self, values, row_splits, uniform_row_length=None, internal=False):
@@ -1365,3 +1367,8 @@ class _RawFunctions:
 
 raw_ops_function = _RawFunctions()
 _register()
+
+
+# Keras knows them by these names.
+RaggedTensor.__module__ = "tensorflow.python.ops.ragged.ragged_tensor"
+RaggedTensorSpec.__module__ = "tensorflow.python.ops.ragged.ragged_tensor"
