@@ -154,6 +154,7 @@ TABLE = {
 
 for _name in ("finfo", "iinfo", "result_type", "select"):
     TABLE["experimental.numpy." + _name] = ("weir.ops.numpy", _name)
+TABLE["experimental.RowPartition"] = ("weir.ops.row_partition", "RowPartition")
 TABLE["experimental.DynamicRaggedShape"] = ("weir.ops.dynamic_ragged_shape", "DynamicRaggedShape")
 for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):
     TABLE["compat." + _name] = ("weir.compat.strings", _name)
