@@ -57,6 +57,19 @@ class RaggedTest(unittest.TestCase):
         self.assertEqual(tf.map_fn(lambda row: tf.unique(row)[0], ragged).to_list(), [[1, 2], [3, 4, 5]])
 
 
+class RowPartitionTest(unittest.TestCase):
+    def test_rows_by_each_encoding(self):
+        partition = tf.experimental.RowPartition
+        for made in (partition.from_row_splits([0, 2, 2, 4, 5]), partition.from_row_lengths([2, 0, 2, 1]),
+                     partition.from_value_rowids([0, 0, 2, 2, 3]), partition.from_row_starts([0, 2, 2, 4], nvals=5),
+                     partition.from_row_limits([2, 2, 4, 5])):
+            self.assertEqual(made.row_splits().numpy().tolist(), [0, 2, 2, 4, 5])
+            self.assertEqual(made.value_rowids().numpy().tolist(), [0, 0, 2, 2, 3])
+            self.assertEqual(made.offsets_in_rows().numpy().tolist(), [0, 1, 0, 1, 0])
+        self.assertEqual(repr(partition.from_uniform_row_length(3, nvals=6)),
+                         "tf.RowPartition(nrows=2, uniform_row_length=3)")
+
+
 class BesselTest(unittest.TestCase):
     def test_derivatives(self):
         x = tf.constant([0.5, 1.5])

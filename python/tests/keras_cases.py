@@ -131,6 +131,21 @@ def text(keras, tf):
     return np.round(np.asarray(layer(["the cat ran"])), 3).tolist()
 
 
+def sparse_inputs(keras, tf):
+    keras.utils.set_random_seed(2)
+    model = keras.Sequential([keras.Input((4,), sparse=True), keras.layers.Dense(2)])
+    model.compile("sgd", "mse")
+    x = tf.sparse.from_dense(np.tile(np.eye(4, dtype="float32"), (4, 1)))
+    return _losses(model.fit(x, np.ones((16, 2)), epochs=2, batch_size=4, verbose=0, shuffle=False))
+
+
+def preprocessing(keras, tf):
+    dataset = tf.data.Dataset.from_tensor_slices(np.arange(12.0).reshape(6, 2)).batch(2)
+    normalize = keras.layers.Normalization()
+    normalize.adapt(dataset)
+    return [np.round(np.asarray(v, "float64"), 3).tolist() for v in dataset.map(normalize)]
+
+
 def mirrored(keras, tf):
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     with strategy.scope():
@@ -139,7 +154,7 @@ def mirrored(keras, tf):
 
 
 CASES = [arrays, datasets, generators, several_steps_at_once, weights, eagerly, custom_step, optimizers, optimizer_options,
-         recurrent, attention, text, mirrored]
+         recurrent, attention, text, sparse_inputs, preprocessing, mirrored]
 
 
 def prepare(tf):

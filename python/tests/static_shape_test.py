@@ -45,6 +45,23 @@ class StaticShapeTest(unittest.TestCase):
                                   [None, 4, 8, 9]), [None, 5, 6, 7])
 
 
+class StaticValueTest(unittest.TestCase):
+    def test_values_are_known_where_tensorflow_knows_them(self):
+        known = {}
+
+        @tf.function(input_signature=[tf.TensorSpec([2, 3])], autograph=False)
+        def trace(x):
+            for name, tensor in {"shape": tf.shape(x), "element": tf.shape(x)[0], "sum": tf.rank(x) + 1,
+                                 "cast": tf.cast(tf.range(3), tf.float32), "zeros": tf.zeros([2]),
+                                 "choice": tf.where(True, 1, 2)}.items():
+                value = tf.get_static_value(tensor)
+                known[name] = None if value is None else value.tolist()
+            return x
+        trace.get_concrete_function()
+        self.assertEqual(known, {"shape": [2, 3], "element": None, "sum": None, "cast": [0.0, 1.0, 2.0],
+                                 "zeros": [0.0, 0.0], "choice": None})
+
+
 class TracingErrorTest(unittest.TestCase):
     def test_types_that_do_not_fit_are_type_errors(self):
         integers = tf.constant([1, 2])
@@ -59,6 +76,12 @@ class TracingErrorTest(unittest.TestCase):
             tf.function(lambda: tf.add(integers, tf.constant(0.5)), autograph=False)()
         with self.assertRaisesRegex(TypeError, "Value passed to parameter 'x' has DataType bool not in list"):
             tf.function(lambda x: tf.add(x, x), autograph=False)(tf.constant(True))
+
+    def test_none_in_a_list(self):
+        with self.assertRaisesRegex(TypeError, "Failed to convert elements of"):
+            tf.function(lambda x: tf.reshape(x, [1, None]), autograph=False)(tf.zeros([3]))
+        with self.assertRaises(ValueError):
+            tf.reshape(tf.zeros([3]), [1, None])
 
     def test_the_users_line_is_named(self):
         @tf.function

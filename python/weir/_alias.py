@@ -86,6 +86,9 @@ _MODULES = {
     "tensorflow.python.module.module": _names("weir.module", "Module"),
     "tensorflow.python.eager.backprop": _names("weir.eager.tape", "GradientTape"),
     "tensorflow.python.ops.variables": _names("weir.variables", "Variable"),
+    "tensorflow.python.framework.sparse_tensor": _names("weir.ops.sparse", "SparseTensor", "SparseTensorSpec"),
+    "tensorflow.python.framework.indexed_slices": _names("weir.ops.indexed_slices", "IndexedSlices", "IndexedSlicesSpec"),
+    "tensorflow.python.ops.ragged.ragged_tensor": _names("weir.ops.ragged", "RaggedTensor", "RaggedTensorSpec"),
     "tensorflow.python.data.ops.dataset_ops": lambda: {
         "DatasetV2": importlib.import_module("weir.data.dataset").Dataset},
     "tensorflow.experimental.dtensor": lambda: {},

@@ -18,7 +18,7 @@ TABLE = {
     "convert_to_tensor": (_F, "convert_to_tensor"),
     "is_tensor": (_F, "is_tensor"),
     "register_tensor_conversion_function": (_F, "register_tensor_conversion_function"),
-    "get_static_value": (_F, "get_static_value"),
+    "get_static_value": ("weir.framework.conversion", "public_static_value"),
     "type_spec_from_value": (_F, "type_spec_from_value"),
     "raw_ops": ("weir.framework.raw_ops", "raw_ops"),
     "errors": ("weir.framework.errors", ""),
@@ -160,6 +160,7 @@ TABLE = {
 
 for _name in ("finfo", "iinfo", "result_type", "select"):
     TABLE["experimental.numpy." + _name] = ("weir.ops.numpy", _name)
+TABLE["experimental.RowPartition"] = ("weir.ops.row_partition", "RowPartition")
 TABLE["experimental.DynamicRaggedShape"] = ("weir.ops.dynamic_ragged_shape", "DynamicRaggedShape")
 for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):
     TABLE["compat." + _name] = ("weir.compat.strings", _name)

@@ -1,5 +1,7 @@
 #include "weir/graph/function_library.h"
 
+#include <algorithm>
+
 #include "google/protobuf/text_format.h"
 #include "weir/graph/testing.h"
 #include "weir/proto/graph.pb.h"
@@ -44,6 +46,26 @@ TEST(FunctionLibrary, InstantiatesWithAttributes) {
   EXPECT_EQ(ret.inputs[0].node, sum.id);
   EXPECT_EQ((*body)->types.outputs[0], DType::kDouble);
   EXPECT_FALSE((*body)->is_stateful);
+}
+
+TEST(FunctionLibrary, RemovesAFunctionAndWhatOnlyItCalls) {
+  auto calling = [](const std::string& name, const std::string& callee) {
+    return Function(Cat("signature { name: '", name,
+                        "' } node_def { name: 'call' op: 'PartitionedCall' attr { key: 'f' ", "value { func { name: '",
+                        callee, "' } } } }"));
+  };
+  FunctionLibrary library(TestOps());
+  for (const FunctionDef& def : {Function(kTwice), calling("Inner", "Twice"), calling("Kept", "Twice"),
+                                 calling("Outer", "Inner"), calling("Other", "Kept")}) {
+    ASSERT_TRUE(library.Add(def).ok());
+  }
+  auto is_kept = [](std::string_view name) { return name == "Kept" || name == "Twice"; };
+  EXPECT_EQ(library.Remove("Outer", is_kept), (std::vector<std::string>{"Outer", "Inner"}));
+  EXPECT_EQ(library.Remove("Other", is_kept), (std::vector<std::string>{"Other"}));
+  EXPECT_TRUE(library.Remove("Other", is_kept).empty());
+  std::vector<std::string> left = library.Names();
+  std::ranges::sort(left);
+  EXPECT_EQ(left, (std::vector<std::string>{"Kept", "Twice"}));
 }
 
 TEST(FunctionLibrary, MissingAttributeIsAnError) {

@@ -92,14 +92,13 @@ void EagerRuntime::RemoveFunction(std::string_view name, const std::function<boo
   {
     absl::MutexLock lock(&mu_);
     for (auto it = entries_.begin(); it != entries_.end();) {
-      std::erase_if(it->second, [&](const std::shared_ptr<Entry>& entry) {
+      num_entries_ -= static_cast<int>(std::erase_if(it->second, [&](const std::shared_ptr<Entry>& entry) {
         const Attribute* f = entry->given.Find("f");
         const FunctionAttr* function = f != nullptr ? f->get_if<FunctionAttr>() : nullptr;
         if (function == nullptr || std::ranges::find(removed, function->name) == removed.end()) return false;
         dropped.push_back(entry);
-        --num_entries_;
         return true;
-      });
+      }));
       if (it->second.empty()) {
         entries_.erase(it++);
       } else {

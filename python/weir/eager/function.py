@@ -712,11 +712,18 @@ class _Keywords(dict):
 
 
 def _specs_of(args, specs):
+    """The arguments with tensors replaced by their specs; composite tensors by theirs."""
     from weir import nest
-    flat = nest.flatten(args, expand_composites=True)
     rest = iter(specs)
-    return nest.pack_sequence_as(args, [next(rest) if isinstance(v, (Tensor, TensorSpec)) else v for v in flat],
-                                 expand_composites=True)
+
+    def spec_of(value):
+        if isinstance(value, CompositeTensor) and not hasattr(value, "handle"):
+            for part in nest.flatten(value, expand_composites=True):
+                if isinstance(part, Tensor):
+                    next(rest)
+            return value._type_spec
+        return next(rest) if isinstance(value, (Tensor, TensorSpec, np.ndarray, np.generic)) else value
+    return nest.map_structure(spec_of, args)
 
 
 def _safe(names, i, flat, args):

@@ -16,11 +16,8 @@ _EXACT = frozenset([bool, int, float, complex, str, bytes, list, tuple, range, n
 
 
 def is_tensor(x):
-    """Whether `x` is a tensor, a variable, or a composite tensor."""
-    if isinstance(x, types_Tensor):
-        return True
-    from weir.framework.type_spec import CompositeTensor
-    return isinstance(x, CompositeTensor) or getattr(x, "is_tensor_like", False) is True
+    """Whether `x` is a tensor, a variable, or one of ragged and sparse tensors and IndexedSlices."""
+    return isinstance(x, types_Tensor) or getattr(x, "is_tensor_like", False) is True
 
 
 is_tf_type = is_tensor
@@ -161,6 +158,9 @@ def constant(value, dtype=None, shape=None, name="Const"):
         return tensor if shape is None else _fill_shape(tensor, shape)
     if isinstance(value, (list, tuple)) and _has_tensors(value):
         return _pack(value, dtype)
+    if isinstance(value, (list, tuple)) and any(v is None for v in _leaves(value)):
+        raise TypeError(f"Failed to convert elements of {value} to Tensor. Consider casting elements to a supported type. "
+                        "See https://www.tensorflow.org/api_docs/python/tf/dtypes for supported TF dtypes.")
     _core.push_graph(None)
     try:
         tensor = _eager_constant(value, dtype)
@@ -289,6 +289,30 @@ def get_static_value(tensor, partial=False):
     if shape is not None and partial and shape.rank is not None:
         return np.array(shape.as_list(), dtype=object)
     return None
+
+
+# The operations through which TensorFlow's tf.get_static_value looks. weir knows more values while it builds a graph, but
+# programs take a known value for a sign that the tensor is no symbolic one.
+_SEEN_THROUGH = frozenset(["Const", "Shape", "Size", "Rank", "Range", "Cast", "Concat", "ConcatV2", "Pack", "Unpack", "Split",
+                           "Fill", "Equal", "NotEqual", "StopGradient", "Identity", "CheckNumericsV2", "ZerosLike",
+                           "OnesLike"])
+
+
+def public_static_value(tensor, partial=False):
+    """tf.get_static_value."""
+    if not isinstance(tensor, SymbolicTensor):
+        return get_static_value(tensor, partial)
+    graph = tensor._graph
+    op = graph._node_op(tensor._node)
+    if op not in _SEEN_THROUGH:
+        return None
+    value = get_static_value(tensor, partial)
+    if value is None and op in ("Cast", "Fill"):
+        inputs = [public_static_value(t) for t in graph._node_inputs(tensor._node)]
+        if all(v is not None for v in inputs):
+            kind = tensor.dtype.as_numpy_dtype
+            return np.asarray(inputs[0]).astype(kind) if op == "Cast" else np.full(inputs[0], inputs[1], kind)
+    return value
 
 
 def static_shape_value(tensor):

@@ -8,6 +8,8 @@ from weir.ops import dtypes
 class IndexedSlices(CompositeTensor):
     """`values[i]` is the slice `indices[i]` of a tensor of shape `dense_shape`; equal indices add up."""
 
+    is_tensor_like = True  # for tf.is_tensor
+
     def __init__(self, values, indices, dense_shape=None):
         self._values, self._indices, self._dense_shape = values, indices, dense_shape
 
@@ -127,3 +129,8 @@ def as_dense(value, dtype=None, name=None, as_ref=False):
 
 
 register_conversion(IndexedSlices, as_dense)
+
+
+# Keras knows them by these names.
+IndexedSlices.__module__ = "tensorflow.python.framework.indexed_slices"
+IndexedSlicesSpec.__module__ = "tensorflow.python.framework.indexed_slices"

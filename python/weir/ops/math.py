@@ -167,6 +167,8 @@ def real(input, name=None):  # pylint: disable=redefined-builtin
     """The real part; a real tensor is its own."""
     input = convert_to_tensor(input, name="input")
     if not input.dtype.is_complex:
+        if not input.dtype.is_numeric:
+            raise TypeError(f"input must be a numeric tensor, but got tensor with dtype {input.dtype}")
         return input
     return raw_ops.Real(input=input, Tout=input.dtype.real_dtype, name=name)
 
@@ -193,7 +195,7 @@ def angle(input, name=None):  # pylint: disable=redefined-builtin
 @dispatch
 def conj(x, name=None):
     """The complex conjugate; numbers that are not complex are returned as they are."""
-    if is_tensor(x) and not (x.dtype.is_complex or x.dtype == dtypes.variant):
+    if is_tensor(x) and (x.dtype.is_floating or x.dtype.is_integer):
         return x
     x = convert_to_tensor(x, name="x")
     if x.dtype.is_complex or x.dtype == dtypes.variant:

@@ -43,6 +43,8 @@ def _text(value):
 class RaggedTensor(CompositeTensor):
     """A tensor with at least one dimension whose slices differ in length. Made by the `from_...` methods."""
 
+    is_tensor_like = True  # for tf.is_tensor
+
     __array_priority__ = 110
 
     def __init__(self, values, row_splits, uniform_row_length=None, internal=False):
@@ -1371,5 +1373,9 @@ class _RawFunctions:
 
 raw_ops_function = _RawFunctions()
 _register()
+
+# Keras knows them by these names.
+RaggedTensor.__module__ = "tensorflow.python.ops.ragged.ragged_tensor"
+RaggedTensorSpec.__module__ = "tensorflow.python.ops.ragged.ragged_tensor"
 
 from weir.ops import ragged_arrays  # noqa: E402,F401  (registers more functions)

@@ -20,6 +20,8 @@ class SparseTensor(CompositeTensor):
     Most functions want the indices in row-major order, as `reorder` puts them.
     """
 
+    is_tensor_like = True  # for tf.is_tensor
+
     def __init__(self, indices, values, dense_shape):
         self._indices = convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
         self._values = convert_to_tensor(values, name="values")
@@ -666,3 +668,8 @@ def _dense_bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dty
 
 
 _register()
+
+
+# Keras knows them by these names.
+SparseTensor.__module__ = "tensorflow.python.framework.sparse_tensor"
+SparseTensorSpec.__module__ = "tensorflow.python.framework.sparse_tensor"
