@@ -208,9 +208,9 @@ TEST(HorovodTest, WhatARankThatStopsWasNeededForIsCancelled) {
 TEST(HorovodTest, ARankThatDiesIsNamed) {
   for (const int hosts : {1, 2}) {
     InProcesses(4, hosts, [] {
-      EXPECT_EQ(Barrier(), OkStatus());
+      Status status = Barrier();  // a slow rank may hear of it here already
       if (Rank() == 3) _exit(0);
-      const Status status = AllReduce("x", Tensor::Scalar(1.0f)).status();
+      if (status.ok()) status = AllReduce("x", Tensor::Scalar(1.0f)).status();
       EXPECT_THAT(Message(status), HasSubstr("ank 3")) << status;
       EXPECT_EQ(AllReduce("y", Tensor::Scalar(1.0f)).status(), status);
     });

@@ -85,8 +85,8 @@ void Negotiation::Announce(int rank, const std::string& key, const std::string& 
     entry.signature = signature;
     entry.order = next_order_++;
     entry.since = absl::Now();
-  } else if (entry.encoded != encoded && entry.status.ok()) {
-    entry.status =
+  } else if (entry.encoded != encoded && entry.disagreement.ok()) {
+    entry.disagreement =
         InvalidArgument("The ranks disagree about '", PlainName(key), "': rank ", *entry.ready.begin(), " calls ",
                         entry.signature.ToString(), " but rank ", rank, " calls ", signature.ToString());
   }
@@ -140,6 +140,9 @@ StatusOr<CycleResult> Negotiation::Take(const std::vector<std::string_view>& mes
   for (auto each = waiting_.begin(); each != waiting_.end();) {
     Waiting& entry = each->second;
     const std::vector<int> missing = Missing(entry);
+    // A disagreement is an answer once all ranks have called: else the call of a slow rank would meet the next calls of
+    // the others.
+    if (missing.empty() && entry.status.ok()) entry.status = entry.disagreement;
     // Of the ranks that are missing, those that stop will never come.
     for (const int rank : missing) {
       if (!stopping_[rank] || !entry.status.ok()) continue;

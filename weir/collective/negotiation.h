@@ -69,7 +69,8 @@ class Negotiation {
     std::string encoded;
     Signature signature;
     std::set<int> ready;
-    Status status;
+    Status status;        // why it fails, if it does
+    Status disagreement;  // two of the calls differ
     int64_t order = 0;
     absl::Time since;
   };

@@ -191,6 +191,21 @@ Status SharedSegment::GiveUp(Status status) {
   return status;
 }
 
+Status SharedSegment::CheckAlive(int rank) const {
+  const Member& other = member(rank);
+  const uint32_t state = other.state;
+  if (state == kLeft || state == kGaveUp || IsAlive(other.pid)) return OkStatus();
+  return Unavailable("Rank ", NameOf(rank), " (process ", other.pid.load(), ") has died");
+}
+
+// A rank that is gone may have left because another one died: that one is the reason.
+Status SharedSegment::CheckAlive() const {
+  for (int i = 0; i < size_; ++i) {
+    if (i != rank_) WEIR_RETURN_IF_ERROR(CheckAlive(i));
+  }
+  return OkStatus();
+}
+
 Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
   Member& other = member(rank);
   auto has_come = [&] { return static_cast<int32_t>(other.phase.load(std::memory_order_acquire) - phase) >= 0; };
@@ -212,9 +227,10 @@ Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
     const uint32_t state = other.state;
     // Where there is an alarm, it knows why the other one has gone.
     if (options_.alarm) WEIR_RETURN_IF_ERROR(options_.alarm());
+    if (state == kLeft || state == kGaveUp) WEIR_RETURN_IF_ERROR(CheckAlive());
     if (state == kLeft) return Aborted("Rank ", NameOf(rank), " has left the job");
     if (state == kGaveUp) return Aborted("Rank ", NameOf(rank), " has given up after an error of its own");
-    if (!IsAlive(other.pid)) return Unavailable("Rank ", NameOf(rank), " (process ", other.pid.load(), ") has died");
+    WEIR_RETURN_IF_ERROR(CheckAlive(rank));
     if (absl::Now() > deadline) return OutOfRange("too late");
   }
 }

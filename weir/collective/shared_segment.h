@@ -57,6 +57,9 @@ class SharedSegment {
   SharedSegment(int rank, int size, const Options& options) : rank_(rank), size_(size), options_(options) {}
   int NameOf(int rank) const { return options_.names.empty() ? rank : options_.names[rank]; }
   Status Map(int file);
+  // UNAVAILABLE if a rank, or any, has died without leaving.
+  Status CheckAlive(int rank) const;
+  Status CheckAlive() const;
   Status WaitFor(int rank, uint32_t phase, absl::Time deadline);
   Status GiveUp(Status status);
   static size_t Bytes(int size);
