@@ -266,8 +266,7 @@ def _single(store, name, shape, dtype, initializer, regularizer, reuse, trainabl
                              "shape should not be provided or an instance of `tf.keras.initializers.*' and `shape` "
                              "should be fully defined.")
     else:
-        value = convert_to_tensor(initializer, None if isinstance(initializer, Tensor) else dtype) \
-            if not isinstance(initializer, Tensor) else initializer
+        value = initializer if isinstance(initializer, Tensor) else convert_to_tensor(initializer)
         if shape is not None and as_shape(shape).is_fully_defined() and not as_shape(shape).is_compatible_with(value.shape):
             raise ValueError(f"If initializer is a constant, do not specify shape. Received shape {as_shape(shape)} for "
                              f"variable {name}")
