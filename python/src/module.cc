@@ -50,7 +50,8 @@ PyMODINIT_FUNC PyInit__core() {
   using namespace weir::python;
   Ref module = Ref::Own(PyModule_Create(&kModule));
   if (!module || !AddTensorTypes(module.get()) || !AddGraphType(module.get()) || !AddOpType(module.get()) ||
-      !AddTapeType(module.get()) || !AddSessionType(module.get()) || !AddServerType(module.get()) || !AddCallType(module.get())) {
+      !AddTapeType(module.get()) || !AddSessionType(module.get()) || !AddServerType(module.get()) ||
+      !AddCallType(module.get())) {
     return nullptr;
   }
   return module.release();

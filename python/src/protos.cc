@@ -89,7 +89,8 @@ PyObject* ExportFunctions(PyObject*, PyObject* names) {
     for (const auto& attr : found->second->attr()) {
       if (attr.second.has_func()) todo.push_back(attr.second.func().name());
       // Names of functions of which this one is a part: forward and backward passes.
-      if (attr.first == "forward_function_name" || attr.first == "backward_function_name") todo.push_back(attr.second.s());
+      if (attr.first == "forward_function_name" || attr.first == "backward_function_name")
+        todo.push_back(attr.second.s());
     }
     if (auto it = gradients.find(name); it != gradients.end()) {
       GradientDef* gradient = chosen.add_gradient();

@@ -153,15 +153,12 @@ class _Finder(importlib.abc.MetaPathFinder):
         if name == "tensorflow.keras" or name.startswith("tensorflow.keras."):
             inner = importlib.import_module("keras._tf_keras.keras" + name[len("tensorflow.keras"):])
             return inner
-        value = weir
-        for part in name.split(".")[1:]:
-            try:
-                value = getattr(value, part)
-            except AttributeError:
-                value = None
-                break
-        if isinstance(value, types.ModuleType):
-            return _wrap(value, name)
+        for root in [weir.compat.v1, weir] if self._v1 and not name.startswith("tensorflow.compat") else [weir]:
+            value = root
+            for part in name.split(".")[1:]:
+                value = getattr(value, part, None)
+            if isinstance(value, types.ModuleType):
+                return _wrap(value, name)
         if name in self._known:
             module = types.ModuleType(name)
             module.__path__ = []

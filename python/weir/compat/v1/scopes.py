@@ -333,8 +333,8 @@ class PartitionedVariable:
         return self._shape
 
     def __iter__(self):
-        raise TypeError("'PartitionedVariable' object is not iterable. Iterating a PartitionedVariable is not allowed: "
-                        "use as_tensor() or list(_get_variable_list()).")
+        """The parts."""
+        return iter(self._variables)
 
     def __len__(self):
         return len(self._variables)
