@@ -88,3 +88,4 @@ for _name in "get_temp_dir test_src_dir_path compute_gradient_error".split():
 TABLE["get_logger"] = ("weir.compat.v1.logging", "get_logger")
 TABLE["io.write_graph"] = ("weir.compat.v1.graph_io", "write_graph")
 TABLE["io.match_filenames_once"] = ("weir.compat.v1.input", "match_filenames_once")
+TABLE["train.TrackableView"] = ("weir.train.trackable_view", "TrackableView")
