@@ -82,7 +82,7 @@ _HOMES = {
                                  "tensor_shape_from_node_def_name"},
     "gfile": {"gfile": "Copy DeleteRecursively Exists FastGFile GFile Glob IsDirectory ListDirectory MakeDirs MkDir Open "
                        "Remove Rename Stat Walk"},
-    "data": {"dataset": "get_output_classes get_output_shapes get_output_types make_initializable_iterator "
+    "data": {"dataset": "Iterator get_output_classes get_output_shapes get_output_types make_initializable_iterator "
                         "make_one_shot_iterator"},
 }
 

@@ -306,7 +306,10 @@ def _zero_of(dtype):
 
 
 def _filled(shape, value, dtype, name):
-    return raw_ops.Fill(dims=shape_tensor(shape), value=constant(value, dtype=dtype), name=name)
+    dims = shape_tensor(shape)
+    if dims.shape.rank == 0:  # a number: a vector of that length
+        dims = raw_ops.Reshape(tensor=dims, shape=[1])
+    return raw_ops.Fill(dims=dims, value=constant(value, dtype=dtype), name=name)
 
 
 def zeros(shape, dtype=dtypes.float32, name=None, layout=None):
