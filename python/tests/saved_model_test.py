@@ -135,6 +135,15 @@ class SavedModelTest(unittest.TestCase):
         layer = keras.layers.TFSMLayer(self.folder, call_endpoint="serving_default")
         np.testing.assert_allclose(np.asarray(layer(x)["output_0"]), expected, rtol=1e-5)
 
+    def test_frozen_function(self):
+        from weir.saved_model.freeze import convert_variables_to_constants_v2
+        w = tf.Variable([[2.0]])
+        function = tf.function(lambda x: tf.matmul(x, w), input_signature=[tf.TensorSpec([None, 1], tf.float32)])
+        frozen = convert_variables_to_constants_v2(function.get_concrete_function())
+        w.assign([[5.0]])
+        self.assertEqual(frozen(tf.constant([[3.0]]))[0].numpy().tolist(), [[6]])
+        self.assertEqual(len(frozen.variables), 0)
+
     def test_untracked_resource(self):
         variable = tf.Variable(1.0)
         model = tf.Module()

@@ -87,6 +87,10 @@ _MODULES = {
     "tensorflow.python.eager.backprop": _names("weir.eager.tape", "GradientTape"),
     "tensorflow.python.ops.variables": _names("weir.variables", "Variable"),
     "tensorflow.experimental.dtensor": lambda: {},
+    "tensorflow.python.framework.convert_to_constants": _names("weir.saved_model.freeze",
+                                                               "convert_variables_to_constants_v2"),
+    "tensorflow.python.client.timeline": _names("weir.compat.v1.timeline", "Timeline"),
+    "tensorflow.python.lib.io.tf_record": _names("weir.io.records"),
     "tensorflow.python.framework.tensor_util": _names("weir.framework.tensor_proto"),
 }
 
