@@ -6,8 +6,8 @@ _V = "weir.compat.v1."
 _HOMES = {
     "": {
         "scopes": "AUTO_REUSE VariableScope get_variable get_local_variable get_variable_scope variable_scope "
-                  "variable_op_scope no_regularizer make_template create_partitioned_variables "
-                  "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
+                  "variable_op_scope no_regularizer make_template create_partitioned_variables",
+        "partitioners": "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
         "graph_ops": "tuple add_to_collections model_variables moving_average_variables tables_initializer "
                      "is_variable_initialized report_uninitialized_variables assert_variables_initialized "
                      "sparse_placeholder container scatter_add scatter_sub scatter_update scatter_max scatter_min "
