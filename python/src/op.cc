@@ -133,6 +133,18 @@ class Key {
   bool is_full_ = false;
 };
 
+// The graph that an operation goes to: in graphs of sessions it is that of its inputs, whichever is the default.
+PyObject* GraphFor(PyObject* current, const Tensors& inputs) {
+  if (StateOf(current).orders_effects) return current;  // a function captures instead
+  for (const Ref& input : inputs) {
+    if (!IsSymbolic(input.get())) continue;
+    PyObject* graph = AsTensor(input.get())->graph;
+    if (graph == current) return current;
+    if (graph != nullptr && !StateOf(graph).orders_effects) return graph;
+  }
+  return current;
+}
+
 class Call {
  public:
   Call(OpState& op, PyObject* const* args, size_t count, PyObject* names)
@@ -153,11 +165,12 @@ class Call {
       for (const Ref& tensor : argument.tensors) inputs.push_back(tensor);
     }
     if (graph != nullptr) {
+      PyObject* const target = GraphFor(graph, inputs);
       PyObject* node = nullptr;
-      if (!AddToGraph(graph, inputs, attrs, &outputs, &node)) return nullptr;
+      if (!AddToGraph(target, inputs, attrs, &outputs, &node)) return nullptr;
       Ref owner = Ref::Own(node);
       if (schema_.outputs.empty()) return owner.release();
-      return Pack(outputs, StateOf(graph).graph.node(last_node_)->attrs);
+      return Pack(outputs, StateOf(target).graph.node(last_node_)->attrs);
     }
     if (!Execute(schema_, inputs, attrs, nullptr, &outputs)) return nullptr;
     CheckAttrs(schema_, attrs).IgnoreError();
@@ -787,7 +800,7 @@ PyObject* RemoveFunction(PyObject*, PyObject* args) {
 bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs, const char* name, Tensors* outputs) {
   if (PyObject* graph = CurrentGraph()) {
     NodeId id;
-    return AddNodeTo(graph, schema, inputs, attrs, name != nullptr ? name : "", outputs, &id);
+    return AddNodeTo(GraphFor(graph, inputs), schema, inputs, attrs, name != nullptr ? name : "", outputs, &id);
   }
   absl::InlinedVector<Tensor, 4> values;
   for (const Ref& input : inputs) {

@@ -117,6 +117,33 @@ class SavedModelTest(unittest.TestCase):
             self.assertEqual(session.run(signature.outputs["output_0"].name,
                                          {signature.inputs["words"].name: ["b"]}).tolist(), [1])
 
+    def test_keras_export(self):
+        from weir import _alias
+        _alias.install()
+        os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+        try:
+            import keras
+        except ImportError:
+            self.skipTest("Keras is not installed")
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="relu"), keras.layers.Dense(2)])
+        x = np.linspace(0, 1, 8).reshape(2, 4).astype("float32")
+        expected = np.asarray(model(x))
+        model.export(self.folder, verbose=False)
+        loaded = tf.saved_model.load(self.folder)
+        np.testing.assert_allclose(loaded.serve(x).numpy(), expected, rtol=1e-5)
+        self.assertEqual(len(loaded.variables), 4)
+        layer = keras.layers.TFSMLayer(self.folder, call_endpoint="serving_default")
+        np.testing.assert_allclose(np.asarray(layer(x)["output_0"]), expected, rtol=1e-5)
+
+    def test_frozen_function(self):
+        from weir.saved_model.freeze import convert_variables_to_constants_v2
+        w = tf.Variable([[2.0]])
+        function = tf.function(lambda x: tf.matmul(x, w), input_signature=[tf.TensorSpec([None, 1], tf.float32)])
+        frozen = convert_variables_to_constants_v2(function.get_concrete_function())
+        w.assign([[5.0]])
+        self.assertEqual(frozen(tf.constant([[3.0]]))[0].numpy().tolist(), [[6]])
+        self.assertEqual(len(frozen.variables), 0)
+
     def test_untracked_resource(self):
         variable = tf.Variable(1.0)
         model = tf.Module()

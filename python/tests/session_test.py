@@ -26,6 +26,30 @@ class Sessions(unittest.TestCase):
             with self.assertRaises(tf.errors.InvalidArgumentError):
                 session.run(y)
 
+    def test_operations_go_to_the_graph_of_their_inputs(self):
+        with tf.Graph().as_default() as graph:
+            x = tf.constant([1.0, 2.0], name="x")
+        with tf.Graph().as_default() as other:
+            y = tf.raw_ops.Neg(x=x)
+        self.assertIs(y.graph, graph)
+        self.assertEqual(other.get_operations(), [])
+
+    def test_sessions_keep_their_variables(self):
+        with tf.Graph().as_default():
+            v = v1.Variable(1.0, name="v")
+            with v1.Session() as first, v1.Session() as second:
+                first.run(v1.global_variables_initializer())
+                with self.assertRaises(tf.errors.FailedPreconditionError):
+                    second.run(v)
+
+    def test_sparse_and_ragged_values(self):
+        with tf.Graph().as_default(), v1.Session() as session:
+            sparse = v1.sparse_placeholder(tf.float32)
+            value = session.run(sparse, {sparse: v1.SparseTensorValue([[0, 1]], [2.0], [1, 3])})
+            self.assertEqual((value.indices.tolist(), value.values.tolist()), ([[0, 1]], [2.0]))
+            ragged = session.run(tf.RaggedTensor.from_row_lengths(tf.constant([1, 2, 3]), [1, 2]))
+            self.assertEqual(ragged.to_list(), [[1], [2, 3]])
+
     def test_training_by_hand(self):
         with tf.Graph().as_default(), v1.Session() as session:
             w = v1.Variable(1.0, name="w")

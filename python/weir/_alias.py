@@ -92,6 +92,10 @@ _MODULES = {
     "tensorflow.python.data.ops.dataset_ops": lambda: {
         "DatasetV2": importlib.import_module("weir.data.dataset").Dataset},
     "tensorflow.experimental.dtensor": lambda: {},
+    "tensorflow.python.framework.convert_to_constants": _names("weir.saved_model.freeze",
+                                                               "convert_variables_to_constants_v2"),
+    "tensorflow.python.client.timeline": _names("weir.compat.v1.timeline", "Timeline"),
+    "tensorflow.python.lib.io.tf_record": _names("weir.io.records"),
     "tensorflow.python.framework.tensor_util": _names("weir.framework.tensor_proto"),
 }
 
@@ -158,15 +162,12 @@ class _Finder(importlib.abc.MetaPathFinder):
         if name == "tensorflow.keras" or name.startswith("tensorflow.keras."):
             inner = importlib.import_module("keras._tf_keras.keras" + name[len("tensorflow.keras"):])
             return inner
-        value = weir
-        for part in name.split(".")[1:]:
-            try:
-                value = getattr(value, part)
-            except AttributeError:
-                value = None
-                break
-        if isinstance(value, types.ModuleType):
-            return _wrap(value, name)
+        for root in [weir.compat.v1, weir] if self._v1 and not name.startswith("tensorflow.compat") else [weir]:
+            value = root
+            for part in name.split(".")[1:]:
+                value = getattr(value, part, None)
+            if isinstance(value, types.ModuleType):
+                return _wrap(value, name)
         if name in self._known:
             module = types.ModuleType(name)
             module.__path__ = []

@@ -190,3 +190,6 @@ for _key in list(TABLE):
     if not _key.startswith(("compat.", "__internal__")):
         TABLE.setdefault("compat.v1." + _key, TABLE[_key])
         TABLE.setdefault("compat.v2." + _key, TABLE[_key])
+# Keras's, where it is installed.
+for _name in ("initializers", "losses", "metrics", "optimizers"):
+    TABLE[_name] = ("keras._tf_keras.keras." + _name, "")

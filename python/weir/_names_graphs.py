@@ -69,3 +69,23 @@ for _name, _where in (("Builder", ""), ("build_signature_def", "signature_def_ut
     if _where:
         TABLE[f"compat.v1.saved_model.{_where}.{_name}"] = ("weir.compat.v1.saved_models", _name)
 TABLE["compat.v1.saved_model.builder.SavedModelBuilder"] = ("weir.compat.v1.saved_models", "Builder")
+for _name in "FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue QueueBase".split():
+    TABLE["queue." + _name] = ("weir.compat.v1.queues", _name)
+TABLE["AggregationMethod"] = ("weir.compat.v1.accumulators", "AggregationMethod")
+TABLE["compat.v1.OpError"] = ("weir.framework.errors", "OpError")
+for _name in "VERSION GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER " \
+             "GRAPH_DEF_VERSION_MIN_PRODUCER".split():
+    TABLE["version." + _name] = TABLE["compat.v1." + _name] = ("weir.version", _name)
+for _name in ("CXX11_ABI_FLAG CXX_VERSION MONOLITHIC_BUILD get_build_info get_compile_flags get_include get_lib "
+              "get_link_flags").split():
+    TABLE["sysconfig." + _name] = ("weir.sysconfig", _name)
+for _name in ("Benchmark TestCase assert_equal_graph_def benchmark_config compute_gradient create_local_cluster "
+              "disable_with_predicate gpu_device_name is_built_with_cuda is_built_with_gpu_support is_built_with_rocm "
+              "is_built_with_xla is_cpu_target_available is_gpu_available main with_eager_op_as_function").split():
+    TABLE["test." + _name] = ("weir.test", _name)
+for _name in "get_temp_dir test_src_dir_path compute_gradient_error".split():
+    TABLE["compat.v1.test." + _name] = ("weir.test", _name)
+TABLE["get_logger"] = ("weir.compat.v1.logging", "get_logger")
+TABLE["io.write_graph"] = ("weir.compat.v1.graph_io", "write_graph")
+TABLE["io.match_filenames_once"] = ("weir.compat.v1.input", "match_filenames_once")
+TABLE["train.TrackableView"] = ("weir.train.trackable_view", "TrackableView")

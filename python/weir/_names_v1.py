@@ -6,8 +6,8 @@ _V = "weir.compat.v1."
 _HOMES = {
     "": {
         "scopes": "AUTO_REUSE VariableScope get_variable get_local_variable get_variable_scope variable_scope "
-                  "variable_op_scope no_regularizer make_template create_partitioned_variables "
-                  "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
+                  "variable_op_scope no_regularizer make_template create_partitioned_variables",
+        "partitioners": "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
         "graph_ops": "tuple add_to_collections model_variables moving_average_variables tables_initializer "
                      "is_variable_initialized report_uninitialized_variables assert_variables_initialized "
                      "sparse_placeholder container scatter_add scatter_sub scatter_update scatter_max scatter_min "
@@ -20,8 +20,10 @@ _HOMES = {
                     "multinomial cond while_loop map_fn foldl foldr scan substr string_split reduce_join "
                     "string_to_number string_to_hash_bucket decode_raw space_to_depth depth_to_space confusion_matrix "
                     "sparse_to_dense sparse_matmul sparse_concat sparse_add sparse_reduce_sum sparse_reduce_max "
-                    "clip_by_average_norm verify_tensor_all_finite",
+                    "clip_by_average_norm verify_tensor_all_finite setdiff1d sparse_reduce_sum_sparse "
+                    "sparse_reduce_max_sparse batch_gather",
         "session": "SparseTensorValue",
+        "accumulators": "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator",
         "settings": "control_flow_v2_enabled disable_control_flow_v2 enable_control_flow_v2 disable_resource_variables "
                     "enable_resource_variables resource_variables_enabled disable_tensor_equality enable_tensor_equality "
                     "disable_v2_tensorshape enable_v2_tensorshape dimension_at_index dimension_value get_seed op_scope",
@@ -33,8 +35,11 @@ _HOMES = {
                     "sparse_softmax_cross_entropy_with_logits sigmoid_cross_entropy_with_logits dropout moments "
                     "l2_normalize max_pool avg_pool conv1d conv2d conv2d_transpose conv3d depthwise_conv2d "
                     "depthwise_conv2d_native convolution xw_plus_b relu_layer fused_batch_norm embedding_lookup "
-                    "space_to_depth depth_to_space",
+                    "space_to_depth depth_to_space conv2d_backprop_input conv2d_backprop_filter",
     },
+    "image": {"wrappers": "resize_bilinear resize_nearest_neighbor resize_bicubic resize_area"},
+    "sparse": {"accumulators": "SparseConditionalAccumulator"},
+    "ragged": {"session": "RaggedTensorValue"},
     "math": {
         "wrappers": "reduce_sum reduce_mean reduce_prod reduce_max reduce_min reduce_all reduce_any reduce_logsumexp "
                     "count_nonzero argmax argmin confusion_matrix",
@@ -77,7 +82,7 @@ _HOMES = {
                                  "tensor_shape_from_node_def_name"},
     "gfile": {"gfile": "Copy DeleteRecursively Exists FastGFile GFile Glob IsDirectory ListDirectory MakeDirs MkDir Open "
                        "Remove Rename Stat Walk"},
-    "data": {"dataset": "get_output_classes get_output_shapes get_output_types make_initializable_iterator "
+    "data": {"dataset": "Iterator get_output_classes get_output_shapes get_output_types make_initializable_iterator "
                         "make_one_shot_iterator"},
 }
 

@@ -459,9 +459,9 @@ def _attach_assign(value, variable, key):
         from weir.framework.slicing import Spec
         spec = Spec(key)
         begin, end, strides = spec.tensors()
-        raw_ops.ResourceStridedSliceAssign(ref=variable.handle, begin=begin, end=end, strides=strides,
-                                           value=convert_to_tensor(new_value, variable.dtype), **spec.masks)
-        return variable
+        done = raw_ops.ResourceStridedSliceAssign(ref=variable.handle, begin=begin, end=end, strides=strides,
+                                                  value=convert_to_tensor(new_value, variable.dtype), **spec.masks)
+        return variable if _core.current_graph() is None else variable._changed(done, read_value)
     value.assign = assign
     return value
 

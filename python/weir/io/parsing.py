@@ -142,7 +142,8 @@ class _Plan:
                 out[key] = _partitioned(ragged[feature.value_key or key], feature, ragged)
             else:
                 out[key] = dense[key]
-        return out
+        order = [VarLenFeature, (FixedLenFeature, FixedLenSequenceFeature), RaggedFeature, SparseFeature]
+        return {key: out[key] for kind in order for key in sorted(out) if isinstance(self.features[key], kind)}
 
 
 def _list(value):

@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from weir import _core, nest
+from weir.eager import function as functions
 from weir.eager import tape as tapes
 from weir.eager.function import ConcreteFunction, Function, GenericFunction
 from weir.framework import as_dtype, convert_to_tensor, errors, protos
@@ -335,6 +336,8 @@ class _Loader:
         library = self.meta.graph_def.library
         self.names = _rename_functions(library, f"loaded_{next(_loads)}")
         _core.add_function_library(library.SerializeToString())
+        # They stay, whatever else calls them and goes.
+        getattr(functions, "_live", set()).update(self.names.values())
         definitions = {f.signature.name: f for f in library.function}
         keywords = {n.bare_concrete_function.concrete_function_name: n.bare_concrete_function.argument_keywords
                     for n in self.proto.nodes if n.HasField("bare_concrete_function")}

@@ -151,6 +151,9 @@ class _Writer:
         return {name: child for name, child in obj._trackable_children(save_type="savedmodel").items()}
 
     def _add(self, obj):
+        if not isinstance(obj, Variable) and hasattr(obj, "_write_object_proto") and isinstance(
+                getattr(obj, "value", None), Variable):
+            obj = obj.value  # Keras's variables stand for TensorFlow's
         key = id(obj)
         if key not in self.index:
             self.index[key] = len(self.objects)
@@ -260,8 +263,10 @@ class _Writer:
         elif isinstance(obj, ConcreteFunction):
             node.bare_concrete_function.concrete_function_name = self.note(obj)
             node.bare_concrete_function.argument_keywords.extend(n or "" for n in obj._arg_keywords or [])
-            node.bare_concrete_function.allowed_positional_arguments = len(obj._arg_keywords or []) if not isinstance(
-                obj._signature, tuple) or obj._signature[0] else 0
+            count = len(obj._arg_keywords or [])
+            if hasattr(obj, "_named_outputs"):  # a signature takes its arguments by name, unless there is only one
+                count = 1 if count == 1 else 0
+            node.bare_concrete_function.allowed_positional_arguments = count
         elif isinstance(obj, _Constant):
             node.constant.operation = obj.operation
         elif isinstance(obj, Asset):

@@ -369,7 +369,9 @@ class CheckpointReader:
     def get_tensor(self, name):
         if name not in self._rows:
             raise errors.NotFoundError(None, None, f"Key {name} not found in checkpoint")
-        return _read(self._prefix, [name], [self._rows[name][0]])[0].numpy()
+        from weir.framework.graph import eager_mode
+        with eager_mode():
+            return _read(self._prefix, [name], [self._rows[name][0]])[0].numpy()
 
 
 def load_checkpoint(ckpt_dir_or_file):

@@ -116,6 +116,9 @@ class Server:
             made.default_session_config.CopyFrom(config)
         self._server_def = made
         self._server = None
+        own = next((job.tasks[made.task_index] for job in made.cluster.job if job.name == made.job_name
+                    and made.task_index in job.tasks), "")
+        self._any_port = own.endswith(":0") and sum(len(job.tasks) for job in made.cluster.job) == 1
         self._stopped = threading.Event()
         if start:
             self.start()
@@ -123,7 +126,14 @@ class Server:
     def start(self):
         """Begins to serve."""
         if self._server is None:
-            self._server = _core.Server(self._server_def.SerializeToString())
+            if not self._any_port:
+                self._server = _core.Server(self._server_def.SerializeToString())
+                return
+            started = protos.message("ServerDef")()
+            started.CopyFrom(self._server_def)
+            for job in started.cluster.job:
+                job.tasks[started.task_index] = "localhost:1"  # any address: there is nobody else to call
+            self._server = _core.Server(started.SerializeToString(), 0)
 
     def join(self):
         """Waits for ever, or until Ctrl-C."""

@@ -252,13 +252,16 @@ class _MonitoredSession:
         finally:
             session, self._session = self._session, None
             if self._coord is not None:
-                self._coord.request_stop()
+                coordinator, self._coord = self._coord, None
+                coordinator.request_stop()
+                threads = set(coordinator._threads)
                 try:
-                    self._coord.join(stop_grace_period_secs=self._grace, ignore_live_threads=True)
+                    coordinator.join(stop_grace_period_secs=min(1.0, self._grace), ignore_live_threads=True)
                 finally:
-                    self._coord = None
                     if session is not None:
-                        session.close()
+                        session.close()  # ends steps that wait for what will not come
+                    for thread in threads:
+                        thread.join(self._grace)
             if not self._graph_was_finalized:
                 get_default_graph()._unsafe_unfinalize()
 

@@ -245,7 +245,8 @@ class Optimizer(Trackable):
             value = value()
         if isinstance(value, Tensor) or hasattr(value, "handle"):
             return math.cast(convert_to_tensor(value), variable.dtype.base_dtype)
-        return convert_to_tensor(value, variable.dtype.base_dtype, name=name)
+        value = convert_to_tensor(value, dtypes.float32, name=name)
+        return value if variable.dtype == dtypes.float32 else math.cast(value, variable.dtype.base_dtype)
 
 
 Optimizer.__module__ = "tensorflow.python.training.optimizer"

@@ -284,7 +284,9 @@ class QueueRunner:
                             pass
                     return
         except Exception as error:  # pylint: disable=broad-except
-            if coord:
+            if coord and coord.should_stop():
+                pass  # the session was closed meanwhile
+            elif coord:
                 coord.request_stop(error)
             else:
                 with self._lock:

@@ -118,8 +118,7 @@ class Builder:
         for key, signature in (signatures or {}).items():
             meta.signature_def[key].CopyFrom(signature)
         if init_op is not None:
-            meta.signature_def[constants.INIT_OP].outputs[constants.INIT_OP].name = init_op.name
-            meta.signature_def[constants.INIT_OP].outputs[constants.INIT_OP].tensor_shape.unknown_rank = True
+            meta.collection_def[constants.MAIN_OP_KEY].node_list.value.append(init_op.name)
         for tensor in assets or []:
             from weir.framework.conversion import get_static_value
             path = get_static_value(tensor)

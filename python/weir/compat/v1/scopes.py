@@ -6,7 +6,6 @@ a store, so that a name stands for one variable, which `reuse` finds again.
 
 import contextlib
 import enum
-import math
 import threading
 
 import numpy as np
@@ -20,8 +19,7 @@ from weir.ops import array, initializers
 from weir.variables import Variable, VariableAggregation, VariableSynchronization, VariableV1
 
 __all__ = ["AUTO_REUSE", "VariableScope", "get_variable", "get_local_variable", "get_variable_scope", "variable_scope",
-           "variable_op_scope", "no_regularizer", "make_template", "PartitionedVariable", "create_partitioned_variables",
-           "fixed_size_partitioner", "min_max_variable_partitioner", "variable_axis_size_partitioner"]
+           "variable_op_scope", "no_regularizer", "make_template", "PartitionedVariable", "create_partitioned_variables"]
 
 
 class _ReuseMode(enum.Enum):
@@ -266,8 +264,7 @@ def _single(store, name, shape, dtype, initializer, regularizer, reuse, trainabl
                              "shape should not be provided or an instance of `tf.keras.initializers.*' and `shape` "
                              "should be fully defined.")
     else:
-        value = convert_to_tensor(initializer, None if isinstance(initializer, Tensor) else dtype) \
-            if not isinstance(initializer, Tensor) else initializer
+        value = initializer if isinstance(initializer, Tensor) else convert_to_tensor(initializer)
         if shape is not None and as_shape(shape).is_fully_defined() and not as_shape(shape).is_compatible_with(value.shape):
             raise ValueError(f"If initializer is a constant, do not specify shape. Received shape {as_shape(shape)} for "
                              f"variable {name}")
@@ -334,8 +331,8 @@ class PartitionedVariable:
         return self._shape
 
     def __iter__(self):
-        raise TypeError("'PartitionedVariable' object is not iterable. Iterating a PartitionedVariable is not allowed: "
-                        "use as_tensor() or list(_get_variable_list()).")
+        """The parts."""
+        return iter(self._variables)
 
     def __len__(self):
         return len(self._variables)
@@ -435,48 +432,6 @@ def _partitioned(store, name, shape, dtype, initializer, regularizer, reuse, tra
     made = PartitionedVariable(name, shape, dtype, variables, parts)
     store.partitioned[name] = made
     return made
-
-
-def fixed_size_partitioner(num_shards, axis=0):
-    """Splits variables into this many parts, as far as they are long enough."""
-    def partitioner(shape, **unused):
-        parts = [1] * as_shape(shape).rank
-        parts[axis] = min(num_shards, as_shape(shape).as_list()[axis])
-        return parts
-    return partitioner
-
-
-def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_element=16, max_shards=None):
-    """Splits variables so that no part has more than this many bytes."""
-    if max_shard_bytes < 1 or bytes_per_string_element < 1:
-        raise ValueError("Both max_shard_bytes and bytes_per_string_element must be positive.")
-    if max_shards and max_shards < 1:
-        raise ValueError("max_shards must be positive.")
-
-    def partitioner(shape, dtype):
-        shape = as_shape(shape)
-        parts = [1] * shape.rank
-        element = bytes_per_string_element if as_dtype(dtype) == dtypes.string else as_dtype(dtype).size
-        slice_bytes = shape.num_elements() // shape.as_list()[axis] * element
-        per_part = max(1, math.floor(max_shard_bytes / slice_bytes)) if slice_bytes <= max_shard_bytes else 1
-        count = math.ceil(shape.as_list()[axis] / per_part)
-        parts[axis] = min(count, max_shards) if max_shards else count
-        return parts
-    return partitioner
-
-
-def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 << 10, bytes_per_string_element=16):
-    """Splits variables into at most this many parts, none smaller than `min_slice_size` bytes."""
-    def partitioner(shape, dtype):
-        shape = as_shape(shape)
-        if not shape.is_fully_defined():
-            raise ValueError(f"The shape specified must be fully defined, received: {shape}")
-        element = bytes_per_string_element if as_dtype(dtype) == dtypes.string else as_dtype(dtype).size
-        parts = [1] * shape.rank
-        total = shape.num_elements() * element
-        parts[axis] = min(max(1, min(shape.as_list()[axis], max_partitions)), max(1, math.ceil(total / min_slice_size)))
-        return parts
-    return partitioner
 
 
 def create_partitioned_variables(shape, slicing, initializer, dtype=dtypes.float32, trainable=True, collections=None,

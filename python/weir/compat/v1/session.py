@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 
-from weir import _core
+from weir import _core, nest
 from weir.framework.conversion import _eager_constant
 from weir.framework.graph import Operation, get_default_graph
 from weir.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -274,8 +274,9 @@ def _expand_feed(graph, key, value):
     if hasattr(key, "deref"):
         key = key.deref()
     if isinstance(key, CompositeTensor) and not hasattr(key, "handle"):
-        parts = key._type_spec._to_tensor_list(key)
-        values = value._type_spec._to_tensor_list(value) if isinstance(value, CompositeTensor) else list(value)
+        parts = nest.flatten(key, expand_composites=True)
+        values = nest.flatten(value, expand_composites=True) if isinstance(value, CompositeTensor) else list(
+            value if value is not None else [None] * len(parts))
         return list(zip(parts, values))
     if isinstance(key, (tuple, list)):
         return [pair for k, v in zip(key, value) for pair in _expand_feed(graph, k, v)]
@@ -300,7 +301,7 @@ def _flatten_fetches(graph, fetches):
         flat, inner = _flatten_fetches(graph, [fetches[k] for k in keys])
         return flat, lambda values: dict(zip(keys, inner(values)))
     if isinstance(fetches, CompositeTensor) and not hasattr(fetches, "handle"):
-        tensors = list(fetches._type_spec._to_tensor_list(fetches))
+        tensors = nest.flatten(fetches, expand_composites=True)
         return tensors, lambda values: _composite_value(fetches, values)
     return [_element(graph, fetches)], lambda values: values[0]
 
@@ -309,9 +310,57 @@ def _composite_value(fetch, values):
     name = type(fetch).__name__
     if name == "SparseTensor":
         return SparseTensorValue(*values)
+    if name == "RaggedTensor":
+        return _ragged_value(fetch, list(values))
     if name == "IndexedSlices":
         return IndexedSlicesValue(*(list(values) + [None] * (3 - len(values))))
     return values
+
+
+class RaggedTensorValue:
+    """A ragged tensor that a session computed: values and row splits as arrays."""
+
+    def __init__(self, values, row_splits):
+        self._values, self._row_splits = values, row_splits
+
+    values = property(lambda self: self._values)
+    row_splits = property(lambda self: self._row_splits)
+    dtype = property(lambda self: self._values.dtype)
+
+    @property
+    def flat_values(self):
+        inner = self._values
+        while isinstance(inner, RaggedTensorValue):
+            inner = inner.values
+        return inner
+
+    @property
+    def nested_row_splits(self):
+        out, inner = [], self
+        while isinstance(inner, RaggedTensorValue):
+            out.append(inner.row_splits)
+            inner = inner.values
+        return tuple(out)
+
+    ragged_rank = property(lambda self: len(self.nested_row_splits))
+    shape = property(lambda self: (len(self._row_splits) - 1, None) + tuple(self._values.shape[1:]))
+
+    def to_list(self):
+        rows = self._values.to_list() if isinstance(self._values, RaggedTensorValue) else self._values.tolist()
+        return [rows[a:b] for a, b in zip(self._row_splits[:-1], self._row_splits[1:])]
+
+    def __repr__(self):
+        return f"tf.RaggedTensorValue(values={self._values!r}, row_splits={self._row_splits!r})"
+
+
+RaggedTensorValue.__module__ = "tensorflow.python.ops.ragged.ragged_tensor_value"
+
+
+def _ragged_value(fetch, values):
+    result = values[0]
+    for splits in reversed(values[1:1 + fetch.ragged_rank]):
+        result = RaggedTensorValue(result, splits)
+    return result
 
 
 def _session_of(graph, session):

@@ -64,7 +64,7 @@ class SyncReplicasOptimizer(Optimizer):
                 dummy = FIFOQueue(1, [dtypes.int32], shapes=[()], name="dummy_queue", shared_name="dummy_queue")
             with graph.control_dependencies(train_ops):
                 token = self._token_queue.dequeue()
-            train_op = self._local_step.assign(token, read_value=False)
+            train_op = self._local_step.assign(token)
             with graph.control_dependencies([update]):
                 tokens = array.fill([self._tokens_per_step], global_step.read_value())
                 sync = self._token_queue.enqueue_many((tokens,))

@@ -61,7 +61,7 @@ def where(condition, x=None, y=None, name=None):
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
     x = convert_to_tensor(x)
-    return raw_ops.Select(condition=condition, t=x, e=convert_to_tensor(y, x.dtype), name=name)
+    return raw_ops.Select(condition=condition, x=x, y=convert_to_tensor(y, x.dtype), name=name)
 
 
 def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
@@ -484,3 +484,50 @@ def resize_images(images, size, method=0, align_corners=False, preserve_aspect_r
     else:
         out = raw_ops.ResizeBilinear(images=value, size=sizes, align_corners=align_corners)
     return array.squeeze(out, [0]) if single else out
+
+
+def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None, use_cudnn_on_gpu=True,  # pylint: disable=redefined-builtin
+                          data_format="NHWC", dilations=(1, 1, 1, 1), name=None, filters=None):
+    return raw_ops.Conv2DBackpropInput(input_sizes=input_sizes, filter=filter if filters is None else filters,
+                                       out_backprop=out_backprop, strides=strides, padding=padding,
+                                       data_format=data_format, dilations=list(dilations), name=name)
+
+
+def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, use_cudnn_on_gpu=True, data_format="NHWC",  # pylint: disable=redefined-builtin
+                           dilations=(1, 1, 1, 1), name=None):
+    return raw_ops.Conv2DBackpropFilter(input=input, filter_sizes=filter_sizes, out_backprop=out_backprop, strides=strides,
+                                        padding=padding, data_format=data_format, dilations=list(dilations), name=name)
+
+
+def _resize(kind):
+    def resize(images, size, align_corners=False, name=None, half_pixel_centers=False):  # pylint: disable=redefined-outer-name
+        arguments = {} if kind == "ResizeArea" else {"half_pixel_centers": half_pixel_centers}
+        return getattr(raw_ops, kind)(images=images, size=convert_to_tensor(size, dtypes.int32),
+                                      align_corners=align_corners, name=name, **arguments)
+    return resize
+
+
+resize_bilinear = _resize("ResizeBilinear")
+resize_nearest_neighbor = _resize("ResizeNearestNeighbor")
+resize_bicubic = _resize("ResizeBicubic")
+resize_area = _resize("ResizeArea")
+
+
+def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
+    """What is in x and not in y, and where."""
+    return raw_ops.ListDiff(x=x, y=y, out_idx=as_dtype(index_dtype), name=name)
+
+
+def sparse_reduce_sum_sparse(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
+    return sparse.reduce_sum(sp_input, reduction_axes if axis is None else axis,
+                             bool(keep_dims if keepdims is None else keepdims), output_is_sparse=True)
+
+
+def sparse_reduce_max_sparse(sp_input, axis=None, keepdims=None, reduction_axes=None, keep_dims=None):
+    return sparse.reduce_max(sp_input, reduction_axes if axis is None else axis,
+                             bool(keep_dims if keepdims is None else keepdims), output_is_sparse=True)
+
+
+def batch_gather(params, indices, name=None):
+    indices = convert_to_tensor(indices)
+    return array.gather(params, indices, axis=-1, batch_dims=indices.shape.rank - 1, name=name)
