@@ -138,8 +138,11 @@ class SchemaConformance : public ::testing::Test {
   OpRegistry registry_;
 };
 
-// What rewriting makes and no client ever names.
-constexpr std::string_view kOwnOps[] = {"_BatchMatMulOfViews", "_FusedElementwise", "_ScaledResourceScatterSub"};
+// What rewriting makes and no client ever names, and collectives between processes (weir/client/collective_ops.h).
+constexpr std::string_view kOwnOps[] = {"_BatchMatMulOfViews",   "_FusedElementwise",    "_ScaledResourceScatterSub",
+                                        "_ProcessAllGather",     "_ProcessAllReduce",    "_ProcessAllToAll",
+                                        "_ProcessAllGatherGrad", "_ProcessBroadcast",    "_ProcessSize",
+                                        "_ProcessBroadcastGrad", "_ProcessReduceScatter"};
 
 TEST_F(SchemaConformance, EveryOpIsTensorFlows) {
   std::ifstream file(WEIR_SOURCE_DIR "/tests/fixtures/opdefs.jsonl");

@@ -55,12 +55,14 @@ Engine::Engine(std::unique_ptr<ProcessGroup> group, const InitOptions& options)
   thread_ = std::thread([this] { Run(); });
 }
 
-Engine::~Engine() {
+void Engine::Stop() {
+  if (!thread_.joinable()) return;
   {
     absl::MutexLock lock(&mu_);
     stopping_ = true;
   }
   thread_.join();
+  timeline_.Stop();
   FailAll(Cancelled("the collectives were shut down"));
 }
 

@@ -26,8 +26,9 @@ namespace weir::collective {
 class Engine {
  public:
   Engine(std::unique_ptr<ProcessGroup> group, const InitOptions& options);
-  // Waits until all ranks stop, but not longer than the time-out.
-  ~Engine();
+  ~Engine() { Stop(); }
+  // Waits until all ranks stop, but not longer than the time-out. Not from the engine's own thread.
+  void Stop();
 
   // The answer comes on the engine's thread, which must not wait for another request.
   void Submit(Request request);
