@@ -211,7 +211,7 @@ StatusOr<MeetingResult> HostMeeting(const Place& place, absl::Duration timeout) 
   }
   connections[0] = Socket(pair[0]);
   auto relay = std::make_unique<Relay>(std::move(connections), host.Names(result.ranks));
-  result.watch = std::make_unique<Watch>(0, Socket(pair[1]), std::move(relay));
+  result.watch = std::make_unique<Watch>(Socket(pair[1]), std::move(relay));
   return result;
 }
 
@@ -264,7 +264,7 @@ StatusOr<MeetingResult> MeetRanks(const Place& place, absl::Duration timeout) {
   if (text->starts_with('t')) return DeadlineExceeded(text->substr(1));
   if (!text->starts_with('1')) return InvalidArgument(text->substr(std::min<size_t>(1, text->size())));
   WEIR_ASSIGN_OR_RETURN(result.ranks, DecodeTable(text->substr(1), place.size));
-  result.watch = std::make_unique<Watch>(place.rank, std::move(connection), nullptr);
+  result.watch = std::make_unique<Watch>(std::move(connection), nullptr);
   return result;
 }
 

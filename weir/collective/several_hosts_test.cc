@@ -248,9 +248,9 @@ TEST(SeveralHostsTest, RankThatDiesIsNamedToAll) {
 }
 
 TEST(SeveralHostsTest, RankThatIsLateIsNamedToAll) {
-  for (const int victim : {1, 2, 3}) {
+  for (const int victim : {1, 2}) {
     const Status status = AfterTrouble(
-        {2, 2}, victim, [] { pause(); }, absl::Seconds(2));
+        {2, 2}, victim, [] { pause(); }, absl::Seconds(3));
     EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
     EXPECT_THAT(Message(status), HasSubstr(Cat("have not come to the collective: ", victim)));
   }

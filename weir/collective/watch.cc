@@ -163,8 +163,8 @@ Relay::~Relay() {
   close(state_->stop);
 }
 
-Watch::Watch(int rank, Socket connection, std::unique_ptr<Relay> relay)
-    : rank_(rank), connection_(std::move(connection)), relay_(std::move(relay)) {}
+Watch::Watch(Socket connection, std::unique_ptr<Relay> relay)
+    : connection_(std::move(connection)), relay_(std::move(relay)) {}
 
 Watch::~Watch() {
   if (connection_.is_open() && relay_ == nullptr) {
