@@ -60,12 +60,14 @@ class Engine {
   Request TakeRequest(const std::string& key, const Signature& signature, bool has_failed);
   void FailAll(const Status& status);
   void ReportStalls(CycleMessage* message);
+  bool HasNews() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return !queue_.empty() || (stopping_ && !announced_stop_); }
 
   const InitOptions options_;
   const int rank_, size_, local_rank_, local_size_, host_, num_hosts_;
   Timeline timeline_;
 
   mutable absl::Mutex mu_;
+  absl::CondVar news_;
   std::vector<Request> queue_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   Status failed_ ABSL_GUARDED_BY(mu_);
