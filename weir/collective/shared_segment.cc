@@ -30,6 +30,7 @@ constexpr int kSpins = 300;
 constexpr int kYields = 20;
 constexpr absl::Duration kYieldTime = absl::Microseconds(300);
 constexpr absl::Duration kSleep = absl::Milliseconds(20);
+constexpr absl::Duration kTimeToExplain = absl::Seconds(2);
 
 enum State : uint32_t { kAbsent, kPresent, kLeft, kGaveUp };
 
@@ -229,8 +230,15 @@ Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
     other.waiters.fetch_sub(1);
     if (has_come()) return OkStatus();
     const uint32_t state = other.state;
-    // Where there is an alarm, it knows why the other one has gone.
+    // Where there is an alarm, it knows why the other one has gone, or will in a moment.
     if (options_.alarm) WEIR_RETURN_IF_ERROR(options_.alarm());
+    if (options_.alarm && (state == kLeft || state == kGaveUp)) {
+      const absl::Time until = absl::Now() + kTimeToExplain;
+      while (absl::Now() < until) {
+        WEIR_RETURN_IF_ERROR(options_.alarm());
+        absl::SleepFor(absl::Milliseconds(5));
+      }
+    }
     if (state == kLeft) return Aborted("Rank ", NameOf(rank), " has left the job");
     if (state == kGaveUp) return Aborted("Rank ", NameOf(rank), " has given up after an error of its own");
     if (!IsAlive(other.pid)) return Unavailable("Rank ", NameOf(rank), " (process ", other.pid.load(), ") has died");
