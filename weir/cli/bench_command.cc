@@ -211,7 +211,8 @@ Status PrintCluster(double seconds) {
 struct BenchOptions {
   std::string section = "engine", filter, graphs, traces, place, models;
   double seconds = 0.5;
-  bool serve = false;
+  bool serve = false, train = false;
+  int64_t batch = 64;
   std::vector<int64_t> bytes{4, 4096, 262144, 4194304, 100000000};
 };
 
@@ -219,6 +220,7 @@ Status Measure(const BenchOptions& options) {
   if (!options.place.empty()) return ServeClusterWorker(options.filter, options.place);
   if (options.section == "engine") return PrintEngine(options.seconds);
   if (options.section == "cluster") return PrintCluster(options.seconds);
+  if (options.section == "allreduce" && options.train) return BenchDistributedTraining(options.batch, options.seconds);
   if (options.section == "allreduce") return BenchAllReduce(options.bytes, options.seconds);
   WEIR_ASSIGN_OR_RETURN(const bench::Library* library, bench::LoadBenchLibrary(options.models));
   if (options.section == "fit") return library->MeasureFit(std::max(1, static_cast<int>(options.seconds * 5)));
@@ -242,6 +244,9 @@ void AddBenchCommand(CLI::App& app) {
       ->add_option("section", options->section, "What to measure: engine, train, infer, ops, fit, cluster or allreduce")
       ->check(CLI::IsMember({"engine", "train", "infer", "ops", "fit", "cluster", "allreduce"}));
   command->add_option("--bytes", options->bytes, "Sizes for allreduce")->delimiter(',')->check(CLI::PositiveNumber);
+  command->add_flag("--train", options->train, "allreduce: steps of training over the ranks instead");
+  command->add_option("--batch", options->batch, "allreduce --train: examples of each rank")
+      ->check(CLI::PositiveNumber);
   command->add_option("--seconds", options->seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
   command->add_option("--filter", options->filter, "Only the ops or models whose names contain this");
   command->add_option("--graphs", options->graphs, "A folder for the ops' graphs");

@@ -148,7 +148,9 @@ Status OpCall::AddToGraph() {
   WEIR_RETURN_IF_ERROR(InferAttrs());
   const Scope unnamed = scope_.WithoutName();
   const ScopePlace* place = scope_.place();
-  std::string name = unnamed.UniqueName(place->name.empty() ? op_ : place->name);
+  // The engine's own ops begin with '_', names of nodes do not.
+  const char* const op_name = op_[0] == '_' ? op_ + 1 : op_;
+  std::string name = unnamed.UniqueName(place->name.empty() ? op_name : place->name);
   WEIR_ASSIGN_OR_RETURN(std::vector<Endpoint> inputs, Resolve(name));
   Graph::NodeSpec spec{.name = std::move(name), .op = op_, .attrs = std::move(attrs_), .inputs = std::move(inputs)};
   ScopeState* state = scope_.state();

@@ -137,30 +137,49 @@ std::vector<GradientOutput> Limit(const Scope& scope, std::vector<GradientOutput
 
 const std::string& Optimizer::name() const { return rule_->name; }
 
-Training Optimizer::Minimize(const Scope& scope, const Output& loss, const MinimizeOptions& options) const {
-  std::vector<Variable> variables = options.variables;
-  if (variables.empty()) variables = TrainableVariables(scope.WithPrefix(""));
-  const Output losses[] = {loss};
-  return ApplyGradients(scope, variables, Limit(scope, GradientsOf(scope, losses, variables), options.limits));
-}
+namespace {
 
-Training Optimizer::ApplyGradients(const Scope& scope, std::span<const Variable> variables,
-                                   std::span<const GradientOutput> gradients) const {
+// The updates of the variables, and what follows them.
+Training ApplyExchanged(const Scope& scope, const Optimizer::Rule& rule, std::span<const Variable> variables,
+                        std::span<const GradientOutput> gradients) {
   Training training;
-  const Scope inside = scope.SubScope(rule_->name);
-  const RuleState state = MakeState(inside, *rule_, &training);
+  const Scope inside = scope.SubScope(rule.name);
+  const RuleState state = MakeState(inside, rule, &training);
   std::vector<Operation> updates;
   for (size_t i = 0; i < variables.size() && i < gradients.size(); ++i) {
     if (gradients[i].is_none()) continue;
-    const RuleUpdate update{*rule_, state, variables[i], MakeSlots(inside, *rule_, variables[i])};
+    const RuleUpdate update{rule, state, variables[i], MakeSlots(inside, rule, variables[i])};
     const Scope here = inside.WithPrefix(Cat(inside.prefix(), "/update_", variables[i].name()));
     updates.push_back(AddUpdate(here, update, gradients[i]));
   }
   if (updates.empty()) scope.Fail(InvalidArgument("no variable that is to be trained has a gradient"));
-  std::vector<Operation> last = AddEndOfStep(inside.WithControlDependencies(updates), *rule_, state);
+  std::vector<Operation> last = AddEndOfStep(inside.WithControlDependencies(updates), rule, state);
   last.insert(last.end(), updates.begin(), updates.end());
   training.op = Group(scope.WithName("train"), last);
   return training;
+}
+
+}  // namespace
+
+std::vector<GradientOutput> ExchangeGradients(const Scope& scope, const Optimizer::Rule& rule,
+                                              std::span<const Variable> variables,
+                                              std::vector<GradientOutput> gradients) {
+  return rule.exchange ? rule.exchange(scope, variables, std::move(gradients)) : gradients;
+}
+
+Training Optimizer::Minimize(const Scope& scope, const Output& loss, const MinimizeOptions& options) const {
+  std::vector<Variable> variables = options.variables;
+  if (variables.empty()) variables = TrainableVariables(scope.WithPrefix(""));
+  const Output losses[] = {loss};
+  std::vector<GradientOutput> gradients =
+      ExchangeGradients(scope, *rule_, variables, GradientsOf(scope, losses, variables));
+  return ApplyExchanged(scope, *rule_, variables, Limit(scope, std::move(gradients), options.limits));
+}
+
+Training Optimizer::ApplyGradients(const Scope& scope, std::span<const Variable> variables,
+                                   std::span<const GradientOutput> gradients) const {
+  std::vector<GradientOutput> own(gradients.begin(), gradients.end());
+  return ApplyExchanged(scope, *rule_, variables, ExchangeGradients(scope, *rule_, variables, std::move(own)));
 }
 
 }  // namespace weir

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,10 @@ struct Optimizer::Rule {
   std::function<Operation(const Scope& scope, const Rule& rule, const RuleState& state, const Variable& variable,
                           const std::map<std::string, Variable>& slots, const Output& gradient)>
       update;
+  // What becomes of the gradients before they are limited and applied: sums over processes, say. May be empty.
+  std::function<std::vector<GradientOutput>(const Scope& scope, std::span<const Variable> variables,
+                                            std::vector<GradientOutput> gradients)>
+      exchange;
 };
 
 // One variable's update.
@@ -52,6 +57,10 @@ struct RuleUpdate {
 Operation AddUpdate(const Scope& scope, const RuleUpdate& update, const GradientOutput& gradient);
 // What the updates read, and so changes after them: the powers and the count of steps.
 std::vector<Operation> AddEndOfStep(const Scope& after, const Optimizer::Rule& rule, const RuleState& state);
+// The gradients as the rule exchanges them with others.
+std::vector<GradientOutput> ExchangeGradients(const Scope& scope, const Optimizer::Rule& rule,
+                                              std::span<const Variable> variables,
+                                              std::vector<GradientOutput> gradients);
 // The rate of the next step where it is a function of the step.
 Output ScheduledRate(const Scope& scope, const Optimizer::Rule& rule, const Variable& step);
 

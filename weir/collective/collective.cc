@@ -161,6 +161,7 @@ void Shutdown() {
     absl::MutexLock lock(&the.mu);
     engine.swap(the.engine);
   }
+  if (engine != nullptr) engine->Stop();
 }
 
 bool IsInitialized() { return FindEngine() != nullptr; }

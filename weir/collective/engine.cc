@@ -55,12 +55,15 @@ Engine::Engine(std::unique_ptr<ProcessGroup> group, const InitOptions& options)
   thread_ = std::thread([this] { Run(); });
 }
 
-Engine::~Engine() {
+void Engine::Stop() {
+  if (!thread_.joinable()) return;
   {
     absl::MutexLock lock(&mu_);
     stopping_ = true;
+    news_.Signal();
   }
   thread_.join();
+  timeline_.Stop();
   FailAll(Cancelled("the collectives were shut down"));
 }
 
@@ -85,6 +88,7 @@ void Engine::Submit(Request request) {
       refused = InvalidArgument("Rank ", rank_, " is not in the process set ", request.set);
     } else {
       queue_.push_back(std::move(request));
+      news_.Signal();
       return;
     }
   }
@@ -97,10 +101,8 @@ bool Engine::WaitForCycle(bool was_idle) {
   while (true) {
     {
       absl::MutexLock lock(&mu_);
-      auto has_news = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-        return !queue_.empty() || (stopping_ && !announced_stop_);
-      };
-      if (mu_.AwaitWithTimeout(absl::Condition(&has_news), limit)) return true;
+      if (!HasNews() && limit > absl::ZeroDuration()) news_.WaitWithTimeout(&mu_, limit);
+      if (HasNews()) return true;
     }
     if (waits || announced_stop_ || group_->IsAwaited()) return true;
   }

@@ -26,8 +26,9 @@ namespace weir::collective {
 class Engine {
  public:
   Engine(std::unique_ptr<ProcessGroup> group, const InitOptions& options);
-  // Waits until all ranks stop, but not longer than the time-out.
-  ~Engine();
+  ~Engine() { Stop(); }
+  // Waits until all ranks stop, but not longer than the time-out. Not from the engine's own thread.
+  void Stop();
 
   // The answer comes on the engine's thread, which must not wait for another request.
   void Submit(Request request);
@@ -59,12 +60,14 @@ class Engine {
   Request TakeRequest(const std::string& key, const Signature& signature, bool has_failed);
   void FailAll(const Status& status);
   void ReportStalls(CycleMessage* message);
+  bool HasNews() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return !queue_.empty() || (stopping_ && !announced_stop_); }
 
   const InitOptions options_;
   const int rank_, size_, local_rank_, local_size_, host_, num_hosts_;
   Timeline timeline_;
 
   mutable absl::Mutex mu_;
+  absl::CondVar news_;
   std::vector<Request> queue_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   Status failed_ ABSL_GUARDED_BY(mu_);

@@ -95,8 +95,7 @@ class MeetingHost {
   Status Gather(const Socket& listener, const Introduction& own) {
     ranks_[0] = own;
     for (int here = 1; here < place_.size;) {
-      pollfd entry{listener.file(), POLLIN, 0};
-      poll(&entry, 1, 100);
+      WEIR_RETURN_IF_ERROR(WaitForRanks(listener));
       if (absl::Now() > deadline_) return Missing();
       WEIR_ASSIGN_OR_RETURN(Socket socket, Accept(listener));
       if (!socket.is_open()) continue;
@@ -155,6 +154,27 @@ class MeetingHost {
   }
 
  private:
+  // A moment, or until somebody comes. One that came and dies meanwhile is noticed.
+  Status WaitForRanks(const Socket& listener) {
+    std::vector<pollfd> entries{{listener.file(), POLLIN, 0}};
+    std::vector<int> ranks{0};
+    for (int r = 1; r < place_.size; ++r) {
+      if (!connections_[r].is_open()) continue;
+      entries.push_back({connections_[r].file(), POLLRDHUP, 0});
+      ranks.push_back(r);
+    }
+    poll(entries.data(), entries.size(), 100);
+    for (size_t i = 1; i < entries.size(); ++i) {
+      if (entries[i].revents == 0) continue;
+      const std::string why = Cat("Rank ", ranks[i], " has died while the ranks met");
+      connections_[ranks[i]].Close();
+      for (const Socket& each : connections_) {
+        if (each.is_open()) (void)SendText(each, Cat("d", why), absl::Now() + absl::Seconds(1));
+      }
+      return Unavailable(why);
+    }
+    return OkStatus();
+  }
   // Tells all that the meeting has failed.
   Status Refuse(const Socket& last, const std::string& why) {
     (void)SendText(last, Cat("0", why), absl::Now() + absl::Seconds(1));
@@ -211,7 +231,7 @@ StatusOr<MeetingResult> HostMeeting(const Place& place, absl::Duration timeout) 
   }
   connections[0] = Socket(pair[0]);
   auto relay = std::make_unique<Relay>(std::move(connections), host.Names(result.ranks));
-  result.watch = std::make_unique<Watch>(0, Socket(pair[1]), std::move(relay));
+  result.watch = std::make_unique<Watch>(Socket(pair[1]), std::move(relay));
   return result;
 }
 
@@ -262,9 +282,10 @@ StatusOr<MeetingResult> MeetRanks(const Place& place, absl::Duration timeout) {
   StatusOr<std::string> text = ReceiveText(connection, deadline + absl::Seconds(5));
   if (!text.ok()) return Unavailable("Rank 0 is lost while the ranks meet: ", Message(text.status()));
   if (text->starts_with('t')) return DeadlineExceeded(text->substr(1));
+  if (text->starts_with('d')) return Unavailable(text->substr(1));
   if (!text->starts_with('1')) return InvalidArgument(text->substr(std::min<size_t>(1, text->size())));
   WEIR_ASSIGN_OR_RETURN(result.ranks, DecodeTable(text->substr(1), place.size));
-  result.watch = std::make_unique<Watch>(place.rank, std::move(connection), nullptr);
+  result.watch = std::make_unique<Watch>(std::move(connection), nullptr);
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "weir/base/fingerprint.h"
+#include "weir/base/processors.h"
 #include "weir/base/strings.h"
 
 namespace weir::collective {
@@ -24,9 +26,11 @@ namespace {
 
 constexpr uint32_t kMagic = 0x77656972;
 // Waits are mostly short: first without, then with giving the processor away, and only then asleep.
-constexpr int kSpins = 1000;
+constexpr int kSpins = 300;
+constexpr int kYields = 20;
 constexpr absl::Duration kYieldTime = absl::Microseconds(300);
 constexpr absl::Duration kSleep = absl::Milliseconds(20);
+constexpr absl::Duration kTimeToExplain = absl::Seconds(2);
 
 enum State : uint32_t { kAbsent, kPresent, kLeft, kGaveUp };
 
@@ -66,12 +70,15 @@ struct SharedSegment::Header {
   std::atomic<uint32_t> size;
 };
 
+// What a rank publishes with every phase lies side by side: others fetch it at once.
 struct alignas(128) SharedSegment::Member {
   std::atomic<uint32_t> phase;
   std::atomic<uint32_t> waiters;
+  std::atomic<int32_t> processor;  // on which it published the phase
+  alignas(16) char notes[2][kNoteBytes];
+  alignas(8) char scalars[2][kScalarBytes];
   std::atomic<uint32_t> state;
   std::atomic<int32_t> pid;
-  alignas(64) char notes[2][kNoteBytes];
 };
 
 size_t SharedSegment::Bytes(int size) {
@@ -96,7 +103,10 @@ char* SharedSegment::result(int rank) const {
   return memory_ + begin + (size_t{3} * rank + 2) * kBufferBytes;
 }
 
+char* SharedSegment::scalar(int rank, bool next) const { return member(rank).scalars[(phase_ + (next ? 1 : 0)) & 1]; }
+
 Status SharedSegment::Map(int file) {
+  static_assert(offsetof(Member, state) == 128);
   void* memory = mmap(nullptr, Bytes(size_), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) {
     return ResourceExhausted("cannot map ", Bytes(size_), " bytes of shared memory: ", std::strerror(errno));
@@ -111,6 +121,8 @@ StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(const std::string& 
   const std::string name = SegmentName(job);
   const absl::Time deadline = absl::Now() + timeout;
   std::unique_ptr<SharedSegment> segment(new SharedSegment(rank, size, options));
+  // With more ranks than processors the one that is waited for may need this one's.
+  segment->spins_ = size > NumUsableProcessors() ? 0 : kSpins;
   int file = -1;
   ino_t inode = 0;
   auto open_file = [&]() -> Status {
@@ -209,9 +221,17 @@ Status SharedSegment::CheckAlive() const {
 Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
   Member& other = member(rank);
   auto has_come = [&] { return static_cast<int32_t>(other.phase.load(std::memory_order_acquire) - phase) >= 0; };
-  for (int i = 0; i < kSpins; ++i) {
+  if (has_come()) return OkStatus();
+  // Spinning on the processor that the other one needs would only keep it away.
+  const bool shares = other.processor.load(std::memory_order_relaxed) == sched_getcpu();
+  for (int i = shares ? spins_ : 0; i < spins_; ++i) {
     if (has_come()) return OkStatus();
     Pause();
+  }
+  // Looking at the clock takes as long as giving the processor away: not every time.
+  for (int i = 0; i < kYields; ++i) {
+    if (has_come()) return OkStatus();
+    sched_yield();
   }
   const absl::Time sleep_at = std::min(deadline, absl::Now() + kYieldTime);
   do {
@@ -225,8 +245,15 @@ Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
     other.waiters.fetch_sub(1);
     if (has_come()) return OkStatus();
     const uint32_t state = other.state;
-    // Where there is an alarm, it knows why the other one has gone.
+    // Where there is an alarm, it knows why the other one has gone, or will in a moment.
     if (options_.alarm) WEIR_RETURN_IF_ERROR(options_.alarm());
+    if (options_.alarm && (state == kLeft || state == kGaveUp)) {
+      const absl::Time until = absl::Now() + kTimeToExplain;
+      while (absl::Now() < until) {
+        WEIR_RETURN_IF_ERROR(options_.alarm());
+        absl::SleepFor(absl::Milliseconds(5));
+      }
+    }
     if (state == kLeft || state == kGaveUp) WEIR_RETURN_IF_ERROR(CheckAlive());
     if (state == kLeft) return Aborted("Rank ", NameOf(rank), " has left the job");
     if (state == kGaveUp) return Aborted("Rank ", NameOf(rank), " has given up after an error of its own");
@@ -246,6 +273,7 @@ Status SharedSegment::Meet() {
   WEIR_RETURN_IF_ERROR(failed_);
   Member& own = member(rank_);
   const uint32_t phase = ++phase_;
+  own.processor.store(sched_getcpu(), std::memory_order_relaxed);
   own.phase.store(phase);
   if (own.waiters.load() > 0) FutexWake(&own.phase);
   const absl::Time deadline = absl::Now() + options_.timeout;

@@ -20,7 +20,8 @@ namespace weir::collective {
 class SharedSegment {
  public:
   static constexpr size_t kBufferBytes = 512 << 10;
-  static constexpr size_t kNoteBytes = 192;
+  static constexpr size_t kNoteBytes = 48;
+  static constexpr size_t kScalarBytes = 8;
 
   struct Options {
     absl::Duration timeout = absl::Minutes(5);
@@ -42,6 +43,8 @@ class SharedSegment {
   char* input(int rank, bool next) const;
   // What a rank says about the phase, beside its data.
   char* note(int rank, bool next) const;
+  // As `input`, for so little that it lies beside the note.
+  char* scalar(int rank, bool next) const;
   // The memory for a rank's results. Written after one Meet and read after the next.
   char* result(int rank) const;
 
@@ -69,6 +72,7 @@ class SharedSegment {
   const int rank_;
   const int size_;
   const Options options_;
+  int spins_ = 0;
   char* memory_ = nullptr;
   uint32_t phase_ = 0;
   Status failed_;

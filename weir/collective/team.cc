@@ -273,11 +273,15 @@ Status Team::Reduce(const Note& note, DType dtype, MergeOp op, void* values, int
 Status Team::ReduceOnHost(const Note& note, DType dtype, MergeOp op, char* data, int64_t total) {
   const int64_t element = static_cast<int64_t>(SizeOf(dtype));
   const size_t bytes = total * element;
-  std::vector<const void*> parts(size_);
+  std::vector<const void*>& parts = parts_;
+  parts.resize(size_);
   if (bytes <= kDirectBytes) {
-    if (bytes > 0) std::memcpy(segment_->input(rank_, true), data, bytes);
+    const bool is_tiny = bytes <= SharedSegment::kScalarBytes;
+    if (bytes > 0) {
+      std::memcpy(is_tiny ? segment_->scalar(rank_, true) : segment_->input(rank_, true), data, bytes);
+    }
     WEIR_RETURN_IF_ERROR(Agree(note));
-    for (int i = 0; i < size_; ++i) parts[i] = segment_->input(i, false);
+    for (int i = 0; i < size_; ++i) parts[i] = is_tiny ? segment_->scalar(i, false) : segment_->input(i, false);
     MergeInOrder(dtype, op, parts, data, total);
     return OkStatus();
   }

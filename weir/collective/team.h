@@ -101,6 +101,7 @@ class Team {
   std::unique_ptr<SharedSegment> segment_;  // null: alone on the host
   std::vector<Note> notes_;
   std::vector<char> scratch_;
+  std::vector<const void*> parts_;
   Status failed_;
 };
 

@@ -129,7 +129,7 @@ struct Relay::State {
       const absl::Duration left = verdict_at - absl::Now();
       poll(files.data(), files.size(),
            left < absl::Minutes(1) ? static_cast<int>(std::max<int64_t>(absl::ToInt64Milliseconds(left) + 1, 0)) : -1);
-      if (files[0].revents != 0) return;
+      const bool ends = files[0].revents != 0;  // after what has come already, such as this rank's own last word
       for (size_t i = 0; i < ranks.size(); ++i) {
         if (files[i + 1].revents == 0) continue;
         const size_t rank = ranks[i];
@@ -141,6 +141,7 @@ struct Relay::State {
           Fail(Unavailable(names[rank], " has died"));
         }
       }
+      if (ends) return;
       if (absl::Now() >= verdict_at) Decide();
     }
   }
@@ -163,8 +164,8 @@ Relay::~Relay() {
   close(state_->stop);
 }
 
-Watch::Watch(int rank, Socket connection, std::unique_ptr<Relay> relay)
-    : rank_(rank), connection_(std::move(connection)), relay_(std::move(relay)) {}
+Watch::Watch(Socket connection, std::unique_ptr<Relay> relay)
+    : connection_(std::move(connection)), relay_(std::move(relay)) {}
 
 Watch::~Watch() {
   if (connection_.is_open() && relay_ == nullptr) {

@@ -34,7 +34,7 @@ class Relay {
 class Watch {
  public:
   // `relay` is there at rank 0 only.
-  Watch(int rank, Socket connection, std::unique_ptr<Relay> relay);
+  Watch(Socket connection, std::unique_ptr<Relay> relay);
   // Tells the others that this rank has left.
   ~Watch();
   Watch(const Watch&) = delete;
@@ -55,7 +55,6 @@ class Watch {
   Status Handle(std::string_view message);
   Status WaitForVerdict(absl::Duration limit);
 
-  const int rank_;
   Socket connection_;
   std::unique_ptr<Relay> relay_;
   std::string received_;

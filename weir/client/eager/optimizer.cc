@@ -96,13 +96,20 @@ Status Optimizer::AddStep(const std::vector<Variable>& variables, const std::vec
   state.learning_rate =
       rate_.has_value() ? Traced(scope, rate_).value() : ScheduledRate(scope.SubScope("schedule"), rule, state.step);
   for (const auto& [name, power] : powers_) state.powers.emplace(name, Traced(scope, power));
+  std::vector<weir::Variable> traced;
+  std::vector<GradientOutput> exchanged;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    traced.push_back(Traced(scope, variables[i]));
+    exchanged.push_back(Traced(scope, gradients[i]));
+  }
+  exchanged = ExchangeGradients(scope, rule, traced, std::move(exchanged));
   std::vector<Operation> updates;
   for (size_t i = 0; i < variables.size(); ++i) {
-    RuleUpdate update{rule, state, Traced(scope, variables[i]), {}};
+    RuleUpdate update{rule, state, traced[i], {}};
     for (const Slot& slot : kept_.at(variables[i].handle().id()).slots) {
       update.slots.emplace(slot.argument, Traced(scope, slot.variable));
     }
-    updates.push_back(AddUpdate(scope, update, Traced(scope, gradients[i])));
+    updates.push_back(AddUpdate(scope, update, exchanged[i]));
   }
   AddEndOfStep(scope.WithControlDependencies(updates), rule, state);
   return scope.status();

@@ -21,6 +21,8 @@ class Callback {
   virtual Status OnEpochBegin(Model& model, int64_t epoch) { return OkStatus(); }
   // After the batch `index` of the epoch.
   virtual Status OnBatchEnd(Model& model, int64_t index, const Logs& logs) { return OkStatus(); }
+  // Before all callbacks see them: may change what the epoch gave.
+  virtual Status ChangeLogs(Model& model, int64_t epoch, Logs* logs) { return OkStatus(); }
   // With the validation's values too.
   virtual Status OnEpochEnd(Model& model, int64_t epoch, const Logs& logs) { return OkStatus(); }
   virtual Status OnTrainEnd(Model& model) { return OkStatus(); }

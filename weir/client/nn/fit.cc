@@ -58,6 +58,9 @@ class FitLoop {
       }
       WEIR_ASSIGN_OR_RETURN(Logs logs, Epoch(epoch));
       for (const CallbackPtr& callback : options_.callbacks) {
+        WEIR_RETURN_IF_ERROR(callback->ChangeLogs(model_, epoch, &logs));
+      }
+      for (const CallbackPtr& callback : options_.callbacks) {
         WEIR_RETURN_IF_ERROR(callback->OnEpochEnd(model_, epoch, logs));
       }
       history_.epochs.push_back(std::move(logs));

@@ -61,6 +61,65 @@ Gradients AllToAllGradient(G& g) {
   return ForInput(Backward(g, "CollectiveAllToAllV2", g.grad(), {{"timeout_seconds", Timeout(g)}}));
 }
 
+// Collectives between processes. What flows back from a name flows under another one.
+Attribute BackwardName(G& g) {
+  const std::string name = g.Attr<std::string>("tensor_name");
+  return Attribute(name.empty() ? name : name + "/gradient");
+}
+
+bool IsLinearReduction(G& g, const std::string& reduction) {
+  if (reduction == "Sum" || reduction == "Average") return true;
+  g.emitter().Fail(
+      Unimplemented("The gradient of ", g.op(), " is known for Sum and Average only, not for ", reduction));
+  return false;
+}
+
+Attribute SetOf(G& g) { return Attribute(g.Attr<int64_t>("process_set")); }
+
+Gradients ProcessAllReduceGradient(G& g) {
+  const std::string reduction = g.Attr<std::string>("reduction");
+  if (!IsLinearReduction(g, reduction)) return {};
+  return {g.Op("_ProcessAllReduce", {g.grad()},
+               {{"tensor_name", BackwardName(g)},
+                {"process_set", SetOf(g)},
+                {"reduction", Attribute(reduction)},
+                {"prescale", Attribute(g.Attr<float>("prescale"))},
+                {"postscale", Attribute(g.Attr<float>("postscale"))},
+                {"compression", Attribute(g.Attr<std::string>("compression"))}})};
+}
+
+// Every rank's rows flow to all ranks, so their gradients are added.
+Gradients ProcessAllGatherGradient(G& g) {
+  return {g.Op("_ProcessAllGatherGrad", {g.grad(), g.input(0)},
+               {{"tensor_name", BackwardName(g)}, {"process_set", SetOf(g)}})};
+}
+
+// Nothing flows back to other ranks than the root.
+Gradients ProcessBroadcastGradient(G& g) {
+  return {g.Op(
+      "_ProcessBroadcastGrad", {g.grad()},
+      {{"tensor_name", BackwardName(g)}, {"process_set", SetOf(g)}, {"root", Attribute(g.Attr<int64_t>("root"))}})};
+}
+
+Gradients ProcessReduceScatterGradient(G& g) {
+  const std::string reduction = g.Attr<std::string>("reduction");
+  if (!IsLinearReduction(g, reduction)) return {};
+  Value flow = g.grad();
+  const float factor = g.Attr<float>("prescale") * g.Attr<float>("postscale");
+  if (factor != 1) flow = flow * Cast(g.emitter().Constant(Tensor::Scalar(factor)), flow.dtype());
+  if (reduction == "Average") {
+    Value size = g.Op("_ProcessSize", {}, {{"process_set", SetOf(g)}});
+    flow = flow / Cast(size, flow.dtype());
+  }
+  return {g.Op("_ProcessAllGather", {flow}, {{"tensor_name", BackwardName(g)}, {"process_set", SetOf(g)}})};
+}
+
+Gradients ProcessAllToAllGradient(G& g) {
+  return {g.Outputs("_ProcessAllToAll", {g.grad(), g.output(1)},
+                    {{"tensor_name", BackwardName(g)}, {"process_set", SetOf(g)}})[0],
+          Value()};
+}
+
 }  // namespace
 }  // namespace emit
 
@@ -69,6 +128,11 @@ void RegisterCollectiveGradients(GradientRegistry& registry) {
   registry.Add("CollectiveGatherV2", emit::GatherGradient);
   registry.Add("CollectiveReduceScatterV2", emit::ReduceScatterGradient);
   registry.Add("CollectiveAllToAllV2", emit::AllToAllGradient);
+  registry.Add("_ProcessAllReduce", emit::ProcessAllReduceGradient);
+  registry.Add("_ProcessAllGather", emit::ProcessAllGatherGradient);
+  registry.Add("_ProcessBroadcast", emit::ProcessBroadcastGradient);
+  registry.Add("_ProcessReduceScatter", emit::ProcessReduceScatterGradient);
+  registry.Add("_ProcessAllToAll", emit::ProcessAllToAllGradient);
 }
 
 }  // namespace weir

@@ -5,6 +5,7 @@ namespace weir {
 void RegisterCollectiveKernels(KernelRegistry& registry) {
   RegisterKeyedCollectiveKernels(registry);
   RegisterCommunicatorKernels(registry);
+  RegisterProcessCollectiveKernels(registry);
 }
 
 }  // namespace weir

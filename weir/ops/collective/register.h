@@ -11,6 +11,7 @@ void RegisterCollectiveKernels(KernelRegistry& registry);
 // One a file.
 void RegisterKeyedCollectiveKernels(KernelRegistry& registry);
 void RegisterCommunicatorKernels(KernelRegistry& registry);
+void RegisterProcessCollectiveKernels(KernelRegistry& registry);
 
 }  // namespace weir
 
