@@ -4,7 +4,7 @@ import numpy as np
 
 from weir import _core
 from weir.framework import dtypes
-from weir.framework.python_values import to_array
+from weir.framework.python_values import leaves, to_array
 from weir.framework.shapes import TensorShape, as_shape
 from weir.framework.tensor import EagerTensor, SymbolicTensor, Tensor, types_Tensor
 
@@ -158,7 +158,7 @@ def constant(value, dtype=None, shape=None, name="Const"):
         return tensor if shape is None else _fill_shape(tensor, shape)
     if isinstance(value, (list, tuple)) and _has_tensors(value):
         return _pack(value, dtype)
-    if isinstance(value, (list, tuple)) and any(v is None for v in _leaves(value)):
+    if isinstance(value, (list, tuple)) and any(v is None for v in leaves(value)):
         raise TypeError(f"Failed to convert elements of {value} to Tensor. Consider casting elements to a supported type. "
                         "See https://www.tensorflow.org/api_docs/python/tf/dtypes for supported TF dtypes.")
     _core.push_graph(None)
