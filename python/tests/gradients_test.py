@@ -182,5 +182,14 @@ class ThroughFunctions(unittest.TestCase):
         self.assertEqual(value(v), 1.0)
 
 
+class Slices(unittest.TestCase):
+    def test_cast_and_cond_keep_slices(self):
+        slices = tf.IndexedSlices(tf.constant([[1.0], [2.0]]), tf.constant([0, 0]), tf.constant([3, 1]))
+        self.assertEqual(type(tf.cast(slices, tf.float64)).__name__, "IndexedSlices")
+        wide = tf.IndexedSlices(slices.values, tf.constant([0, 0], tf.int64), tf.constant([3, 1], tf.int64))
+        chosen = tf.function(lambda which: tf.cond(which, lambda: slices, lambda: wide))(tf.constant(True))
+        self.assertEqual(chosen.values.numpy().tolist(), [[1.0], [2.0]])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -78,6 +78,21 @@ class KerasTest(unittest.TestCase):
         self.assertIs(tf.keras.layers.Dense, keras.layers.Dense)
 
 
+class OptimizersTest(unittest.TestCase):
+    def test_slices_that_name_a_row_twice(self):
+        gradient = tf.IndexedSlices(tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), tf.constant([0, 2, 0]),
+                                    tf.constant([4, 2]))
+        for name, expected in (("Adam", [0.7647, 0.747]), ("RMSprop", [0.3579, 0.3098]), ("Adagrad", [0.7994, 0.7843])):
+            weights = keras.Variable(np.ones((4, 2), "float32"))
+            optimizer = getattr(keras.optimizers, name)(0.1)
+            optimizer.build([weights])
+            step = tf.function(lambda: optimizer.apply([gradient], [weights]))
+            step()
+            step()
+            np.testing.assert_allclose(np.asarray(weights)[0], expected, atol=1e-4, err_msg=name)
+            np.testing.assert_allclose(np.asarray(weights)[1], [1, 1], err_msg=name)
+
+
 class ModelsTest(unittest.TestCase):
     def model(self):
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="relu"), keras.layers.Dense(1)])

@@ -55,6 +55,15 @@ def _is_operation(value):
     return type(value).__name__ == "Operation"
 
 
+def _with_wide_indices(leaf):
+    """Slices with 64-bit indices: those of another branch may have them."""
+    from weir.ops.indexed_slices import IndexedSlices
+    if not isinstance(leaf, IndexedSlices):
+        return leaf
+    wide = lambda t: t if t is None or t.dtype == "int64" else raw_ops.Cast(x=t, DstT="int64")  # noqa: E731
+    return IndexedSlices(leaf.values, wide(leaf.indices), wide(leaf.dense_shape))
+
+
 class _Branch:
     """A traced function without arguments."""
 
@@ -62,7 +71,7 @@ class _Branch:
         self.structure = None
 
         def body():
-            self.structure = _Structure(function())
+            self.structure = _Structure(nest.map_structure(_with_wide_indices, function()))
             return self.structure.tensors()
 
         self.traced = trace_function(body, [], name=name)

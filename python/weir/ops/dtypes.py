@@ -1,6 +1,6 @@
 """Element types by name, and functions that change the type of a tensor."""
 
-from weir.framework import as_dtype, convert_to_tensor, dispatch, raw_ops
+from weir.framework import Tensor, as_dtype, convert_to_tensor, dispatch, raw_ops
 
 __all__ = ["cast", "complex", "saturate_cast"]
 
@@ -28,7 +28,11 @@ variant = as_dtype("variant")
 def cast(x, dtype, name=None):
     """`x` with its elements converted to `dtype`; `x` itself if it has that type already."""
     dtype = as_dtype(dtype).base_dtype
-    x = convert_to_tensor(x, name="x")
+    if not isinstance(x, Tensor):
+        from weir.ops.indexed_slices import IndexedSlices
+        if isinstance(x, IndexedSlices):
+            return IndexedSlices(cast(x.values, dtype), x.indices, x.dense_shape)
+        x = convert_to_tensor(x, name="x")
     if x.dtype.base_dtype == dtype:
         return x
     return raw_ops.Cast(x=x, DstT=dtype, Truncate=False, name=name)
