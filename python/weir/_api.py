@@ -52,7 +52,6 @@ TABLE = {
     "broadcast_to": ("weir.ops.array", "broadcast_to"),
     "case": ("weir.ops.control_flow", "case"),
     "cast": ("weir.ops.array", "cast"),
-    "check_pinned": ("weir.ops.generated", "CheckPinned"),
     "clip_by_global_norm": ("weir.ops.math", "clip_by_global_norm"),
     "clip_by_norm": ("weir.ops.math", "clip_by_norm"),
     "clip_by_value": ("weir.ops.math", "clip_by_value"),

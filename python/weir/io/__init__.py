@@ -1,1 +1,5 @@
-"""Reading and writing: files (`gfile`), records, Examples, images."""
+"""tf.io: files (`gfile`), records, Examples, images."""
+
+import weir
+
+__getattr__ = weir.names_of(__name__)
