@@ -84,6 +84,13 @@ TABLE = {
     "experimental.dispatch_for_api": (_F, "dispatch_for_api"),
     "random.experimental.stateless_split": ("weir.ops.random", "split"),
     "random.experimental.stateless_fold_in": ("weir.ops.random", "fold_in"),
+    "DeviceSpec": ("weir.framework.device_spec", "DeviceSpec"),
+    "is_symbolic_tensor": ("weir.framework.conversion", "is_symbolic"),
+    "get_current_name_scope": ("weir.framework.graph", "get_current_name_scope"),
+    "quantization.quantize": ("weir.ops.quantization", "quantize"),
+    "quantization.dequantize": ("weir.ops.quantization", "dequantize"),
+    "quantization.quantize_and_dequantize": ("weir.ops.quantization", "quantize_and_dequantize"),
+    "quantization.quantize_and_dequantize_v2": ("weir.ops.quantization", "quantize_and_dequantize_v2"),
     "experimental.dlpack": ("weir.dlpack", ""),
     "experimental.ExtensionType": ("weir.framework.extension_type", "ExtensionType"),
     "experimental.BatchableExtensionType": ("weir.framework.extension_type", "BatchableExtensionType"),
@@ -158,8 +165,6 @@ TABLE = {
     "train.get_checkpoint_state": ("weir.train.checkpoint", "get_checkpoint_state"),
 }
 
-for _name in ("finfo", "iinfo", "result_type", "select"):
-    TABLE["experimental.numpy." + _name] = ("weir.ops.numpy", _name)
 TABLE["experimental.RowPartition"] = ("weir.ops.row_partition", "RowPartition")
 TABLE["experimental.DynamicRaggedShape"] = ("weir.ops.dynamic_ragged_shape", "DynamicRaggedShape")
 for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):

@@ -728,6 +728,11 @@ class name_scope:
 name_scope.__module__ = "tensorflow.python.framework.ops"
 
 
+def get_current_name_scope():
+    """The name scope that new operations are in, "" outside of all."""
+    return current_name_scope().rstrip("/")
+
+
 def current_name_scope():
     graph = _core.current_graph()
     return graph._scope if graph is not None else _state.scope

@@ -13,6 +13,7 @@ from weir.numpy_functions.arrays import *  # noqa: F401,F403
 from weir.numpy_functions.elementwise import *  # noqa: F401,F403
 from weir.numpy_functions.reductions import *  # noqa: F401,F403
 from weir.numpy_functions import random  # noqa: F401
+from weir.numpy_functions.types import finfo, iinfo  # noqa: F401
 
 bool_, object_, inexact = _np.bool_, _np.object_, _np.inexact
 int8, int16, int32, int64, int_ = _np.int8, _np.int16, _np.int32, _np.int64, _np.int64
@@ -20,7 +21,7 @@ uint8, uint16, uint32, uint64 = _np.uint8, _np.uint16, _np.uint32, _np.uint64
 float16, float32, float64, float_ = _np.float16, _np.float32, _np.float64, _np.float64
 complex64, complex128, complex_ = _np.complex64, _np.complex128, _np.complex128
 string_, unicode_ = _np.bytes_, _np.str_
-finfo, iinfo, issubdtype = _np.finfo, _np.iinfo, _np.issubdtype
+issubdtype = _np.issubdtype
 e, pi, inf, newaxis = _math.e, _math.pi, _math.inf, None
 
 

@@ -95,3 +95,17 @@ def promoted(*values, to=None):
 def floating(dtype):
     """`dtype`, or the default float if it is an integer or bool."""
     return dtype if dtype.kind in "fcV" else default_float()
+
+
+def finfo(dtype):
+    """The limits of a floating-point type."""
+    kind = np.dtype(as_dtype(dtype).as_numpy_dtype)
+    if kind.kind not in "fc":  # bfloat16 and its kin
+        import ml_dtypes
+        return ml_dtypes.finfo(kind)
+    return np.finfo(kind)
+
+
+def iinfo(dtype):
+    """The limits of an integer type."""
+    return np.iinfo(as_dtype(dtype).as_numpy_dtype)
