@@ -459,8 +459,6 @@ bool ToEndpoints(PyObject* self, PyObject* list, std::vector<Endpoint>* out) {
   return true;
 }
 
-// to_function(name, inputs, outputs): the graph as a function of the eager runtime's library; its name there and
-// whether it has effects.
 // Leaves only what `outputs` are computed from, without control edges.
 void KeepNeeded(std::span<const Endpoint> outputs, Graph* graph) {
   std::vector<bool> needed(graph->num_node_ids(), false);
@@ -483,7 +481,8 @@ void KeepNeeded(std::span<const Endpoint> outputs, Graph* graph) {
   }
 }
 
-// _to_function(name, inputs, outputs, only_needed=False) -> name, is stateful
+// _to_function(name, inputs, outputs, only_needed=False): the graph, or what its outputs need of it, as a function of
+// the eager runtime's library; its name there and whether it has effects.
 PyObject* ToFunction(PyObject* self, PyObject* args) {
   const char* name;
   PyObject *inputs, *outputs;
