@@ -36,7 +36,10 @@ class SyncHook : public TrainingHook {
     updates_ = std::thread([this, &session] { Update(session.session()); });
     return OkStatus();
   }
-  Status OnEnd(ClientSession&, int64_t) override { return StopUpdates(), OkStatus(); }
+  Status OnEnd(ClientSession& session, int64_t) override {
+    StopUpdates();
+    return is_chief_ && failure_.ok() ? session.RunTargets({sync_.end_chief()}) : OkStatus();
+  }
   Status OnError(ClientSession&, const Status& error) override {
     StopUpdates();
     // Who waits for a token hears only that there will be none.
@@ -191,6 +194,9 @@ void SyncReplicas::BuildChief(const Scope& scope, const Accumulators& shared, co
   const Operation last[] = {shared.accepted.AssignAdd(after, ops::Cast(after, accepted, DType::kInt64)),
                             ops::QueueEnqueueManyV2(after, shared.tokens, {tokens})};
   update_ = Group(scope.WithName("update"), last);
+  end_chief_ = ops::QueueEnqueueManyV2(
+      scope.WithName("end_chief"), shared.tokens,
+      {ops::Fill(scope, Tensor::Vector<int32_t>({options.total_replicas}), training_.step.Read(scope))});
 
   // The chief marks every place of gradients when it begins. A task that was lost and came back has no marks, so all
   // are there only once the chief has seen to all tasks.

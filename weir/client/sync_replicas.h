@@ -44,6 +44,9 @@ class SyncReplicas {
   const Output& has_begun() const { return has_begun_; }
   // One update, which waits for its gradients. The chief runs it again and again, beside its own steps.
   const Operation& update() const { return update_; }
+  // What the chief runs after its last update: whoever still waits for a token gets one. An update that is cancelled
+  // may have counted its step and given out no tokens.
+  const Operation& end_chief() const { return end_chief_; }
   // Ends the waits of all workers, for good.
   const Operation& close() const { return close_; }
 
@@ -64,6 +67,7 @@ class SyncReplicas {
   Operation begin_chief_;
   Output has_begun_;
   Operation update_;
+  Operation end_chief_;
   Operation close_;
 };
 

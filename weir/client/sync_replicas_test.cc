@@ -111,6 +111,19 @@ TEST(SyncReplicas, TrainsInLoops) {
   EXPECT_NEAR(chief.Weight(), expected, 1e-5);
 }
 
+// The chief may end on a step whose update has not given out its tokens yet; the update is then cancelled.
+TEST(SyncReplicas, TheChiefLeavesNobodyWaitingForAToken) {
+  auto environment = TwoDevices();
+  Replica chief(environment, 0, 2, 2), other(environment, 1, 2, 2);
+  Begin(chief, other);
+  std::shared_ptr<TrainingHook> hook = chief.sync.MakeHook(/*is_chief=*/true);
+  ASSERT_TRUE(hook->OnBegin(*chief.session, 0).ok());
+  std::thread waits([&] { EXPECT_TRUE(other.Step(1).ok()); });  // half of what an update needs
+  EXPECT_TRUE(hook->OnEnd(*chief.session, 0).ok());
+  waits.join();
+  EXPECT_EQ(chief.Steps(), 0);
+}
+
 TEST(SyncReplicas, AFailedUpdateEndsTheWaitOfTheWorkers) {
   auto environment = TwoDevices();
   Replica chief(environment, 0, 2, 2), other(environment, 1, 2, 2);
