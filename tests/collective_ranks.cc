@@ -1,6 +1,6 @@
 // A program for tests of launchers: a rank of a job that uses every kind of call between processes, checks the results,
-// and prints where it is. Arguments: seconds of time-out, then `die RANK`, `sleep RANK`, `fail RANK` (exit 3), or
-// nothing.
+// and prints where it is. Arguments: seconds of time-out, then `die RANK`, `sleep RANK`, `fail RANK` (exit 3,
+// while the others wait for nothing but a signal), or nothing.
 #include <signal.h>
 #include <unistd.h>
 
@@ -45,11 +45,14 @@ int Main(int argc, char** argv) {
   auto group = ProcessGroup::Init({.timeout = absl::Seconds(seconds)});
   Status status = group.ok() ? Run(**group) : group.status();
   if (status.ok() && argc > 3) {
+    const bool fails = std::strcmp(argv[2], "fail") == 0;
     if (std::atoi(argv[3]) == (*group)->rank()) {
       if (std::strcmp(argv[2], "die") == 0) kill(getpid(), SIGKILL);
-      if (std::strcmp(argv[2], "fail") == 0) _exit(3);
+      if (fails) _exit(3);
       pause();
     }
+    // In a barrier it would see that its peer is gone, and might be the first whose failure the launcher sees.
+    if (fails) pause();
     status = (*group)->Barrier();
   }
   if (!status.ok()) std::printf("error: %s\n", status.ToString().c_str());

@@ -191,9 +191,10 @@ void SyncReplicas::BuildChief(const Scope& scope, const Accumulators& shared, co
   const Scope after = scope.WithControlDependencies({training_.op});
   const int per_step = std::max(options.total_replicas, options.replicas_to_aggregate);
   const Output tokens = ops::Fill(after, Tensor::Vector<int32_t>({per_step}), training_.step.Read(after));
-  const Operation last[] = {shared.accepted.AssignAdd(after, ops::Cast(after, accepted, DType::kInt64)),
-                            ops::QueueEnqueueManyV2(after, shared.tokens, {tokens})};
-  update_ = Group(scope.WithName("update"), last);
+  // Who has a token may ask how many gradients came too late.
+  const Operation counted = shared.accepted.AssignAdd(after, ops::Cast(after, accepted, DType::kInt64));
+  update_ =
+      ops::QueueEnqueueManyV2(after.WithControlDependencies({counted}).WithName("update"), shared.tokens, {tokens});
   end_chief_ = ops::QueueEnqueueManyV2(
       scope.WithName("end_chief"), shared.tokens,
       {ops::Fill(scope, Tensor::Vector<int32_t>({options.total_replicas}), training_.step.Read(scope))});
