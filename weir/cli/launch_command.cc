@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "weir/cli/child_process.h"
 #include "weir/cli/commands.h"
+#include "weir/cli/launch_elastic.h"
 #include "weir/cli/launch_ranks.h"
 
 namespace weir {
@@ -34,6 +35,10 @@ constexpr char kLaunchExamples[] = R"(Examples:
       one for each slot of a file with lines such as "a slots=4"; DATA_FOLDER, PATH, LD_LIBRARY_PATH, PYTHONPATH and
       OMP_NUM_THREADS are passed on
 
+  weir launch --elastic --min 2 --max 8 --discovery ./hosts.sh -- ./trainer
+      between two and eight workers, on the hosts that ./hosts.sh prints at the moment ("a:4" a line), for
+      weir::collective::RunElastic: one that fails is started again, and the others go on from their last commit
+
 The same program also runs under mpirun, srun and torchrun (docs/guide/hpc.md).
 
 A cluster ends with its last command; the exit code is the first that is not 0. A parameter server or worker that dies is started
@@ -48,6 +53,9 @@ struct LaunchFlags {
   std::string address;
   std::vector<std::string> variables{"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "OMP_NUM_THREADS"};
   std::vector<std::string> more_variables;
+  bool elastic = false;
+  ElasticLaunch elastic_launch;
+  double elastic_timeout = 600;  // seconds
   int ps = 1;
   int workers = 1;
   bool in_process = false;
@@ -136,7 +144,8 @@ class Launcher {
 };
 
 StatusOr<int> RunRanks(const LaunchFlags& flags) {
-  RankLaunch launch;
+  ElasticLaunch elastic = flags.elastic_launch;
+  RankLaunch& launch = elastic.job;
   launch.ranks = flags.ranks;
   launch.address = flags.address;
   launch.variables = flags.variables;
@@ -151,7 +160,9 @@ StatusOr<int> RunRanks(const LaunchFlags& flags) {
     const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     WEIR_ASSIGN_OR_RETURN(launch.hosts, collective::ParseHostFile(text));
   }
-  return LaunchRanks(launch);
+  if (!flags.elastic) return LaunchRanks(launch);
+  elastic.timeout = absl::Seconds(flags.elastic_timeout);
+  return LaunchElastic(elastic);
 }
 
 }  // namespace
@@ -171,12 +182,31 @@ void AddLaunchCommand(CLI::App& program) {
   command->add_option("--address", flags->address, "rank 0's host, or host:port, as all hosts know it");
   command->add_option("-x", flags->more_variables, "a variable to be passed on to other hosts; may be repeated")
       ->allow_extra_args(false);
+  ElasticLaunch& elastic = flags->elastic_launch;
+  CLI::Option* is_elastic =
+      command->add_flag("--elastic", flags->elastic, "workers may come and go, and are started again when they fail");
+  command->add_option("--min", elastic.min_workers, "workers without which an elastic job cannot go on (1)")
+      ->check(CLI::Range(1, 1024))
+      ->needs(is_elastic);
+  command->add_option("--max", elastic.max_workers, "workers of an elastic job at most (one for each slot)")
+      ->check(CLI::Range(1, 1024))
+      ->needs(is_elastic);
+  command->add_option("--discovery", elastic.discovery, "prints the hosts of the moment, a line such as a:4 for each")
+      ->needs(is_elastic)
+      ->excludes(hosts);
+  command->add_option("--restarts", elastic.restarts, "how often a failed worker is started again (3)")
+      ->check(CLI::Range(0, 1000000))
+      ->needs(is_elastic);
+  command
+      ->add_option("--elastic_timeout", flags->elastic_timeout,
+                   "seconds for which an elastic job may have too few workers (600)")
+      ->needs(is_elastic);
   command->add_option("--ps", flags->ps, "parameter servers")->check(CLI::Range(0, 1024))->excludes(ranks);
   command->add_option("--workers", flags->workers, "workers")->check(CLI::Range(1, 1024))->excludes(ranks);
   command->add_flag("--in_process", flags->in_process, "the command starts the worker's server itself");
   command->add_option("command", flags->command, "what to run for every worker")->required();
   command->callback([flags] {
-    StatusOr<int> code = flags->ranks > 0 || !flags->hosts.empty() || !flags->host_file.empty()
+    StatusOr<int> code = flags->elastic || flags->ranks > 0 || !flags->hosts.empty() || !flags->host_file.empty()
                              ? RunRanks(*flags)
                              : Launcher(*flags).Run();
     ExitOnError(code.status());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weir/base/status.h"
+#include "weir/cli/job_processes.h"
 #include "weir/collective/host_list.h"
 
 namespace weir {
@@ -24,6 +25,13 @@ struct RankLaunch {
 // "[rank] " before it. When a rank fails, the others get SIGTERM, and SIGKILL five seconds later; SIGINT and SIGTERM
 // are passed on. Gives the first exit code that is not 0.
 StatusOr<int> LaunchRanks(const RankLaunch& launch);
+
+// For launchers of jobs. Names that mean this host are one host, and so are names that come twice.
+std::vector<collective::HostSlots> MergeHosts(const std::vector<collective::HostSlots>& hosts);
+std::string MakeJobName();
+std::string MakeJobSecret();
+// What every process of a host gets, without its number and the variables of its job.
+ProcessStart StartOn(const RankLaunch& launch, const std::string& host, const std::string& secret);
 
 }  // namespace weir
 

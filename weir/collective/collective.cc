@@ -146,7 +146,7 @@ Status Init(const Place& place, const InitOptions& options) {
   ProcessEngine& the = TheEngine();
   absl::MutexLock lock(&the.mu);
   if (the.engine != nullptr) return FailedPrecondition("weir::collective::Init was called already");
-  WEIR_ASSIGN_OR_RETURN(auto group, ProcessGroup::Init(place, {.timeout = options.timeout}));
+  WEIR_ASSIGN_OR_RETURN(auto group, ProcessGroup::Init(place, {options.timeout, options.meeting_alarm}));
   auto engine = std::make_shared<Engine>(std::move(group), options);
   const std::string timeline = options.timeline.empty() ? EnvironmentTimeline() : options.timeline;
   if (!timeline.empty() && engine->rank() == 0) WEIR_RETURN_IF_ERROR(engine->timeline().Start(timeline, 0));
@@ -165,6 +165,11 @@ void Shutdown() {
 }
 
 bool IsInitialized() { return FindEngine() != nullptr; }
+
+Status Failure() {
+  auto engine = FindEngine();
+  return engine != nullptr ? engine->failure() : OkStatus();
+}
 
 int Rank() {
   auto engine = FindEngine();

@@ -34,6 +34,7 @@ struct InitOptions {
   absl::Duration stall_error = absl::InfiniteDuration();
   // Rank 0 writes what happens there, in the format of chrome://tracing. Empty: WEIR_TIMELINE or HOROVOD_TIMELINE.
   std::string timeline;
+  std::function<Status()> meeting_alarm;  // an error of it ends the meeting; may be empty
 };
 
 // Meets the other ranks. FAILED_PRECONDITION if that was done already.
@@ -42,6 +43,8 @@ Status Init(const Place& place, const InitOptions& options = {});
 // Waits until all ranks call it. What is still asked for ends with CANCELLED.
 void Shutdown();
 bool IsInitialized();
+// What has ended all collectives, on this rank and others: a rank that is lost. Shutdown and Init begin anew.
+Status Failure();
 
 // Without Init: the only rank.
 int Rank();

@@ -43,6 +43,11 @@ class Engine {
   // The ranks of a set; empty if it is unknown.
   std::vector<int> RanksOf(ProcessSet set) const;
   Timeline& timeline() { return timeline_; }
+  // Why no request can be made any more; OK if one can.
+  Status failure() const {
+    absl::MutexLock lock(&mu_);
+    return failed_;
+  }
 
  private:
   struct Packed;

@@ -88,8 +88,13 @@ StatusOr<std::vector<RankAddress>> DecodeTable(const std::string& text, int size
 
 class MeetingHost {
  public:
-  MeetingHost(const Place& place, absl::Time deadline, absl::Duration timeout)
-      : place_(place), deadline_(deadline), timeout_(timeout), ranks_(place.size), connections_(place.size) {}
+  MeetingHost(const Place& place, absl::Time deadline, absl::Duration timeout, const Alarm& alarm)
+      : place_(place),
+        deadline_(deadline),
+        timeout_(timeout),
+        alarm_(alarm),
+        ranks_(place.size),
+        connections_(place.size) {}
 
   // Accepts until all are there.
   Status Gather(const Socket& listener, const Introduction& own) {
@@ -164,6 +169,7 @@ class MeetingHost {
       ranks.push_back(r);
     }
     poll(entries.data(), entries.size(), 100);
+    if (alarm_) WEIR_RETURN_IF_ERROR(alarm_());
     for (size_t i = 1; i < entries.size(); ++i) {
       if (entries[i].revents == 0) continue;
       const std::string why = Cat("Rank ", ranks[i], " has died while the ranks met");
@@ -199,13 +205,15 @@ class MeetingHost {
   const Place& place_;
   const absl::Time deadline_;
   const absl::Duration timeout_;
+  const Alarm& alarm_;
   std::vector<Introduction> ranks_;
   std::vector<Socket> connections_;
   std::string reachable_;  // this host's address as other hosts see it
 };
 
-StatusOr<MeetingResult> HostMeeting(const Place& place, absl::Duration timeout) {
+StatusOr<MeetingResult> HostMeeting(const Place& place, absl::Duration timeout, const Alarm& alarm) {
   const absl::Time deadline = absl::Now() + timeout;
+  Socket given(place.listener);
   MeetingResult result;
   WEIR_ASSIGN_OR_RETURN(result.listener, Listen(0));
   int port = 0;
@@ -213,14 +221,14 @@ StatusOr<MeetingResult> HostMeeting(const Place& place, absl::Duration timeout) 
     WEIR_ASSIGN_OR_RETURN(Endpoint endpoint, ParseEndpoint(place.address));
     port = endpoint.port;
   }
-  StatusOr<Socket> meeting = Listen(port);
+  StatusOr<Socket> meeting = given.is_open() ? std::move(given) : Listen(port);
   if (!meeting.ok()) {
     return Unavailable("Rank 0 is to be found at ", place.address, ", but ", Message(meeting.status()));
   }
   if (place.address.empty()) {
     WEIR_RETURN_IF_ERROR(PublishThroughPmix(Cat(absl::StrJoin(OwnAddresses(), ","), ";", PortOf(*meeting))));
   }
-  MeetingHost host(place, deadline, timeout);
+  MeetingHost host(place, deadline, timeout, alarm);
   WEIR_RETURN_IF_ERROR(host.Gather(*meeting, {0, place.size, PortOf(result.listener), place.host, ""}));
   result.ranks = host.Table();
   WEIR_RETURN_IF_ERROR(host.Publish(result.ranks));
@@ -236,7 +244,7 @@ StatusOr<MeetingResult> HostMeeting(const Place& place, absl::Duration timeout) 
 }
 
 // The connection to rank 0: the first of its addresses that answers and knows the secret.
-StatusOr<Socket> FindRankZero(const Place& place, absl::Time deadline) {
+StatusOr<Socket> FindRankZero(const Place& place, absl::Time deadline, const Alarm& alarm) {
   std::vector<Endpoint> candidates;
   if (!place.address.empty()) {
     WEIR_ASSIGN_OR_RETURN(Endpoint endpoint, ParseEndpoint(place.address));
@@ -254,8 +262,9 @@ StatusOr<Socket> FindRankZero(const Place& place, absl::Time deadline) {
       // With several addresses, one that does not answer must not take all of the time.
       const absl::Time limit =
           candidates.size() == 1 ? deadline : std::min(deadline, absl::Now() + absl::Milliseconds(500));
-      StatusOr<Socket> socket = ConnectTo(each, limit);
+      StatusOr<Socket> socket = ConnectTo(each, limit, alarm);
       last = socket.status();
+      if (alarm) WEIR_RETURN_IF_ERROR(alarm());
       if (!socket.ok()) continue;
       last = ProveAsCaller(*socket, place.secret, kMeetingTopic, std::min(deadline, absl::Now() + kTimeToIntroduce));
       if (last.ok()) return socket;
@@ -270,16 +279,17 @@ StatusOr<Socket> FindRankZero(const Place& place, absl::Time deadline) {
 
 }  // namespace
 
-StatusOr<MeetingResult> MeetRanks(const Place& place, absl::Duration timeout) {
-  if (place.rank == 0) return HostMeeting(place, timeout);
+StatusOr<MeetingResult> MeetRanks(const Place& place, absl::Duration timeout, const Alarm& alarm) {
+  if (place.rank == 0) return HostMeeting(place, timeout, alarm);
   const absl::Time deadline = absl::Now() + timeout;
   MeetingResult result;
   WEIR_ASSIGN_OR_RETURN(result.listener, Listen(0));
-  WEIR_ASSIGN_OR_RETURN(Socket connection, FindRankZero(place, deadline));
+  WEIR_ASSIGN_OR_RETURN(Socket connection, FindRankZero(place, deadline, alarm));
   const Introduction own{place.rank, place.size, PortOf(result.listener), place.host, LocalAddress(connection)};
   WEIR_RETURN_IF_ERROR(SendText(connection, Encode(own), deadline));
   // Rank 0 gives up by itself and says who is missing; this is for the case that it has vanished.
-  StatusOr<std::string> text = ReceiveText(connection, deadline + absl::Seconds(5));
+  StatusOr<std::string> text = ReceiveText(connection, deadline + absl::Seconds(5), alarm);
+  if (alarm) WEIR_RETURN_IF_ERROR(alarm());
   if (!text.ok()) return Unavailable("Rank 0 is lost while the ranks meet: ", Message(text.status()));
   if (text->starts_with('t')) return DeadlineExceeded(text->substr(1));
   if (text->starts_with('d')) return Unavailable(text->substr(1));

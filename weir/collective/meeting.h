@@ -28,7 +28,8 @@ struct MeetingResult {
 };
 
 // DEADLINE_EXCEEDED names the ranks that have not come. INVALID_ARGUMENT if the ranks contradict each other.
-StatusOr<MeetingResult> MeetRanks(const Place& place, absl::Duration timeout);
+// `alarm` is looked at while they have not.
+StatusOr<MeetingResult> MeetRanks(const Place& place, absl::Duration timeout, const Alarm& alarm = {});
 
 }  // namespace weir::collective
 

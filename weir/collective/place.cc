@@ -150,6 +150,10 @@ StatusOr<Place> FindPlace(const Variables& variables) {
     WEIR_RETURN_IF_ERROR(FindRankZeroAddress(variables, &place));
     return place;
   }
+  if (!variables("WEIR_ELASTIC").empty()) {
+    return FailedPrecondition("This process was started by weir launch --elastic: its ranks are given by ",
+                              "weir::collective::RunElastic (docs/guide/hpc.md), not by Init");
+  }
   Place alone;
   alone.launcher = "none";
   return alone;

@@ -22,6 +22,7 @@ struct Place {
   std::string host;     // the same for all ranks of a host, another one on every host
   std::string address;  // host:port where rank 0 listens; empty: it says so through PMIx
   std::string secret;   // known to the processes of the job only
+  int listener = -1;    // of rank 0: a socket that listens at the address already, which the group takes; -1: none
 };
 
 // The value of an environment variable; empty if it is not set.
@@ -30,7 +31,7 @@ std::string ProcessVariable(const char* name);
 
 // Looks for WEIR_RANK, HOROVOD_RANK, RANK (torchrun), SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK (MPICH, Intel MPI)
 // and MV2_COMM_WORLD_RANK (MVAPICH2), in this order, and for the sizes beside it. Without any of them the process is
-// alone. INVALID_ARGUMENT if the variables contradict each other.
+// alone. INVALID_ARGUMENT if the variables contradict each other, FAILED_PRECONDITION in an elastic job (elastic.h).
 //
 // Rank 0 is found at WEIR_ADDRESS if that is set, else at torchrun's MASTER_ADDR and MASTER_PORT (the port after it if
 // torchrun's own store is there), or on the first node of SLURM_STEP_NODELIST at a port that follows from the job's

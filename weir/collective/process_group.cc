@@ -60,7 +60,7 @@ StatusOr<std::unique_ptr<ProcessGroup>> ProcessGroup::Init(const GroupOptions& o
 }
 
 StatusOr<std::unique_ptr<ProcessGroup>> ProcessGroup::Init(const Place& place, const GroupOptions& options) {
-  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Team> team, Team::Make(place, options.timeout));
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Team> team, Team::Make(place, options.timeout, options.meeting_alarm));
   return std::unique_ptr<ProcessGroup>(new ProcessGroup(place, std::move(team)));
 }
 

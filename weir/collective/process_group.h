@@ -12,6 +12,7 @@
 #ifndef WEIR_COLLECTIVE_PROCESS_GROUP_H_
 #define WEIR_COLLECTIVE_PROCESS_GROUP_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,6 +39,7 @@ struct ReduceOptions {
 
 struct GroupOptions {
   absl::Duration timeout = absl::Minutes(5);  // of the meeting at the start, and of each call
+  std::function<Status()> meeting_alarm;      // an error of it ends the meeting; may be empty
 };
 
 // For one thread at a time.

@@ -180,6 +180,7 @@ StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(const std::string& 
                               " has not come (shared memory ", name, ")");
     }
     if (options.alarm) WEIR_RETURN_IF_ERROR(options.alarm());
+    if (options.opening_alarm) WEIR_RETURN_IF_ERROR(options.opening_alarm());
     absl::SleepFor(absl::Milliseconds(1));
   }
   WEIR_RETURN_IF_ERROR(segment->Meet());

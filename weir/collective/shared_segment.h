@@ -25,8 +25,9 @@ class SharedSegment {
 
   struct Options {
     absl::Duration timeout = absl::Minutes(5);
-    std::vector<int> names;         // of the ranks, for messages; none: their numbers here
-    std::function<Status()> alarm;  // looked at during long waits; an error of it ends the wait. May be empty
+    std::vector<int> names;                 // of the ranks, for messages; none: their numbers here
+    std::function<Status()> alarm;          // looked at during long waits; an error of it ends the wait. May be empty
+    std::function<Status()> opening_alarm;  // the same, until all have come
   };
   // Waits until all `size` processes of the job have come. DEADLINE_EXCEEDED names the ranks that have not.
   static StatusOr<std::unique_ptr<SharedSegment>> Open(const std::string& job, int rank, int size,

@@ -24,6 +24,7 @@ class Socket {
   int file() const { return file_; }
   bool is_open() const { return file_ >= 0; }
   void Close();
+  int Release() { return std::exchange(file_, -1); }
 
  private:
   int file_ = -1;

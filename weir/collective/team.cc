@@ -33,7 +33,7 @@ std::string Note::ToString() const {
              kind == kAllReduce || kind == kScatter ? Cat(", reduction ", op) : "");
 }
 
-StatusOr<std::unique_ptr<Team>> Team::Make(const Place& place, absl::Duration timeout) {
+StatusOr<std::unique_ptr<Team>> Team::Make(const Place& place, absl::Duration timeout, const Alarm& alarm) {
   static_assert(sizeof(Note) <= SharedSegment::kNoteBytes);
   std::unique_ptr<Team> team(new Team());
   team->rank_ = place.rank;
@@ -45,11 +45,11 @@ StatusOr<std::unique_ptr<Team>> Team::Make(const Place& place, absl::Duration ti
                            " gives the job no name, so its processes cannot find each other; set WEIR_JOB");
   }
   if (place.local_size != place.size) {
-    WEIR_ASSIGN_OR_RETURN(MeetingResult meeting, MeetRanks(place, timeout));
+    WEIR_ASSIGN_OR_RETURN(MeetingResult meeting, MeetRanks(place, timeout, alarm));
     for (int r = 0; r < place.size; ++r) team->host_of_[r] = meeting.ranks[r].host;
     team->network_ = std::make_shared<Network>(place.rank, std::move(meeting), place.secret);
   }
-  WEIR_RETURN_IF_ERROR(team->Prepare(place.job));
+  WEIR_RETURN_IF_ERROR(team->Prepare(place.job, alarm));
   return team;
 }
 
@@ -63,12 +63,12 @@ StatusOr<std::unique_ptr<Team>> Team::MakePart(const std::vector<int>& ranks, co
     team->net_rank_.push_back(net(ranks[i]));
     team->host_of_.push_back(host_of_[ranks[i]]);
   }
-  WEIR_RETURN_IF_ERROR(team->Prepare(Cat(job_, "/", name)));
+  WEIR_RETURN_IF_ERROR(team->Prepare(Cat(job_, "/", name), {}));
   return team;
 }
 
 // Orders the ranks by host, and opens the shared memory.
-Status Team::Prepare(const std::string& job) {
+Status Team::Prepare(const std::string& job, const Alarm& alarm) {
   job_ = job;
   std::vector<int> number(1 + *std::max_element(host_of_.begin(), host_of_.end()), -1);
   local_of_.resize(size_);
@@ -87,7 +87,7 @@ Status Team::Prepare(const std::string& job) {
   for (const auto& ranks : hosts_) lanes_ = std::min(lanes_, static_cast<int>(ranks.size()));
   notes_.resize(size_);
   if (local_size() > 1) {
-    SharedSegment::Options options{.timeout = timeout_};
+    SharedSegment::Options options{.timeout = timeout_, .opening_alarm = alarm};
     for (const int r : hosts_[host()]) options.names.push_back(net(r));
     if (network_ != nullptr) options.alarm = [network = network_.get()] { return network->watch().Check(); };
     // Hosts of a job may share this memory where they are made up (network namespaces, containers).

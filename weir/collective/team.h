@@ -37,7 +37,7 @@ enum NoteKind { kAllReduce, kGather, kBroadcastFrom, kExchange, kScatter, kBarri
 class Team {
  public:
   // Meets the other ranks.
-  static StatusOr<std::unique_ptr<Team>> Make(const Place& place, absl::Duration timeout);
+  static StatusOr<std::unique_ptr<Team>> Make(const Place& place, absl::Duration timeout, const Alarm& alarm = {});
   // Some of the ranks, which must include this one; `name` is another one for each part.
   StatusOr<std::unique_ptr<Team>> MakePart(const std::vector<int>& ranks, const std::string& name) const;
 
@@ -72,7 +72,7 @@ class Team {
     size_t end;
   };
   Team() = default;
-  Status Prepare(const std::string& job);
+  Status Prepare(const std::string& job, const Alarm& alarm);
   Status Meet();
   Status Fail(Status status);
   Status CompareNotes();

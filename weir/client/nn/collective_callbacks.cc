@@ -59,10 +59,30 @@ class WarmupCallback : public Callback {
   bool done_ = false;
 };
 
+class CommitCallback : public Callback {
+ public:
+  CommitCallback(collective::SessionState& state, const CommitOptions& options) : state_(state), options_(options) {}
+  bool wants_batches() const override { return options_.every_batches > 0; }
+  Status OnBatchEnd(Model&, int64_t index, const Logs&) override {
+    return (index + 1) % options_.every_batches == 0 ? state_.Commit() : OkStatus();
+  }
+  Status OnEpochEnd(Model&, int64_t epoch, const Logs&) override {
+    if (!options_.epoch.empty()) state_.set_number(options_.epoch, epoch + 1);
+    return state_.Commit();
+  }
+
+ private:
+  collective::SessionState& state_;
+  const CommitOptions options_;
+};
+
 }  // namespace
 
 CallbackPtr BroadcastVariables(int root) { return std::make_shared<BroadcastCallback>(root); }
 CallbackPtr AverageMetrics() { return std::make_shared<AverageCallback>(); }
 CallbackPtr LearningRateWarmup(const WarmupOptions& options) { return std::make_shared<WarmupCallback>(options); }
+CallbackPtr CommitState(collective::SessionState& state, const CommitOptions& options) {
+  return std::make_shared<CommitCallback>(state, options);
+}
 
 }  // namespace weir::nn::callback

@@ -3,6 +3,7 @@
 #define WEIR_CLIENT_NN_COLLECTIVE_CALLBACKS_H_
 
 #include "weir/base/export.h"
+#include "weir/client/elastic_state.h"
 #include "weir/client/nn/callbacks.h"
 
 namespace WEIR_PUBLIC weir {
@@ -21,6 +22,14 @@ struct WarmupOptions {
 };
 // Raises the rate from learning_rate / ranks to learning_rate in equal steps.
 CallbackPtr LearningRateWarmup(const WarmupOptions& options);
+
+struct CommitOptions {
+  int64_t every_batches = 0;  // 0: after epochs only
+  std::string epoch;          // a number of the state that becomes the next epoch to be trained; empty: none
+};
+// Commits the state of an elastic job (weir/client/elastic_state.h) after epochs and batches. Where Fit begins anew
+// within an epoch, it begins that epoch anew.
+CallbackPtr CommitState(collective::SessionState& state, const CommitOptions& options = {});
 
 }  // namespace nn::callback
 }  // namespace weir
