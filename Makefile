@@ -13,7 +13,7 @@ LEAKS := ASAN_OPTIONS=intercept_tls_get_addr=0 LSAN_OPTIONS=suppressions=$(CURDI
 SANITIZED_CTEST := $(LEAKS) ctest --parallel $(JOBS) --output-on-failure --no-tests=error --label-exclude lint
 
 .DEFAULT_GOAL := all
-.PHONY: all test bench asan tsan lint analyze format fuzz soak faults check-all docs tensorflow install help
+.PHONY: all test bench asan tsan lint analyze format fuzz slurm soak faults check-all docs tensorflow install help
 
 all:  ## Build everything into build/release
 	cmake --preset release
@@ -45,6 +45,10 @@ analyze: all  ## Check the use of locks with Clang, and the lower rooms with cla
 
 format:  ## Format every C++ file
 	scripts/check_format --fix
+
+slurm: all  ## Install Debian's Slurm and run programs with collectives under it (as root)
+	dpkg -s slurm-wlm munge >/dev/null 2>&1 || apt-get install -y --no-install-recommends slurm-wlm munge
+	tests/slurm_test.py build/release/bin/weir build/release/bin/collective_ranks
 
 fuzz:  ## Mutate graphs, files and requests, and run made-up nodes of every op, for FUZZ_SECONDS each
 	cmake --preset fuzz
