@@ -90,6 +90,29 @@ TEST(DistributedTraining, TwoRanksLoseAsOneWorkerOnTheJoinedBatch) {
   }
 }
 
+TEST(DistributedTraining, GradientsInInt8TrainAsWell) {
+  InRanks(2, 2, [] {
+    const Optimizer adam = optimizer::Adam({.learning_rate = 0.01});
+    nn::Model exact(Network(), {{6}}, /*seed=*/7), small(Network(), {{6}}, /*seed=*/7);
+    ASSERT_EQ(exact.Compile(Training(collective::DistributedOptimizer(adam))), OkStatus());
+    ASSERT_EQ(small.Compile(
+                  Training(collective::DistributedOptimizer(adam, {.compression = collective::Compression::kInt8}))),
+              OkStatus());
+    double first = 0, loss_exact = 0, loss_small = 0;
+    for (int step = 0; step < 100; ++step) {
+      const nn::Batch batch = RandomBatch(2 * step + collective::Rank(), 16);
+      auto a = exact.TrainOnBatch(batch), b = small.TrainOnBatch(batch);
+      ASSERT_TRUE(a.ok() && b.ok()) << a.status() << b.status();
+      loss_exact = (*a)[0].second;
+      loss_small = (*b)[0].second;
+      if (step == 0) first = loss_exact;
+    }
+    EXPECT_LT(loss_small, 0.7 * first);
+    EXPECT_NEAR(loss_small, loss_exact, 0.02);
+    EXPECT_NE(loss_small, loss_exact);
+  });
+}
+
 TEST(DistributedTraining, CallbacksOfFit) {
   InRanks(2, 1, [] {
     // Ranks begin with different weights and have different data.

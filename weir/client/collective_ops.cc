@@ -65,7 +65,9 @@ Output AllReduce(const Scope& scope, const Input& value, const AllReduceOptions&
       .Set("reduction", kOpNames[static_cast<int>(options.op)])
       .Set("prescale", static_cast<float>(options.prescale))
       .Set("postscale", static_cast<float>(options.postscale))
-      .Set("compression", options.compression == Compression::kHalf ? "half" : "none")
+      .Set("compression", options.compression == Compression::kHalf   ? "half"
+                          : options.compression == Compression::kInt8 ? "int8"
+                                                                      : "none")
       .Set("process_set", options.set);
   return call.Single();
 }

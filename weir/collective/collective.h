@@ -59,7 +59,13 @@ using ProcessSet = int;
 constexpr ProcessSet kAllRanks = 0;
 StatusOr<ProcessSet> AddProcessSet(const std::vector<int>& ranks);
 
-enum class Compression { kNone, kHalf };  // kHalf: float and double travel as half
+enum class Compression {
+  kNone,
+  kHalf,  // float and double travel as half
+  // Sums and averages of floats travel as int8 with a scale for 256 of them. What a number loses is remembered under
+  // its name, and added in the next sum of that name.
+  kInt8,
+};
 
 struct AllReduceOptions {
   ReduceOp op = ReduceOp::kAverage;

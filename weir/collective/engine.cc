@@ -8,6 +8,7 @@
 #include "weir/base/logging.h"
 #include "weir/base/strings.h"
 #include "weir/collective/fusion_buffer.h"
+#include "weir/collective/quantized_reduce.h"
 
 namespace weir::collective {
 namespace {
@@ -334,7 +335,12 @@ Status Engine::RunReduction(ProcessGroup& group, const Bucket& bucket, std::vect
   }
   WEIR_RETURN_IF_ERROR(buffer.Pack());
   const absl::Time packed = absl::Now();
-  for (Tensor& part : buffer.parts()) WEIR_RETURN_IF_ERROR(group.AllReduceInPlace(&part, options));
+  for (size_t i = 0; i < buffer.parts().size(); ++i) {
+    Tensor& part = buffer.parts()[i];
+    WEIR_RETURN_IF_ERROR(first.compression == Compression::kInt8 && part.dtype() == DType::kFloat
+                             ? ReducePart(group, options, bucket, requests, buffer, i)
+                             : group.AllReduceInPlace(&part, options));
+  }
   const absl::Time reduced = absl::Now();
   WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> results, buffer.Unpack());
   size_t next = 0;
@@ -350,6 +356,27 @@ Status Engine::RunReduction(ProcessGroup& group, const Bucket& bucket, std::vect
       timeline_.Add(NameInKey(key), "MEMCPY_OUT_FUSION_BUFFER", reduced, end);
     }
   }
+  return OkStatus();
+}
+
+Status Engine::ReducePart(ProcessGroup& group, const ReduceOptions& options, const Bucket& bucket,
+                          const std::vector<Request>& requests, FusionBuffer& buffer, size_t part) {
+  Tensor& values = buffer.parts()[part];
+  std::vector<float> lost(values.num_elements());
+  auto each_tensor = [&](const auto& visit) {
+    size_t next = 0;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      for (size_t j = 0; j < requests[i].values.size(); ++j, ++next) {
+        if (buffer.part_of(next) != part) continue;
+        std::vector<float>& kept = residuals_[Cat(bucket.keys[i], "#", j)];
+        kept.resize(requests[i].values[j].num_elements());
+        visit(kept, lost.data() + buffer.begin_of(next));
+      }
+    }
+  };
+  each_tensor([](const std::vector<float>& kept, float* at) { std::copy(kept.begin(), kept.end(), at); });
+  WEIR_RETURN_IF_ERROR(ReduceQuantized(group, options, {values.data<float>(), lost.size()}, lost));
+  each_tensor([](std::vector<float>& kept, const float* at) { std::copy_n(at, kept.size(), kept.begin()); });
   return OkStatus();
 }
 

@@ -22,6 +22,8 @@
 
 namespace weir::collective {
 
+class FusionBuffer;
+
 // Thread-safe.
 class Engine {
  public:
@@ -63,6 +65,9 @@ class Engine {
   StatusOr<Answer> MakeSet(const Signature& signature);
   // The rank's own request of this key; zeros or no rows if it has joined.
   Request TakeRequest(const std::string& key, const Signature& signature, bool has_failed);
+  // A part of the buffer whose floats travel as int8.
+  Status ReducePart(ProcessGroup& group, const ReduceOptions& options, const Bucket& bucket,
+                    const std::vector<Request>& requests, FusionBuffer& buffer, size_t part);
   void FailAll(const Status& status);
   void ReportStalls(CycleMessage* message);
   bool HasNews() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return !queue_.empty() || (stopping_ && !announced_stop_); }
@@ -85,6 +90,7 @@ class Engine {
   std::map<std::string, std::deque<Request>> pending_;  // by key; the first one of each is announced
   std::vector<std::string> to_announce_;
   std::deque<Request> joins_;
+  std::map<std::string, std::vector<float>> residuals_;  // by key and tensor: what int8 has not carried yet
   bool announced_stop_ = false;
   bool all_stop_ = false;
   absl::Time next_stall_report_;

@@ -16,6 +16,9 @@ class FusionBuffer {
   // Copies the tensors into one part for each type that travels.
   Status Pack();
   std::vector<Tensor>& parts() { return parts_; }
+  // Where a tensor begins in its part.
+  size_t part_of(size_t value) const { return slots_[value].part; }
+  int64_t begin_of(size_t value) const { return slots_[value].begin; }
   // The tensors as they were added, with the values of the parts. They share the parts' memory where no value has to be
   // converted back.
   StatusOr<std::vector<Tensor>> Unpack() const;

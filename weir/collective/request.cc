@@ -37,7 +37,10 @@ std::string Signature::ToString() const {
   std::string out(kRequestNames[static_cast<int>(kind)]);
   if (kind == RequestKind::kAllReduce || kind == RequestKind::kReduceScatter) {
     out += Cat(" (", kReductionNames[static_cast<int>(op)], ", scaled by ", prescale, " and ", postscale,
-               compression == Compression::kHalf ? ", as half" : "", ")");
+               compression == Compression::kHalf   ? ", as half"
+               : compression == Compression::kInt8 ? ", as int8"
+                                                   : "",
+               ")");
   }
   if (kind == RequestKind::kBroadcast) out += Cat(" from rank ", root);
   for (size_t i = 0; i < dtypes.size(); ++i) {

@@ -49,6 +49,7 @@ StatusOr<ProcessNode> ReadProcessNode(const KernelInit& init) {
   if (init.HasAttr("compression")) {
     WEIR_ASSIGN_OR_RETURN(std::string compression, init.Attr<std::string>("compression"));
     if (compression == "half") reduce.compression = collective::Compression::kHalf;
+    if (compression == "int8") reduce.compression = collective::Compression::kInt8;
   }
   if (init.HasAttr("root")) {
     WEIR_ASSIGN_OR_RETURN(int64_t root, init.Attr<int64_t>("root"));
