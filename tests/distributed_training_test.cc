@@ -90,6 +90,33 @@ TEST(DistributedTraining, TwoRanksLoseAsOneWorkerOnTheJoinedBatch) {
   }
 }
 
+TEST(DistributedTraining, MultiWorkerMirroredLosesAsOneWorker) {
+  for (const int local : {1, 2}) {
+    InRanks(2, 1, [&] {
+      auto environment = MakeEnvironment({.num_cpu_devices = 2}).value();
+      const Optimizer adam = optimizer::Adam({.learning_rate = 0.01});
+      nn::Model alone(Network(), {{6}}, /*seed=*/7, environment);
+      ASSERT_EQ(alone.Compile(Training(adam)), OkStatus());
+      std::vector<std::string> devices;
+      if (local == 2) devices = {"/device:CPU:0", "/device:CPU:1"};
+      auto strategy = distribute::MultiWorkerMirrored(devices);
+      ASSERT_TRUE(strategy.ok()) << strategy.status();
+      EXPECT_EQ(strategy->num_replicas(), 2 * local);
+      distribute::StrategyScope scope(*strategy);
+      // The first values of rank 0 count.
+      nn::Model together(Network(), {{6}}, /*seed=*/7 + collective::Rank(), environment);
+      ASSERT_EQ(together.Compile(Training(adam)), OkStatus());
+      for (int step = 0; step < 100; ++step) {
+        const nn::Batch batch = RandomBatch(step, step == 50 ? 1 : 32);
+        auto expected = alone.TrainOnBatch(batch), got = together.TrainOnBatch(batch);
+        ASSERT_TRUE(expected.ok() && got.ok()) << expected.status() << got.status();
+        ASSERT_NEAR((*got)[0].second, (*expected)[0].second, 2e-5 * (1 + step / 10.0)) << step;
+        ASSERT_NEAR((*got)[1].second, (*expected)[1].second, 1e-6) << step;
+      }
+    });
+  }
+}
+
 TEST(DistributedTraining, GradientsInInt8TrainAsWell) {
   InRanks(2, 2, [] {
     const Optimizer adam = optimizer::Adam({.learning_rate = 0.01});

@@ -177,9 +177,10 @@ Training Optimizer::Minimize(const Scope& scope, const Output& loss, const Minim
 }
 
 Training Optimizer::ApplyGradients(const Scope& scope, std::span<const Variable> variables,
-                                   std::span<const GradientOutput> gradients) const {
+                                   std::span<const GradientOutput> gradients, const GradientLimits& limits) const {
   std::vector<GradientOutput> own(gradients.begin(), gradients.end());
-  return ApplyExchanged(scope, *rule_, variables, ExchangeGradients(scope, *rule_, variables, std::move(own)));
+  own = ExchangeGradients(scope, *rule_, variables, std::move(own));
+  return ApplyExchanged(scope, *rule_, variables, Limit(scope, std::move(own), limits));
 }
 
 }  // namespace weir

@@ -53,7 +53,7 @@ class Optimizer {
   Training Minimize(const Scope& scope, const Output& loss, const MinimizeOptions& options = {}) const;
   // Variables without a gradient are left alone; INVALID_ARGUMENT if none has one.
   Training ApplyGradients(const Scope& scope, std::span<const Variable> variables,
-                          std::span<const GradientOutput> gradients) const;
+                          std::span<const GradientOutput> gradients, const GradientLimits& limits = {}) const;
 
  private:
   std::shared_ptr<const Rule> rule_;

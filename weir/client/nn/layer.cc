@@ -69,7 +69,11 @@ Variable Context::GetVariable(const std::string& name, const Shape& shape, const
   const std::string full = path_.empty() ? name : Cat(path_, "/", name);
   auto found = state_->variables.find(full);
   if (found == state_->variables.end()) {
-    Variable variable(state_->root.WithPrefix(path_), name, shape, initializer, dtype, options);
+    VariableOptions own = options;
+    if (state_->is_copy) own.trainable = own.saved = false;
+    const std::string prefix =
+        Cat(state_->root.prefix(), state_->root.prefix().empty() || path_.empty() ? "" : "/", path_);
+    Variable variable(state_->root.WithPrefix(prefix), name, shape, initializer, dtype, own);
     found = state_->variables.emplace(full, variable).first;
     state_->ordered.push_back(variable);
   } else if (found->second.shape() != shape) {

@@ -44,6 +44,7 @@ struct NetworkState {
   std::map<const Layer*, std::string> names;
   std::map<std::string, int> used_names;
   std::vector<Variable> ordered;
+  bool is_copy = false;  // of another state's variables, on another device: neither trained by itself nor saved
 };
 
 // A row of a model's summary.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "weir/client/collective_ops.h"
 #include "weir/client/export.h"
 #include "weir/client/nn/model_internal.h"
+#include "weir/client/nn/replicas.h"
 #include "weir/client/operators.h"
 #include "weir/client/ops/array_ops.h"
 #include "weir/client/ops/math_ops.h"
@@ -33,9 +35,12 @@ std::string WithCommas(int64_t number) {
 }  // namespace
 
 Model::Model(LayerPtr network, std::vector<InputSpec> inputs, int64_t seed, std::shared_ptr<Environment> environment)
-    : root_(Scope::NewRoot(std::move(environment))), network_(std::move(network)), input_specs_(std::move(inputs)) {
+    : root_(Scope::NewRoot(std::move(environment))),
+      strategy_(distribute::Current()),
+      network_(std::move(network)),
+      input_specs_(std::move(inputs)) {
   if (seed != 0) SetRandomSeed(root_, seed);
-  state_ = std::make_shared<NetworkState>(NetworkState{.root = root_});
+  state_ = std::make_shared<NetworkState>(NetworkState{.root = root_.WithDevice(strategy_.variable_device)});
   status_ = Build();
 }
 
@@ -72,27 +77,28 @@ Status Model::Compile(const CompileOptions& options) {
   labels_ = ops::Placeholder(root_.WithName("labels"), options.labels, {.shape = options.labels_shape});
   const std::vector<Output> test_losses = test_->fetches;
 
-  const Scope train_scope = root_.SubScope("train");
-  Context context(state_, train_scope, /*training=*/true);
-  Output train_predictions = context(network_, inputs_);
-  auto finish = [&](Phase& phase, const Scope& scope, const Output& predictions, const std::vector<Output>& terms) {
-    Output loss = options.loss(scope, labels_, predictions);
-    for (const Output& term : terms) loss = loss + term;
-    phase.feeds = inputs_;
-    phase.feeds.push_back(labels_);
-    phase.fetches = {loss};
-    for (const Metric& metric : metrics_) phase.fetches.push_back(metric.sums(scope, labels_, predictions));
-    return loss;
-  };
   auto train = std::make_unique<Phase>();
-  Output loss = finish(*train, train_scope, train_predictions, context.losses());
-  finish(*test_, root_.SubScope("test"), predictions_, test_losses);
-  training_ = options.optimizer.Minimize(root_, loss, {.limits = options.limits});
+  Replicas replicas(root_, strategy_, state_);
+  Replicas::Result built = replicas.Build(network_, inputs_, labels_, options);
+  train->fetches = {built.loss};
+  train->fetches.insert(train->fetches.end(), built.metrics.begin(), built.metrics.end());
+  training_ = built.training;
+  mirror_ = replicas.mirror();
+
+  const Scope test_scope = root_.SubScope("test");
+  Output test_loss = options.loss(test_scope, labels_, predictions_);
+  for (const Output& term : test_losses) test_loss = test_loss + term;
+  test_->fetches = {test_loss};
+  for (const Metric& metric : metrics_) test_->fetches.push_back(metric.sums(test_scope, labels_, predictions_));
+  for (Phase* phase : {train.get(), test_.get()}) {
+    phase->feeds = inputs_;
+    phase->feeds.push_back(labels_);
+  }
   if (training_.rate_variable.has_value()) {
     new_rate_ = ops::Placeholder(root_.WithName("new_learning_rate"), DType::kFloat, {.shape = PartialShape(Shape())});
     set_rate_ = training_.rate_variable.Assign(root_.WithName("set_learning_rate"), new_rate_);
   }
-  train->targets = context.updates();
+  train->targets = built.updates;
   train->targets.push_back(training_.op);
   WEIR_RETURN_IF_ERROR(status_ = root_.status());
 
@@ -103,10 +109,16 @@ Status Model::Compile(const CompileOptions& options) {
     if (std::find(known.begin(), known.end(), variable) == known.end()) initializers.push_back(variable.initializer());
   }
   WEIR_RETURN_IF_ERROR(status_ = session_->RunTargets(initializers));
+  if (strategy_.across_ranks) {
+    WEIR_RETURN_IF_ERROR(status_ = collective::BroadcastVariables(*session_, Variables(root_)));
+  }
+  WEIR_RETURN_IF_ERROR(status_ = MirrorVariables());
   train_ = std::move(train);
   saver_.reset();
   return OkStatus();
 }
+
+Status Model::MirrorVariables() { return mirror_.has_value() ? session_->RunTargets({mirror_}) : OkStatus(); }
 
 Status Model::RunPhase(Phase& phase, const Batch& batch, std::vector<Tensor>* outputs) {
   std::vector<Tensor> feeds = batch.inputs;
@@ -119,6 +131,15 @@ Status Model::RunPhase(Phase& phase, const Batch& batch, std::vector<Tensor>* ou
     if (feeds[i].dtype() != target.dtype() || !target.shape().IsCompatibleWith(PartialShape(feeds[i].shape()))) {
       return InvalidArgument("'", target.op().name(), "' of the model is ", Name(target.dtype()),
                              target.shape().ToString(), ", not ", Name(feeds[i].dtype()), feeds[i].shape().ToString());
+    }
+  }
+  // A rank trains with its rows of the batch, or with all if there are fewer than ranks.
+  if (strategy_.across_ranks && &phase == train_.get() && feeds[0].rank() > 0) {
+    const int64_t rows = feeds[0].dim(0), ranks = collective::Size(), rank = collective::Rank();
+    if (rows >= ranks) {
+      for (Tensor& feed : feeds) {
+        if (feed.rank() > 0 && feed.dim(0) == rows) feed = feed.Slice(rows * rank / ranks, rows * (rank + 1) / ranks);
+      }
     }
   }
   if (!phase.prepared) {
@@ -226,6 +247,7 @@ Status Model::Load(const std::string& prefix, const RestoreOptions& options) {
   }
   if (saver_ == nullptr) saver_ = std::make_unique<Saver>(root_);
   WEIR_RETURN_IF_ERROR(saver_->Restore(*session_, checkpoint, options));
+  WEIR_RETURN_IF_ERROR(MirrorVariables());
   return LoadPosition(checkpoint);
 }
 

@@ -8,7 +8,8 @@
 //   WEIR_RETURN_IF_ERROR(model.Fit(images, labels, {.epochs = 3}).status());
 //
 // The model is one graph with two calls of the network in it, one for training and one for the rest; both use the same
-// variables.
+// variables. A model that is made in the scope of a strategy (distribute.h) has one call for training for every
+// replica.
 #ifndef WEIR_CLIENT_NN_MODEL_H_
 #define WEIR_CLIENT_NN_MODEL_H_
 
@@ -21,6 +22,7 @@
 
 #include "weir/base/export.h"
 #include "weir/client/client_session.h"
+#include "weir/client/distribute.h"
 #include "weir/client/losses.h"
 #include "weir/client/metrics.h"
 #include "weir/client/nn/batches.h"
@@ -130,11 +132,13 @@ class Model {
   friend class FitLoop;
   Status Build();
   Status CheckReady() const;
+  Status MirrorVariables();
   StatusOr<std::map<std::string, Tensor>> PositionTensors();
   Status LoadPosition(const std::string& checkpoint);
   Status RunPhase(Phase& phase, const Batch& batch, std::vector<Tensor>* outputs);
 
   Scope root_;
+  distribute::Strategy strategy_;  // the current one when the model was made
   LayerPtr network_;
   std::vector<InputSpec> input_specs_;
   std::shared_ptr<NetworkState> state_;
@@ -147,6 +151,7 @@ class Model {
   Training training_;
   Output new_rate_;  // fed to set_rate_
   Operation set_rate_;
+  Operation mirror_;  // gives replicas' copies the variables' values; without a value if there are none
   std::unique_ptr<Phase> train_, test_, predict_;
   std::unique_ptr<Saver> saver_;
   Status status_;
