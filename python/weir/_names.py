@@ -180,6 +180,13 @@ for _name in ("MultiWorkerMirroredStrategy", "ParameterServerStrategy", "Central
               "CommunicationImplementation", "CommunicationOptions", "ValueContext"):
     TABLE["distribute.experimental." + _name] = ("weir.distribute", _name)
 TABLE["distribute.experimental.CollectiveCommunication"] = ("weir.distribute", "CommunicationImplementation")
+for _name in ("ClusterCoordinator", "RemoteValue", "experimental_get_current_worker_index"):
+    TABLE["distribute.coordinator." + _name] = ("weir.distribute.coordinator", _name)
+TABLE["distribute.coordinator.PerWorkerValue"] = ("weir.distribute.coordinator", "PerWorkerValues")
+for _name in ("ClusterCoordinator", "RemoteValue", "PerWorkerValues"):
+    TABLE["distribute.experimental.coordinator." + _name] = ("weir.distribute.coordinator", _name)
+for _name in ("FixedShardsPartitioner", "MaxSizePartitioner", "MinSizePartitioner", "Partitioner"):
+    TABLE["distribute.experimental.partitioners." + _name] = ("weir.distribute.partitioners", _name)
 for _name in ("ClusterResolver", "SimpleClusterResolver", "SlurmClusterResolver", "TFConfigClusterResolver",
               "UnionResolver"):
     TABLE["distribute.cluster_resolver." + _name] = ("weir.distribute.cluster_resolver", _name)

@@ -12,21 +12,15 @@ from weir.distribute.strategy import (InputContext, OneDeviceStrategy, ReduceOp,
 _LATER = {  # modules that need variables and datasets, which need this one
     "DistributedValues": "values", "DistributedDataset": "input", "DistributedIterator": "input",
     "DistributedDatasetsFromFunction": "input", "MirroredStrategy": "mirrored", "CentralStorageStrategy": "mirrored",
-    "MultiWorkerMirroredStrategy": "multi_worker"}
+    "MultiWorkerMirroredStrategy": "multi_worker", "ParameterServerStrategy": "parameter_server",
+    "ParameterServerStrategyV2": "parameter_server"}
 
 
-class _Cluster(Strategy):
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(f"tf.distribute.{type(self).__name__} needs several processes, which the Python package "
-                                  "does not drive; MirroredStrategy uses the devices of this one")
-
-
-class ParameterServerStrategy(_Cluster):
-    """Several processes; not available."""
-
-
-class TPUStrategy(_Cluster):
+class TPUStrategy(Strategy):
     """TPUs; not available."""
+
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("tf.distribute.TPUStrategy: weir has no TPUs")
 
 
 _public = weir.names_of(__name__)  # tf.distribute.experimental
