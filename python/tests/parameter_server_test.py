@@ -143,6 +143,32 @@ class ParameterServerTest(unittest.TestCase):
         self.assertEqual((float(double(tf.constant(1.0))), float(weight)), (8.0, 4.0))
         self.assertEqual(float(self.strategy.run(lambda: weight + 1.0)), 5.0)
 
+    def test_eager_gradients(self):
+        with self.strategy.scope():
+            weight = tf.Variable([1.0])
+            weight = weight if isinstance(weight, tf.Variable) else weight.variables[0]
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(weight * weight * 3.0) + tf.gather(weight, 0)
+        gradient = tape.gradient(loss, weight)
+        self.assertEqual(tf.convert_to_tensor(gradient).numpy().tolist(), [7.0])
+        with tf.GradientTape() as tape, self.assertRaises(NotImplementedError):
+            tf.function(lambda: weight * 2.0)()
+
+    def test_tables_are_copied_to_the_workers(self):
+        with self.strategy.scope():
+            table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1.0, 2.0]), -1.0)
+            scale = tf.Variable(10.0)
+        iterator = iter(self.coordinator.create_per_worker_dataset(
+            lambda: tf.data.Dataset.from_tensor_slices(["a", "b", "c"]).map(table.lookup).batch(3).repeat()))
+
+        @tf.function
+        def step(iterator, more):
+            return next(iterator), table.lookup(more) * scale
+        results = [self.coordinator.schedule(step, args=(iterator, tf.constant(["b"]))) for _ in range(4)]
+        self.coordinator.join()
+        self.assertEqual([[a.tolist() for a in r.fetch()] for r in results], [[[1, 2, -1], [20]]] * 4)
+        self.assertEqual(float(tf.function(lambda: table.lookup(tf.constant("a")) + scale)()), 11.0)
+
     def test_each_worker_has_its_dataset(self):
         def make(context):
             self.assertEqual((context.num_input_pipelines, context.input_pipeline_id, context.num_replicas_in_sync), (1, 0, 1))

@@ -94,6 +94,7 @@ class _PerWorkerIterator(PerWorkerValues):
                 dataset = self._dataset.make(worker.index)
                 begin = raw_ops.MakeIterator(dataset=dataset._variant_tensor, iterator=resource.handle(to))
                 return [], [], [begin]
+            task.copy_tables()
             task.run(("begin", name), build, [])
             worker.made.add(name)
         return resource

@@ -12,6 +12,7 @@ from weir.distribute.cluster_resolver import ClusterResolver
 from weir.distribute.input import DistributedDataset
 from weir.distribute.sharded_variable import ShardedVariable
 from weir.distribute.strategy import Extended, InputContext, ReplicaContext, Strategy
+from weir.eager import tape as tapes
 from weir.variables import variable_creator_scope
 
 __all__ = ["ParameterServerStrategy", "ParameterServerStrategyV2"]
@@ -110,6 +111,10 @@ class ParameterServerStrategyV2(Strategy):
 
     cluster_resolver = property(lambda self: self._resolver)
 
+    def keep_table(self, table):
+        """A table that is made inside the scope: every task that needs it gets a copy. The name of the copies."""
+        return remote.keep_table(table, self._prefix)
+
     @staticmethod
     def _run_here(concrete, tensors):
         """A traced function that uses remote variables and is called outside of a coordinator runs where the first of
@@ -117,6 +122,9 @@ class ParameterServerStrategyV2(Strategy):
         for captured in concrete.captured_inputs:
             variable = remote.variable_of(captured)
             if variable is not None:
+                if tapes._TAPES and concrete.trainable_variables:
+                    raise NotImplementedError("A GradientTape cannot look into a tf.function that runs at a parameter "
+                                              "server: use the tape inside the function")
                 return variable.task.call(concrete, tensors)
         return None
 

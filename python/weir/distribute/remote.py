@@ -4,12 +4,15 @@ A variable of a parameter server is, in this process, a handle without a value. 
 always; when they run, at a server, the handle is replaced by that of the server's variable.
 """
 
+import functools
 import itertools
 import socket
 import threading
 import weakref
 
 from weir import _core
+from weir.eager import tape as tapes
+from weir.eager.tape import variable_accessed
 from weir.framework.tensor import EagerTensor
 from weir.variables import Variable
 
@@ -17,6 +20,21 @@ __all__ = ["RemoteTask", "RemoteVariable", "variable_of"]
 
 _numbers = itertools.count()
 _variables = weakref.WeakValueDictionary()  # by the id of their handles
+
+
+_tables = weakref.WeakValueDictionary()  # those that tasks get copies of, by the copies' names
+
+
+def keep_table(table, prefix):
+    """Notes a table that tasks get copies of; the name for them, and for the table itself."""
+    name = f"{prefix}/table/{next(_numbers)}"
+    _tables[name] = table
+    return name
+
+
+def table_of(handle):
+    """(name, table) of a captured handle, or None."""
+    return next(((name, table) for name, table in list(_tables.items()) if table.resource_handle is handle), None)
 
 
 def variable_of(handle):
@@ -33,13 +51,13 @@ class RemoteTask:
         from weir.framework import protos
         self.name = f"/job:{job}/replica:0/task:{task}"
         # Other workers are no concern of this one: it works without them.
-        filters = [f"/job:{job}/task:{task}"] + (["/job:ps"] if job != "ps" else [])
+        filters = ["/job:ps"] + ([f"/job:{job}/task:{task}"] if job != "ps" else [])
         self._config = protos.message("ConfigProto")(device_filters=filters).SerializeToString()
         self.target = address if "://" in address else "grpc://" + address
         self._lock = threading.RLock()
         self._graph, self._session, self._known = tf.Graph(), None, 0
         self._steps = {}  # what was built, by key
-        self._handles = {}
+        self._handles, self._tables = {}, set()
 
     def run(self, key, build, feeds):
         """Runs what `build` adds to the graph: it gives the placeholders, in the order of `feeds`, and what to fetch.
@@ -72,16 +90,20 @@ class RemoteTask:
 
     def call(self, concrete, tensors):
         """The flat results of a traced function."""
+        self.copy_tables()
         inputs, feeds, resources = [], [], {}
         for i, tensor in enumerate([*tensors, *concrete.captured_inputs]):
             if isinstance(tensor, RemoteResource):
                 resources[i] = tensor
             elif tensor.dtype.name in ("resource", "variant"):
-                variable = variable_of(tensor)
+                variable, table = variable_of(tensor), table_of(tensor)
+                if table is not None:
+                    resources[i] = RemoteResource(table[0], functools.partial(_add_table, *table))
+                    continue
                 if variable is None:
                     raise ValueError(
                         f"The function {concrete._name} uses a variable, dataset iterator or table of this process, which "
-                        f"{self.name} cannot reach. Make variables inside the strategy's scope, and datasets with "
+                        f"{self.name} cannot reach. Make variables and tables inside the strategy's scope, and datasets with "
                         "create_per_worker_dataset")
                 resources[i] = variable
             else:
@@ -105,6 +127,26 @@ class RemoteTask:
             return placeholders, outputs, [] if outputs else [task._graph.get_operations()[-1]]
         return self.run(("function", concrete._name, names), build, feeds)
 
+    def copy_tables(self):
+        """Makes the tables here that this task has not got yet. Handles of tables inside datasets are constants with
+        the tables' names."""
+        from weir.framework import errors
+        for name, table in list(_tables.items()):
+            with self._lock:
+                if name in self._tables:
+                    continue
+                self._tables.add(name)
+
+            def build(task, name=name, table=table):
+                import types
+                handle = task._handles[name] = _add_table(name, table)
+                filled = table._initializer.initialize(types.SimpleNamespace(resource_handle=handle))
+                return [], [], [filled]
+            try:
+                self.run(("table", name), build, [])
+            except errors.FailedPreconditionError:
+                pass  # it is full: an earlier connection to this server has made it
+
     def is_alive(self, seconds=10.0):
         """Whether something listens at the server's address."""
         host, _, port = self.target.partition("://")[2].rpartition(":")
@@ -113,6 +155,12 @@ class RemoteTask:
             return True
         except OSError:
             return False
+
+
+def _add_table(name, table):
+    from weir.framework import raw_ops
+    return raw_ops.HashTableV2(container="localhost", shared_name=name, key_dtype=table.key_dtype,
+                               value_dtype=table.value_dtype)
 
 
 class RemoteResource:
@@ -174,7 +222,12 @@ class RemoteVariable(Variable):
     def _read(self):
         if self._is_here():
             return super()._read()
-        return self._at_server("ReadVariableOp", attrs={"dtype": self._dtype})
+        if self._trainable:
+            variable_accessed(self)
+        value = self._at_server("ReadVariableOp", attrs={"dtype": self._dtype})
+        if self._dtype.is_floating:
+            _core.record([value], [self._handle], lambda gradient: [gradient])
+        return value
 
     def _read_for_saving(self):
         return self._read()
@@ -190,11 +243,17 @@ class RemoteVariable(Variable):
     def sparse_read(self, indices, name=None):
         if self._is_here():
             return super().sparse_read(indices, name)
+        if tapes._TAPES:
+            import weir as tf
+            return tf.gather(self._read(), indices)
         return self._at_server("ResourceGather", attrs={"dtype": self._dtype}, indices=indices)
 
     def gather_nd(self, indices, name=None):
         if self._is_here():
             return super().gather_nd(indices, name)
+        if tapes._TAPES:
+            import weir as tf
+            return tf.gather_nd(self._read(), indices)
         return self._at_server("ResourceGatherNd", attrs={"dtype": self._dtype}, indices=indices)
 
     def _update(self, op, value):
