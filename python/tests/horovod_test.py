@@ -75,14 +75,14 @@ class LaunchTest(unittest.TestCase):
 
 @unittest.skipUnless(importlib.util.find_spec("keras"), "Keras is not installed: pip install keras")
 class KerasTest(unittest.TestCase):
-    def losses(self, count, passes):
-        done = launch(count, "-m", "weir", os.path.join(FOLDER, "horovod_keras_program.py"), str(passes))
+    def losses(self, count, *settings):
+        done = launch(count, "-m", "weir", os.path.join(FOLDER, "horovod_keras_program.py"), *settings)
         self.assertEqual(done.returncode, 0, (done.stdout + done.stderr)[-4000:])
         line = next(part for part in done.stdout.splitlines() if part.startswith("[0] {"))
         return json.loads(line[4:])
 
-    def compare(self, passes):
-        one, two = self.losses(1, passes), self.losses(2, passes)
+    def compare(self, *settings):
+        one, two = self.losses(1, *settings), self.losses(2, *settings)
         self.assertEqual((len(one["steps"]), len(two["steps"])), (100, 100))
         for name in ("steps", "epochs", "rate"):
             for a, b in zip(one[name], two[name]):
@@ -90,10 +90,13 @@ class KerasTest(unittest.TestCase):
         self.assertLess(one["steps"][-1], 0.9 * one["steps"][0])
 
     def test_two_ranks_train_as_one_on_the_joined_batch(self):
-        self.compare(1)
+        self.compare("1")
 
     def test_gradients_of_several_passes_are_added_up_first(self):
-        self.compare(2)
+        self.compare("2")
+
+    def test_batches_are_normalized_together(self):
+        self.compare("1", "normalized")
 
 
 if __name__ == "__main__":

@@ -30,4 +30,6 @@ from weir.horovod.variables import (BroadcastGlobalVariablesHook, allgather_obje
 def __getattr__(name):
     if name in ("keras", "callbacks"):  # need Keras
         return importlib.import_module("weir.horovod." + name)
+    if name == "SyncBatchNormalization":
+        return importlib.import_module("weir.horovod.sync_batch_norm").SyncBatchNormalization
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

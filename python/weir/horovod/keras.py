@@ -70,4 +70,6 @@ def load_model(filepath, custom_optimizers=None, custom_objects=None, compressio
 def __getattr__(name):
     if name == "callbacks":  # needs Keras
         return importlib.import_module("weir.horovod.callbacks")
+    if name == "SyncBatchNormalization":
+        return importlib.import_module("weir.horovod.sync_batch_norm").SyncBatchNormalization
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
