@@ -54,6 +54,21 @@ class MultiWorkerTest(unittest.TestCase):
     def test_two_workers(self):
         self.output([os.path.join(FOLDER, "multi_worker_cases.py")], workers(2))
 
+    def test_workers_with_different_host_names_use_the_network(self):
+        for _ in range(5):
+            variables = workers(2)
+            for own in variables:
+                own["TF_CONFIG"] = own["TF_CONFIG"].replace("localhost", "127.0.0.1", 1)
+            with Processes([os.path.join(FOLDER, "multi_worker_cases.py")], variables) as (first, second):
+                out, errors = first.communicate(timeout=DEADLINE)
+                if first.returncode != 0 and "in use" in errors:
+                    continue  # another process was quicker to take the port
+                self.assertEqual(first.returncode, 0, (out + errors)[-4000:])
+                out, errors = second.communicate(timeout=DEADLINE)
+                self.assertEqual(second.returncode, 0, (out + errors)[-4000:])
+                return
+        self.fail("no free port")
+
     def test_started_by_the_launcher(self):
         code = ("import weir as tf; s = tf.distribute.MultiWorkerMirroredStrategy();"
                 "print(s.num_replicas_in_sync, float(s.reduce('SUM', tf.constant(2.0), axis=None)))")
