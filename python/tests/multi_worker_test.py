@@ -106,7 +106,8 @@ class MultiWorkerTest(unittest.TestCase):
 
     def test_a_worker_that_does_not_start_is_an_error(self):
         code = LOST.replace("strategy = ", "try:\n  strategy = ").replace(
-            "with strategy.scope", "except tf.errors.DeadlineExceededError as e:\n  print(e.message); sys.exit()\nwith strategy.scope")
+            "with strategy.scope",
+            "except tf.errors.DeadlineExceededError as e:\n  print(e.message); sys.exit()\nwith strategy.scope")
         self.assertRegex(self.output(["-c", code, "1"], workers(2)[:1])[0], "these ranks of 2 have not come: 1")
 
     def test_a_cluster_that_makes_no_sense(self):
@@ -161,6 +162,24 @@ class ResolverTest(unittest.TestCase):
                 tf.distribute.cluster_resolver.SlurmClusterResolver({"worker": 2})
         with self.assertRaises(RuntimeError):
             tf.distribute.cluster_resolver.SlurmClusterResolver()
+
+    def test_kubernetes(self):
+        def pod(name, address, phase="Running"):
+            return mock.Mock(status=mock.Mock(phase=phase, host_ip=address), metadata=mock.Mock(**{"name": name}))
+
+        def named(pods):
+            for made, name in pods:
+                made.metadata.name = name
+            return mock.Mock(items=[made for made, _ in pods])
+        client = mock.Mock()
+        client.list_pod_for_all_namespaces.return_value = named([(pod("b", "10.0.0.2"), "b"), (pod("a", "10.0.0.1"), "a")])
+        resolver = tf.distribute.cluster_resolver.KubernetesClusterResolver(
+            {"worker": ["job-name=mine"]}, override_client=client)
+        self.assertEqual(resolver.cluster_spec().as_dict(), {"worker": ["10.0.0.1:8470", "10.0.0.2:8470"]})
+        self.assertEqual(resolver.master("worker", 1), "grpc://10.0.0.2:8470")
+        client.list_pod_for_all_namespaces.return_value = named([(pod("a", "10.0.0.1", "Pending"), "a")])
+        with self.assertRaisesRegex(RuntimeError, "Pending"):
+            resolver.cluster_spec()
 
     def test_lists_of_hosts(self):
         from weir.distribute.slurm import expand_hosts, expand_tasks

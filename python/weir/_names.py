@@ -187,8 +187,8 @@ for _name in ("ClusterCoordinator", "RemoteValue", "PerWorkerValues"):
     TABLE["distribute.experimental.coordinator." + _name] = ("weir.distribute.coordinator", _name)
 for _name in ("FixedShardsPartitioner", "MaxSizePartitioner", "MinSizePartitioner", "Partitioner"):
     TABLE["distribute.experimental.partitioners." + _name] = ("weir.distribute.partitioners", _name)
-for _name in ("ClusterResolver", "SimpleClusterResolver", "SlurmClusterResolver", "TFConfigClusterResolver",
-              "UnionResolver"):
+for _name in ("ClusterResolver", "KubernetesClusterResolver", "SimpleClusterResolver", "SlurmClusterResolver",
+              "TFConfigClusterResolver", "UnionResolver"):
     TABLE["distribute.cluster_resolver." + _name] = ("weir.distribute.cluster_resolver", _name)
 TABLE["__internal__.distribute.interim.maybe_merge_call"] = ("weir.distribute", "maybe_merge_call")
 TABLE["__internal__.distribute.strategy_supports_no_merge_call"] = ("weir.distribute",

@@ -5,7 +5,8 @@ import os
 
 from weir.compat.v1.cluster import ClusterSpec
 
-__all__ = ["ClusterResolver", "SimpleClusterResolver", "SlurmClusterResolver", "TFConfigClusterResolver", "UnionResolver"]
+__all__ = ["ClusterResolver", "KubernetesClusterResolver", "SimpleClusterResolver", "SlurmClusterResolver",
+           "TFConfigClusterResolver", "UnionResolver"]
 
 
 def _with_layer(address, rpc_layer):
@@ -187,7 +188,8 @@ class SlurmClusterResolver(ClusterResolver):
             raise ValueError(f"Slurm names {len(hosts)} nodes, but the tasks of {len(tasks)}")
         addresses = [f"{host}:{port_base + i}" for host, count in zip(hosts, tasks) for i in range(count)]
         if sum(self._jobs.values()) != len(addresses):
-            raise RuntimeError(f"Requested {sum(self._jobs.values())} tasks in total, but Slurm has started {len(addresses)}")
+            raise RuntimeError(f"Requested {sum(self._jobs.values())} tasks in total, but Slurm has started "
+                               f"{len(addresses)}")
         self._addresses, self.rpc_layer = addresses, rpc_layer
         first = 0
         for job, count in self._jobs.items():
@@ -215,4 +217,42 @@ class SlurmClusterResolver(ClusterResolver):
     def master(self, task_type=None, task_id=None, rpc_layer=None):
         task_type = task_type if task_type is not None else self.task_type
         task_id = task_id if task_id is not None else self.task_id
+        return _with_layer(self.cluster_spec().task_address(task_type, task_id), rpc_layer or self.rpc_layer)
+
+
+class KubernetesClusterResolver(ClusterResolver):
+    """The pods that have certain labels: {job: ["label=value", ...]}. Needs the package kubernetes, or a client of it."""
+
+    def __init__(self, job_to_label_mapping=None, tf_server_port=8470, rpc_layer="grpc", override_client=None,
+                 executable_location=None):
+        if override_client is None:
+            try:
+                from kubernetes import client, config
+            except ImportError:
+                raise ImportError("The Kubernetes Python client must be installed to use KubernetesClusterResolver: "
+                                  "pip install kubernetes") from None
+            if executable_location == "off_cluster":
+                config.load_kube_config()
+            else:
+                config.load_incluster_config()
+            override_client = client.CoreV1Api()
+        self._client, self._port, self.rpc_layer = override_client, tf_server_port, rpc_layer
+        self._labels = job_to_label_mapping or {"worker": ["job-name=tensorflow"]}
+
+    def cluster_spec(self):
+        jobs = {}
+        for job, selectors in self._labels.items():
+            pods = [pod for selector in selectors
+                    for pod in self._client.list_pod_for_all_namespaces(label_selector=selector).items]
+            for pod in sorted(pods, key=lambda pod: pod.metadata.name):
+                if pod.status.phase != "Running":
+                    raise RuntimeError(f'Pod "{pod.metadata.name}" is not running; phase: "{pod.status.phase}"')
+                jobs.setdefault(job, []).append(f"{pod.status.host_ip}:{self._port}")
+        return ClusterSpec(jobs)
+
+    def master(self, task_type=None, task_id=None, rpc_layer=None):
+        task_type = task_type if task_type is not None else self.task_type
+        task_id = task_id if task_id is not None else self.task_id
+        if task_type is None or task_id is None:
+            return ""
         return _with_layer(self.cluster_spec().task_address(task_type, task_id), rpc_layer or self.rpc_layer)

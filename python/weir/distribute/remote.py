@@ -103,8 +103,8 @@ class RemoteTask:
                 if variable is None:
                     raise ValueError(
                         f"The function {concrete._name} uses a variable, dataset iterator or table of this process, which "
-                        f"{self.name} cannot reach. Make variables and tables inside the strategy's scope, and datasets with "
-                        "create_per_worker_dataset")
+                        f"{self.name} cannot reach. Make variables and tables inside the strategy's scope, and datasets "
+                        "with create_per_worker_dataset")
                 resources[i] = variable
             else:
                 inputs.append((i, tensor.dtype))
@@ -215,7 +215,8 @@ class RemoteVariable(Variable):
             made = getattr(tf.raw_ops, op)(**{resource: task.handle(self)}, **inputs, **attrs)
             is_tensor = isinstance(made, tf.Tensor)
             return list(inputs.values()), [made] if is_tensor else [], [] if is_tensor else [made]
-        key = (op, self.remote_name, tuple(v.dtype.name for v in values), tuple(sorted((k, str(v)) for k, v in attrs.items())))
+        settings = tuple(sorted((k, str(v)) for k, v in attrs.items()))
+        key = (op, self.remote_name, tuple(v.dtype.name for v in values), settings)
         out = self.task.run(key, build, values)
         return out[0] if out else None
 

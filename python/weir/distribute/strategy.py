@@ -6,9 +6,9 @@ import enum
 from weir import nest
 from weir.distribute import context
 
-__all__ = ["Extended", "InputContext", "OneDeviceStrategy", "ReduceOp", "ReplicaContext", "Strategy",
-           "ValueContext", "experimental_set_strategy", "get_replica_context", "get_strategy", "has_strategy", "in_cross_replica_context", "maybe_merge_call",
-           "reduce_values", "strategy_supports_no_merge_call"]
+__all__ = ["Extended", "InputContext", "OneDeviceStrategy", "ReduceOp", "ReplicaContext", "Strategy", "ValueContext",
+           "experimental_set_strategy", "get_replica_context", "get_strategy", "has_strategy",
+           "in_cross_replica_context", "maybe_merge_call", "reduce_values", "strategy_supports_no_merge_call"]
 
 
 class ReduceOp(enum.Enum):
