@@ -2,6 +2,7 @@
 // comes up with the first operation.
 #include "python/src/call.h"
 #include "python/src/checkpoint.h"
+#include "python/src/collective.h"
 #include "python/src/constant.h"
 #include "python/src/dlpack.h"
 #include "python/src/graph.h"
@@ -42,6 +43,13 @@ PyMethodDef kFunctions[] = {
     {"proto_files", ProtoFiles, METH_NOARGS, nullptr},
     {"function_library", ExportFunctions, METH_O, nullptr},
     {"add_function_library", AddFunctions, METH_O, nullptr},
+    {"collective_init", CollectiveInit, METH_VARARGS, nullptr},
+    {"collective_shutdown", CollectiveShutdown, METH_NOARGS, nullptr},
+    {"collective_place", CollectivePlace, METH_NOARGS, nullptr},
+    {"collective_add_set", CollectiveAddSet, METH_O, nullptr},
+    {"collective_join", CollectiveJoin, METH_NOARGS, nullptr},
+    {"collective_barrier", CollectiveBarrier, METH_O, nullptr},
+    {"collective_timeline", CollectiveTimeline, METH_O, nullptr},
     {"resume_tapes", ResumeTapes, METH_NOARGS, nullptr},
     {},
 };

@@ -211,6 +211,25 @@ def _wrap_v1(weir):
     return removed.module(weir, _Proxy)
 
 
+class _HorovodFinder(importlib.abc.MetaPathFinder):
+    """horovod.tensorflow and horovod.keras are weir.horovod where Horovod itself is not installed."""
+
+    NAMES = {"horovod.tensorflow": "weir.horovod", "horovod.keras": "weir.horovod.keras",
+             "horovod.tensorflow.keras": "weir.horovod.keras", "horovod.keras.callbacks": "weir.horovod.callbacks",
+             "horovod.tensorflow.keras.callbacks": "weir.horovod.callbacks"}
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "horovod":
+            module = types.ModuleType(name, "Horovod's names for weir.horovod.")
+        elif name in self.NAMES:
+            module = _Proxy(name, importlib.import_module(self.NAMES[name]))
+        else:
+            return None
+        spec = importlib.machinery.ModuleSpec(name, _Loader(module), is_package=True)
+        spec.submodule_search_locations = []
+        return spec
+
+
 def install(v1=False):
     """From now on `import tensorflow` gives weir; with `v1` it gives TensorFlow 1's names."""
     if any(isinstance(finder, _Finder) for finder in sys.meta_path[:1]):
@@ -219,6 +238,7 @@ def install(v1=False):
     if loaded is not None and not isinstance(loaded, _Proxy):
         raise RuntimeError("TensorFlow itself has been imported already; weir must be installed in its place before")
     sys.meta_path.insert(0, _Finder(v1))
+    sys.meta_path.append(_HorovodFinder())  # behind all others: Horovod itself goes first
 
 
 def offer():

@@ -172,10 +172,24 @@ for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "p
 for _name in ("Strategy", "ReplicaContext", "ReduceOp", "get_strategy", "has_strategy", "get_replica_context",
               "in_cross_replica_context", "DistributedValues", "DistributedDataset", "DistributedIterator",
               "InputContext", "MirroredStrategy", "CentralStorageStrategy", "DistributedDatasetsFromFunction",
-              "ParameterServerStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy", "OneDeviceStrategy"):
+              "ParameterServerStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy", "OneDeviceStrategy",
+              "CrossDeviceOps", "HierarchicalCopyAllReduce", "InputOptions", "InputReplicationMode", "NcclAllReduce",
+              "ReductionToOneDevice", "RunOptions", "StrategyExtended", "experimental_set_strategy"):
     TABLE["distribute." + _name] = ("weir.distribute", _name)
-for _name in ("MultiWorkerMirroredStrategy", "ParameterServerStrategy", "CentralStorageStrategy"):
+for _name in ("MultiWorkerMirroredStrategy", "ParameterServerStrategy", "CentralStorageStrategy", "CollectiveHints",
+              "CommunicationImplementation", "CommunicationOptions", "ValueContext"):
     TABLE["distribute.experimental." + _name] = ("weir.distribute", _name)
+TABLE["distribute.experimental.CollectiveCommunication"] = ("weir.distribute", "CommunicationImplementation")
+for _name in ("ClusterCoordinator", "RemoteValue", "experimental_get_current_worker_index"):
+    TABLE["distribute.coordinator." + _name] = ("weir.distribute.coordinator", _name)
+TABLE["distribute.coordinator.PerWorkerValue"] = ("weir.distribute.coordinator", "PerWorkerValues")
+for _name in ("ClusterCoordinator", "RemoteValue", "PerWorkerValues"):
+    TABLE["distribute.experimental.coordinator." + _name] = ("weir.distribute.coordinator", _name)
+for _name in ("FixedShardsPartitioner", "MaxSizePartitioner", "MinSizePartitioner", "Partitioner"):
+    TABLE["distribute.experimental.partitioners." + _name] = ("weir.distribute.partitioners", _name)
+for _name in ("ClusterResolver", "KubernetesClusterResolver", "SimpleClusterResolver", "SlurmClusterResolver",
+              "TFConfigClusterResolver", "UnionResolver"):
+    TABLE["distribute.cluster_resolver." + _name] = ("weir.distribute.cluster_resolver", _name)
 TABLE["__internal__.distribute.interim.maybe_merge_call"] = ("weir.distribute", "maybe_merge_call")
 TABLE["__internal__.distribute.strategy_supports_no_merge_call"] = ("weir.distribute",
                                                                     "strategy_supports_no_merge_call")

@@ -18,7 +18,16 @@ def _ends(count, replicas):
     return [tf.minimum(count, part * (i + 1)) for i in range(replicas)]
 
 
-def _split(element, replicas):
+def _split(element, replicas, extended):
+    """The parts of an element for this process's replicas, of `replicas` that share it."""
+    parts = _split_all(element, replicas)
+    first, step = extended.first_part, extended.step_of_parts
+    if step == 1:
+        return parts
+    return nest.map_structure(lambda v: None if v is None else PerReplica(v._values[first::step]), parts)
+
+
+def _split_all(element, replicas):
     import weir as tf
     dense = [v for v in nest.flatten(element) if isinstance(v, tf.Tensor) and v.shape.rank != 0]
     if not dense:
@@ -43,14 +52,29 @@ def _split(element, replicas):
     return nest.map_structure(parts, element)
 
 
+def _is_sharded(dataset):
+    """Whether each worker is to take a part of the dataset: unless its options say otherwise."""
+    from weir.data.options import AutoShardPolicy
+    return dataset.options().experimental_distribute.auto_shard_policy != AutoShardPolicy.OFF
+
+
 class DistributedDataset:
     """A dataset of global batches, each of which the replicas share."""
 
     def __init__(self, strategy, dataset):
         self._strategy = strategy
         replicas = strategy.num_replicas_in_sync
+        count = len(strategy.extended.worker_devices)
         self._original = dataset
-        self._dataset = dataset.map(lambda *e: _split(e if len(e) > 1 else e[0], replicas)).prefetch(2)
+
+        def whole(*parts):
+            return parts if len(parts) > 1 else parts[0]
+        if count == replicas or _is_sharded(dataset):
+            self._dataset = dataset.map(lambda *e: _split(whole(*e), replicas, strategy.extended)).prefetch(2)
+        else:  # every worker gets everything, in batches of its replicas' size
+            from weir.data.dataset import Dataset
+            self._dataset = dataset.flat_map(lambda *e: Dataset.range(0, replicas, count).map(
+                lambda at: _part_at(whole(*e), replicas, at, count))).prefetch(2)
 
     def __iter__(self):
         return DistributedIterator(self._dataset)
@@ -69,6 +93,21 @@ class DistributedDataset:
         return len(self._original)
 
 
+def _part_at(element, replicas, first, count):
+    """The same as `_split`, for a `first` that is a tensor."""
+    import weir as tf
+    parts = _split_all(element, replicas)
+
+    def choose(leaf):
+        if leaf is None:
+            return None
+        if not all(isinstance(v, tf.Tensor) for v in leaf._values):
+            raise NotImplementedError("AutoShardPolicy.OFF is for datasets of plain tensors")
+        branches = [lambda i=i: [leaf._values[i + k] for k in range(count)] for i in range(0, replicas, count)]
+        return PerReplica(tf.switch_case(tf.cast(first // count, tf.int32), branches))
+    return nest.map_structure(choose, parts)
+
+
 DistributedDataset.__module__ = "tensorflow.python.distribute.input_lib"
 
 
@@ -77,7 +116,8 @@ class DistributedDatasetsFromFunction(DistributedDataset):
 
     def __init__(self, strategy, dataset):  # pylint: disable=super-init-not-called
         self._strategy = strategy
-        replicas = strategy.num_replicas_in_sync
+        replicas = len(strategy.extended.worker_devices)
+        dataset = strategy.extended.equally_long(dataset)
         self._original = dataset
         if replicas == 1:
             self._dataset = dataset.map(lambda *e: nest.map_structure(

@@ -9,7 +9,7 @@ import threading
 
 from weir import _core, nest
 from weir.distribute import context, values
-from weir.distribute.strategy import Extended, ReplicaContext, Strategy, reduce_values
+from weir.distribute.strategy import Extended, ReplicaContext, Strategy
 from weir.framework import config
 from weir.variables import VariableSynchronization, _creators, variable_creator_scope
 
@@ -42,7 +42,7 @@ class _Replica(threading.Thread):
         _core.push_graph(self._graph)
         try:
             with context.enter(context.Frame(self._strategy, replica=self.context)), \
-                    config.device(self._strategy.extended.worker_devices[self.index]), \
+                    config.device(self._strategy.extended.devices[self.index]), \
                     autograph_context.ControlContext(self._status):
                 self.result = self._function(*self._args, **self._kwargs)
         except BaseException as error:  # noqa: BLE001 raised again where the replicas were started
@@ -77,7 +77,7 @@ class _MirroredReplicaContext(ReplicaContext):
 
     @property
     def replica_id_in_sync_group(self):
-        return self.replica_id
+        return self.strategy.extended.first_replica + self.replica_id
 
     @property
     def num_replicas_in_sync(self):
@@ -99,7 +99,7 @@ class _MirroredReplicaContext(ReplicaContext):
 
     def all_reduce(self, reduce_op, value, options=None):
         def merge(strategy, flat):
-            return [strategy.extended.reduce_everywhere(reduce_op, v) for v in flat]
+            return strategy.extended.reduce_all_everywhere(reduce_op, flat)
         flat = nest.flatten(value)
         return nest.pack_sequence_as(value, self.merge_call(merge, args=(flat,)))
 
@@ -108,7 +108,7 @@ class _MirroredReplicaContext(ReplicaContext):
 
 
 def _run_replicas(strategy, function, args, kwargs):
-    count = strategy.num_replicas_in_sync
+    count = len(strategy.extended.worker_devices)
     from weir.autograph import context as autograph_context
     status = autograph_context.control_status()
     replicas = [_Replica(strategy, i, function, values.select(i, args), values.select(i, kwargs)) for i in range(count)]
@@ -155,22 +155,24 @@ def _abandon(replicas):
 class MirroredExtended(Extended):
     def __init__(self, strategy, devices):
         super().__init__(strategy)
-        self.worker_devices = tuple(devices)
-        self.parameter_devices = tuple(devices)
+        self.worker_devices = self.parameter_devices = self.devices = tuple(devices)
 
     def call_for_each_replica(self, fn, args=(), kwargs=None):
-        if self._strategy.num_replicas_in_sync == 1:
+        if len(self.worker_devices) == 1:
             replica = _MirroredReplicaContext(self._strategy, 0, None)
-            with context.enter(context.Frame(self._strategy, replica=replica)), config.device(self.worker_devices[0]):
+            with context.enter(context.Frame(self._strategy, replica=replica)), config.device(self.devices[0]):
                 return fn(*values.select(0, args), **values.select(0, kwargs or {}))
         return _run_replicas(self._strategy, fn, tuple(args), kwargs or {})
+
+    # Where the variables' components are, by names that this process knows.
+    devices_of_variables = property(lambda self: self.parameter_devices)
 
     def create_variable(self, next_creator, **kwargs):
         synchronization = kwargs.get("synchronization", VariableSynchronization.AUTO)
         aggregation = kwargs.get("aggregation")
         components = []
         initial = kwargs.pop("initial_value")
-        for i, device in enumerate(self.parameter_devices):
+        for i, device in enumerate(self.devices_of_variables):
             with config.device(device), context.enter(context.Frame(self._strategy, update=i)):
                 if i == 0:
                     component = next_creator(initial_value=initial, **kwargs)
@@ -188,19 +190,19 @@ class MirroredExtended(Extended):
                 return fn(var, *values.select(0, args), **values.select(0, kwargs))
         results = []
         for i, component in enumerate(var._components):
-            with config.device(self.parameter_devices[i]), context.enter(context.Frame(self._strategy, update=i)):
+            with config.device(self.devices_of_variables[i]), context.enter(context.Frame(self._strategy, update=i)):
                 results.append(fn(component, *values.select(i, args), **values.select(i, kwargs)))
         if not group:
             return values.regroup(results) if any(r is not None for r in results) else None
         return results[0]
 
     def reduce_to(self, reduce_op, value, destinations, options=None):
-        reduced = reduce_values(reduce_op, value)
-        return values.Mirrored([reduced] * self._strategy.num_replicas_in_sync) if isinstance(
-            destinations, values.DistributedVariable) else reduced
+        return self.batch_reduce_to(reduce_op, [(value, destinations)])[0]
 
     def batch_reduce_to(self, reduce_op, value_destination_pairs, options=None):
-        return [self.reduce_to(reduce_op, value, destination) for value, destination in value_destination_pairs]
+        reduced = self.reduce_all(reduce_op, [value for value, _ in value_destination_pairs])
+        return [values.Mirrored([value] * len(self.worker_devices)) if isinstance(destination, values.DistributedVariable)
+                else value for value, (_, destination) in zip(reduced, value_destination_pairs)]
 
     def variable_created_in_scope(self, variable):
         return getattr(variable, "_strategy", None) is self._strategy

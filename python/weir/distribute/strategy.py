@@ -6,9 +6,9 @@ import enum
 from weir import nest
 from weir.distribute import context
 
-__all__ = ["Extended", "InputContext", "OneDeviceStrategy", "ReduceOp", "ReplicaContext", "Strategy",
-           "get_replica_context", "get_strategy", "has_strategy", "in_cross_replica_context", "maybe_merge_call",
-           "reduce_values", "strategy_supports_no_merge_call"]
+__all__ = ["Extended", "InputContext", "OneDeviceStrategy", "ReduceOp", "ReplicaContext", "Strategy", "ValueContext",
+           "experimental_set_strategy", "get_replica_context", "get_strategy", "has_strategy",
+           "in_cross_replica_context", "maybe_merge_call", "reduce_values", "strategy_supports_no_merge_call"]
 
 
 class ReduceOp(enum.Enum):
@@ -61,6 +61,10 @@ class Extended:
     worker_devices = ("/job:localhost/replica:0/task:0/device:CPU:0",)
     parameter_devices = worker_devices
     experimental_require_static_shapes = False
+    first_replica = 0  # the number of this process's first replica among all
+    first_part, step_of_parts = 0, 1  # which parts of a batch are for this process's replicas
+    should_checkpoint = True
+    should_save_summary = True
 
     def __init__(self, strategy):
         self._strategy = strategy
@@ -84,14 +88,38 @@ class Extended:
     def reduce_to(self, reduce_op, value, destinations, options=None):
         return value
 
-    def reduce_everywhere(self, reduce_op, value):
-        """The reduced value, as a tensor of its own for each replica."""
+    def reduce_all(self, reduce_op, flat):
+        """The sum or mean of each of several values over all replicas."""
+        return [reduce_values(reduce_op, value) for value in flat]
+
+    def reduce_all_everywhere(self, reduce_op, flat):
+        """The reduced values, as tensors of its own for each replica of this process."""
         import weir as tf
         from weir.distribute import values
-        reduced = reduce_values(reduce_op, value)
-        if isinstance(reduced, tf.IndexedSlices):
-            return reduced
-        return values.Mirrored([tf.identity(reduced) for _ in range(self._strategy.num_replicas_in_sync)])
+
+        def copies(reduced):
+            if isinstance(reduced, tf.IndexedSlices):
+                return reduced
+            return values.Mirrored([tf.identity(reduced) for _ in self.worker_devices])
+        return [copies(reduced) for reduced in self.reduce_all(reduce_op, flat)]
+
+    def input_context(self):
+        """What a function that makes a dataset gets."""
+        return InputContext(self._strategy.num_replicas_in_sync)
+
+    def equally_long(self, dataset):
+        """The dataset, with as many elements as those of the other processes."""
+        return dataset
+
+    def sum_over_workers(self, tensors):
+        """The sums of what all processes give; here there is one."""
+        return tensors
+
+    def gather_leaf(self, value, axis):
+        """The replicas' values joined along `axis`."""
+        import weir as tf
+        from weir.distribute import values
+        return tf.concat(value._values, axis) if isinstance(value, values.DistributedValues) else value
 
     def batch_reduce_to(self, reduce_op, value_destination_pairs, options=None):
         return [value for value, _ in value_destination_pairs]
@@ -148,24 +176,22 @@ class Strategy:
         from weir.distribute import values
         mean = _is_mean(reduce_op)
         if axis is None:
-            return nest.map_structure(lambda v: reduce_values(reduce_op, v), value)
+            return nest.pack_sequence_as(value, self.extended.reduce_all(reduce_op, nest.flatten(value)))
 
         def reduce_leaf(leaf):
             parts = leaf._values if isinstance(leaf, values.DistributedValues) else (leaf,)
             sums = tf.add_n([tf.reduce_sum(p, axis=axis) for p in parts])
             if not mean:
-                return sums
+                return self.extended.sum_over_workers([sums])[0]
             axes = axis if isinstance(axis, (list, tuple)) else [axis]
             count = tf.add_n([tf.reduce_prod(tf.gather(tf.shape(p), [a % p.shape.rank for a in axes])) for p in parts])
-            return sums / tf.cast(count, sums.dtype)
+            sums, count = self.extended.sum_over_workers([sums, tf.cast(count, sums.dtype)])
+            return sums / count
         return nest.map_structure(reduce_leaf, value)
 
     def gather(self, value, axis):
         """The replicas' values joined along `axis`."""
-        import weir as tf
-        from weir.distribute import values
-        return nest.map_structure(lambda v: tf.concat(v._values, axis) if isinstance(v, values.DistributedValues) else v,
-                                  value)
+        return nest.map_structure(lambda v: self.extended.gather_leaf(v, axis), value)
 
     def experimental_distribute_dataset(self, dataset, options=None):
         """A dataset whose elements have a part for each replica."""
@@ -179,13 +205,16 @@ class Strategy:
         if self.num_replicas_in_sync == 1 and type(self) in (Strategy, OneDeviceStrategy):
             return dataset_fn(InputContext())
         from weir.distribute.input import DistributedDatasetsFromFunction
-        return DistributedDatasetsFromFunction(self, dataset_fn(InputContext(self.num_replicas_in_sync)))
+        return DistributedDatasetsFromFunction(self, dataset_fn(self.extended.input_context()))
+
+    experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
     def experimental_distribute_values_from_function(self, value_fn):
         """PerReplica values of `value_fn(value_context)`."""
         from weir.distribute import values
-        return values.PerReplica([value_fn(ValueContext(i, self.num_replicas_in_sync))
-                                  for i in range(self.num_replicas_in_sync)])
+        first = self.extended.first_replica
+        return values.PerReplica([value_fn(ValueContext(first + i, self.num_replicas_in_sync))
+                                  for i in range(len(self.extended.worker_devices))])
 
     def experimental_local_results(self, value):
         """The replicas' values as a tuple."""
@@ -227,6 +256,9 @@ class InputContext:
         self.num_replicas_in_sync = num_replicas_in_sync
         self.num_input_pipelines = num_input_pipelines
         self.input_pipeline_id = input_pipeline_id
+
+    def __repr__(self):
+        return f"tf.distribute.InputContext(input pipeline id {self.input_pipeline_id}, total: {self.num_input_pipelines})"
 
     def get_per_replica_batch_size(self, global_batch_size):
         """A replica's part of a global batch."""
@@ -291,6 +323,20 @@ def get_replica_context():
     """The context of the replica that runs; None across replicas."""
     frame = context.current()
     return _default_replica if frame is None else frame.replica
+
+
+def experimental_set_strategy(strategy):
+    """Makes `strategy` the one in use, as if its scope were open for good; None ends that."""
+    global _set_scope
+    if _set_scope is not None:
+        _set_scope.__exit__(None, None, None)
+        _set_scope = None
+    if strategy is not None:
+        _set_scope = strategy.scope()
+        _set_scope.__enter__()
+
+
+_set_scope = None
 
 
 def in_cross_replica_context():

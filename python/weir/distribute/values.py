@@ -216,7 +216,7 @@ class SyncOnReadVariable(DistributedVariable):
                 raise ValueError("SyncOnReadVariable does not support `assign_add` in cross-replica context when "
                                  "aggregation is set to `tf.VariableAggregation.SUM`.")
             import weir as tf
-            value = tf.cast(tf.convert_to_tensor(value, self._dtype) / len(self._components), self._dtype)
+            value = tf.cast(tf.convert_to_tensor(value, self._dtype) / self._strategy.num_replicas_in_sync, self._dtype)
         return _in_all(self, method, value, arguments)
 
     def _read(self):

@@ -26,6 +26,7 @@ __all__ = ["function", "Function", "GenericFunction", "ConcreteFunction", "trace
 
 _names = itertools.count()
 called_functions = None  # a list, while tf.summary notes which functions are called
+remote_runner = None  # runs functions that use variables of parameter servers, where there are such
 
 
 class _Tracing(threading.local):
@@ -330,6 +331,10 @@ class ConcreteFunction(GenericFunction):
             _keep_alive(self, graph)
         elif tapes._TAPES and self._ownership is not None:
             self._ownership.give_up()  # the tape's functions for its gradient call the same bodies
+        if remote_runner is not None and graph is None and self._captured:
+            results = remote_runner(self, tensors)
+            if results is not None:
+                return results
         results = self._call.run(list(tensors) + self._captured if self._captured else tensors)
         if graph is not None:
             for result, shape, inner in zip(results, self._shapes, self.graph.outputs):

@@ -158,7 +158,10 @@ class StaticHashTable(_Table):
     def __init__(self, initializer, default_value, name=None, experimental_is_anonymous=False):
         del experimental_is_anonymous
         self._initializer = self._track_trackable(initializer, "_initializer")
-        self._shared_name = f"hash_table_{next(_names)}"
+        from weir.distribute import context
+        frame = context.current()
+        keep = getattr(frame.strategy, "keep_table", None) if frame is not None else None
+        self._shared_name = f"hash_table_{next(_names)}" if keep is None else keep(self)
         with init_scope():
             super().__init__(self._create_resource(), initializer.key_dtype, initializer.value_dtype, default_value,
                              name or "hash_table")

@@ -436,6 +436,8 @@ def embedding_lookup(params, ids, max_norm=None, name=None, partition_strategy="
         raise ValueError("params must be specified")
     if isinstance(params, (list, tuple)) and not params:
         raise ValueError(f"params should not be empty. Received params={params}")
+    if getattr(params, "is_sharded_variable", False):
+        params, partition_strategy = params.variables, "div"
     shards = list(params) if isinstance(params, (list, tuple)) else [params]
     ids = convert_to_tensor(ids, name="ids")
     if len(shards) == 1:

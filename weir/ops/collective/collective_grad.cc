@@ -76,16 +76,23 @@ bool IsLinearReduction(G& g, const std::string& reduction) {
 
 Attribute SetOf(G& g) { return Attribute(g.Attr<int64_t>("process_set")); }
 
+// Of one tensor or of a group: the same reduction of what flows back.
 Gradients ProcessAllReduceGradient(G& g) {
   const std::string reduction = g.Attr<std::string>("reduction");
   if (!IsLinearReduction(g, reduction)) return {};
-  return {g.Op("_ProcessAllReduce", {g.grad()},
-               {{"tensor_name", BackwardName(g)},
-                {"process_set", SetOf(g)},
-                {"reduction", Attribute(reduction)},
-                {"prescale", Attribute(g.Attr<float>("prescale"))},
-                {"postscale", Attribute(g.Attr<float>("postscale"))},
-                {"compression", Attribute(g.Attr<std::string>("compression"))}})};
+  std::vector<Value> flows;
+  for (int i = 0; i < g.num_outputs(); ++i) flows.push_back(g.grad(i));
+  Gradients out;
+  for (const Value& flow : g.Outputs(g.op(), {flows},
+                                     {{"tensor_name", BackwardName(g)},
+                                      {"process_set", SetOf(g)},
+                                      {"reduction", Attribute(reduction)},
+                                      {"prescale", Attribute(g.Attr<float>("prescale"))},
+                                      {"postscale", Attribute(g.Attr<float>("postscale"))},
+                                      {"compression", Attribute(g.Attr<std::string>("compression"))}})) {
+    out.push_back(flow);
+  }
+  return out;
 }
 
 // Every rank's rows flow to all ranks, so their gradients are added.
@@ -129,6 +136,7 @@ void RegisterCollectiveGradients(GradientRegistry& registry) {
   registry.Add("CollectiveReduceScatterV2", emit::ReduceScatterGradient);
   registry.Add("CollectiveAllToAllV2", emit::AllToAllGradient);
   registry.Add("_ProcessAllReduce", emit::ProcessAllReduceGradient);
+  registry.Add("_ProcessGroupedAllReduce", emit::ProcessAllReduceGradient);
   registry.Add("_ProcessAllGather", emit::ProcessAllGatherGradient);
   registry.Add("_ProcessBroadcast", emit::ProcessBroadcastGradient);
   registry.Add("_ProcessReduceScatter", emit::ProcessReduceScatterGradient);

@@ -77,6 +77,11 @@ Status TakeFirst(KernelContext& ctx, Answer& answer) {
   return OkStatus();
 }
 
+Status TakeAll(KernelContext& ctx, Answer& answer) {
+  for (size_t i = 0; i < answer.values.size(); ++i) ctx.set_output(static_cast<int>(i), std::move(answer.values[i]));
+  return OkStatus();
+}
+
 template <RequestKind kKind>
 class ProcessKernel : public AsyncKernel {
  public:
@@ -88,8 +93,9 @@ class ProcessKernel : public AsyncKernel {
 
   void ComputeAsync(KernelContext& ctx, Completion done) override {
     if constexpr (kKind == RequestKind::kAllReduce) {
-      collective::StartAllReduce(node_.name, {ctx.input(0)}, node_.options.reduce,
-                                 WhenAnswered(ctx, std::move(done), TakeFirst));
+      std::vector<Tensor> values;
+      for (int i = 0; i < ctx.num_inputs(); ++i) values.push_back(ctx.input(i));
+      collective::StartAllReduce(node_.name, values, node_.options.reduce, WhenAnswered(ctx, std::move(done), TakeAll));
     } else if constexpr (kKind == RequestKind::kAllToAll) {
       const Tensor& splits = ctx.input(1);
       if (splits.rank() != 1) return done(InvalidArgument("The splits must be a vector"));
@@ -211,6 +217,8 @@ class ProcessSizeKernel : public Kernel {
 
 void RegisterProcessCollectiveKernels(KernelRegistry& registry) {
   registry.Add(KernelBuilder("_ProcessAllReduce").Types("T", ReduceTypes{}),
+               ProcessKernel<RequestKind::kAllReduce>::Make);
+  registry.Add(KernelBuilder("_ProcessGroupedAllReduce").Types("T", ReduceTypes{}),
                ProcessKernel<RequestKind::kAllReduce>::Make);
   registry.Add(KernelBuilder("_ProcessReduceScatter").Types("T", ReduceTypes{}),
                ProcessKernel<RequestKind::kReduceScatter>::Make);
