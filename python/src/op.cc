@@ -633,6 +633,10 @@ PyObject* OpDoc(PyObject* self, void*) {
   PyObject* make = Hook("op_doc");
   return make != nullptr ? PyObject_CallOneArg(make, self) : nullptr;
 }
+PyObject* OpSignature(PyObject* self, void*) {
+  PyObject* make = Hook("op_signature");
+  return make != nullptr ? PyObject_CallOneArg(make, self) : nullptr;
+}
 PyObject* OpStateful(PyObject* self, void*) {
   return PyBool_FromLong(reinterpret_cast<PyOp*>(self)->state->schema->is_stateful);
 }
@@ -677,10 +681,15 @@ PyObject* OpRepr(PyObject* self) {
 }
 
 PyGetSetDef kGetSet[] = {
-    {"__name__", OpName, nullptr, nullptr, nullptr},   {"__qualname__", OpName, nullptr, nullptr, nullptr},
-    {"__doc__", OpDoc, nullptr, nullptr, nullptr},     {"parameters", OpParameters, nullptr, nullptr, nullptr},
-    {"outputs", OpOutputs, nullptr, nullptr, nullptr}, {"is_stateful", OpStateful, nullptr, nullptr, nullptr},
-    {"summary", OpSummary, nullptr, nullptr, nullptr}, {},
+    {"__name__", OpName, nullptr, nullptr, nullptr},
+    {"__qualname__", OpName, nullptr, nullptr, nullptr},
+    {"__doc__", OpDoc, nullptr, nullptr, nullptr},
+    {"parameters", OpParameters, nullptr, nullptr, nullptr},
+    {"__signature__", OpSignature, nullptr, nullptr, nullptr},
+    {"outputs", OpOutputs, nullptr, nullptr, nullptr},
+    {"is_stateful", OpStateful, nullptr, nullptr, nullptr},
+    {"summary", OpSummary, nullptr, nullptr, nullptr},
+    {},
 };
 PyMemberDef kMembers[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr},

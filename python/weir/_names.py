@@ -165,6 +165,10 @@ TABLE = {
     "train.get_checkpoint_state": ("weir.train.checkpoint", "get_checkpoint_state"),
 }
 
+for _name in ("RegisterGradient", "no_gradient"):
+    TABLE[_name] = ("weir.framework.gradient_registry", _name)
+for _name in ("NoGradient", "NotDifferentiable"):
+    TABLE["compat.v1." + _name] = ("weir.framework.gradient_registry", "no_gradient")
 TABLE["experimental.RowPartition"] = ("weir.ops.row_partition", "RowPartition")
 TABLE["experimental.DynamicRaggedShape"] = ("weir.ops.dynamic_ragged_shape", "DynamicRaggedShape")
 for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):

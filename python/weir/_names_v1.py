@@ -98,6 +98,12 @@ _INITIALIZERS = {"zeros": "Zeros", "ones": "Ones", "constant": "Constant", "rand
                  "identity": "Identity", "lecun_normal": "lecun_normal", "lecun_uniform": "lecun_uniform",
                  "he_normal": "he_normal", "he_uniform": "he_uniform"}
 
+_ADAPTED = {"constant": "constant", "convert_to_tensor": "convert_to_tensor", "space_to_batch": "space_to_batch",
+            "nn.space_to_batch": "space_to_batch", "batch_to_space": "batch_to_space", "nn.erosion2d": "erosion2d",
+            "nn.fractional_max_pool": "fractional_max_pool", "nn.fractional_avg_pool": "fractional_avg_pool",
+            "nn.ctc_loss": "ctc_loss", "nn.ctc_beam_search_decoder": "ctc_beam_search_decoder",
+            "strings.split": "split", "hessians": "hessians"}
+
 # Old names of functions that exist: "old=new".
 _ALIASES = """
 log=math.log log1p=math.log1p log_sigmoid=math.log_sigmoid digamma=math.digamma erf=math.erf erfc=math.erfc
@@ -162,7 +168,7 @@ initializers.tables_initializer=compat.v1.tables_initializer manip.batch_to_spac
 manip.gather_nd=gather_nd manip.reshape=reshape manip.reverse=reverse manip.roll=roll manip.scatter_nd=scatter_nd
 manip.space_to_batch_nd=space_to_batch_nd manip.tile=tile image.resize_images=compat.v1.image.resize
 image.resize_image_with_crop_or_pad=image.resize_with_crop_or_pad image.resize_image_with_pad=image.resize_with_pad
-nn.max_pool_v2=nn.max_pool nn.avg_pool_v2=nn.avg_pool sets.set_difference=sets.difference
+nn.ctc_loss_v2=nn.ctc_loss nn.max_pool_v2=nn.max_pool nn.avg_pool_v2=nn.avg_pool sets.set_difference=sets.difference
 sets.set_intersection=sets.intersection sets.set_size=sets.size sets.set_union=sets.union
 debugging.is_finite=math.is_finite debugging.is_inf=math.is_inf debugging.is_nan=math.is_nan
 summary.all_v2_summary_ops=compat.v1.__summary_ops summary.initialize=compat.v1.__summary_initialize
@@ -176,6 +182,11 @@ def add(table):
         for module, names in modules.items():
             for name in names.split():
                 table[prefix + name] = (_V + module, name)
+    from weir.compat.v1.signatures import SPECS
+    for name in SPECS:
+        table["compat.v1." + name] = (_V + "signatures", name.replace(".", "__"))
+    for name, attribute in _ADAPTED.items():
+        table["compat.v1." + name] = (_V + "adapted", attribute)
     for name, module in _MODULES.items():
         table["compat.v1." + name] = (module, "")
     for name, attribute in _INITIALIZERS.items():
@@ -183,6 +194,7 @@ def add(table):
         table["compat.v1.initializers." + name] = entry
         if not name.startswith(("lecun", "he_", "identity")):
             table[f"compat.v1.{name}_initializer"] = entry
+    table["compat.v1.test.compute_gradient"] = ("weir.gradient_checker", "compute_gradient_v1")
     table["compat.v1.image.resize"] = (_V + "wrappers", "resize_images")
     table["compat.v1.__summary_ops"] = ("weir.summary", "all_v2_summary_ops")
     table["compat.v1.__summary_initialize"] = ("weir.summary", "initialize")
