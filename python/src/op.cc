@@ -82,6 +82,48 @@ bool IsArray(PyObject* object) {
           PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(generic)));
 }
 
+class Call;
+thread_local const Call* t_call = nullptr;  // whose op Execute runs, for the end of an error's message
+
+// The name of the function around a single op that TensorFlow names in errors of kernels: the op, and the length of
+// each list among its arguments, in the order of the attributes' names.
+std::string WrapperName(const OpSchema& schema, const AttrMap& attrs) {
+  std::map<std::string, int64_t> lengths;
+  auto note = [&](const ArgSchema& arg) {
+    if (!arg.number_attr.empty()) {
+      if (StatusOr<int64_t> count = GetAttr<int64_t>(attrs, arg.number_attr); count.ok()) {
+        lengths[arg.number_attr] = *count;
+      }
+    }
+    if (!arg.type_list_attr.empty()) {
+      if (StatusOr<std::vector<DType>> types = GetAttr<std::vector<DType>>(attrs, arg.type_list_attr); types.ok()) {
+        lengths[arg.type_list_attr] = static_cast<int64_t>(types->size());
+      }
+    }
+  };
+  for (const ArgSchema& arg : schema.inputs) note(arg);
+  for (const ArgSchema& arg : schema.outputs) note(arg);
+  std::string name = Cat("__wrapped__", schema.name);
+  for (const auto& [attr, length] : lengths) name += Cat("_", attr, "_", length);
+  return name;
+}
+
+bool IsCall(const OpSchema& schema) {
+  return schema.name == "PartitionedCall" || schema.name == "StatefulPartitionedCall";
+}
+
+// An error of a kernel in TensorFlow's words.
+Status FromKernel(const Status& status, const OpSchema& schema, const AttrMap& attrs) {
+  if (IsCall(schema)) return status;
+  std::string device;
+  if (t_device != nullptr) {
+    device = t_device->name();
+  } else if (StatusOr<Device*> found = Runtime().FindDevice("CPU:0"); found.ok()) {
+    device = (*found)->name();
+  }
+  return Annotate(status, Cat("{{function_node ", WrapperName(schema, attrs), "_device_", device, "}} "));
+}
+
 // New reference to a tensor.
 PyObject* Convert(PyObject* value, DType wanted, DType preferred) {
   if (IsTensor(value)) return Py_NewRef(value);
@@ -172,7 +214,10 @@ class Call {
       if (schema_.outputs.empty()) return owner.release();
       return Pack(outputs, StateOf(target).graph.node(last_node_)->attrs);
     }
-    if (!Execute(schema_, inputs, attrs, nullptr, &outputs)) return nullptr;
+    t_call = this;
+    const bool done = Execute(schema_, inputs, attrs, nullptr, &outputs);
+    t_call = nullptr;
+    if (!done) return nullptr;
     CheckAttrs(schema_, attrs).IgnoreError();
     return Pack(outputs, attrs);
   }
@@ -180,6 +225,30 @@ class Call {
   // Adds the node; `operation` is its Operation object if it has no outputs, else null.
   bool AddToGraph(PyObject* graph, const Tensors& inputs, const AttrMap& attrs, Tensors* outputs, PyObject** operation);
   bool CheckTypes() const;
+
+  // Lists and strings among the inputs take TensorFlow's slow path, whose errors end without the name.
+  static bool IsSlow(PyObject* value) {
+    return PyList_Check(value) || PyTuple_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value);
+  }
+  std::string ErrorSuffix() const {
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      PyObject* const given = arguments_[i].given;
+      if (!op_.is_list[i]) {
+        if (given != nullptr && IsSlow(given)) return "";
+        continue;
+      }
+      Ref items = Ref::Own(PySequence_Fast(given, ""));
+      if (!items) {
+        PyErr_Clear();
+        return "";
+      }
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(items.get()); ++k) {
+        if (IsSlow(PySequence_Fast_GET_ITEM(items.get(), k))) return "";
+      }
+    }
+    const char* name = name_ != nullptr && PyUnicode_Check(name_) ? PyUnicode_AsUTF8(name_) : "";
+    return Cat(" name: ", name != nullptr ? name : "");
+  }
 
  private:
   bool Bind(PyObject* const* args, size_t count, PyObject* names) {
@@ -217,11 +286,11 @@ class Call {
         }
       }
       if (found == nullptr) {
-        PyErr_Format(PyExc_TypeError, "%s got an unexpected keyword argument '%U'", schema_.name.c_str(), key);
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", schema_.name.c_str(), key);
         return false;
       }
       if (IsSet(*found)) {
-        PyErr_Format(PyExc_TypeError, "%s got multiple values for argument '%U'", schema_.name.c_str(), key);
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", schema_.name.c_str(), key);
         return false;
       }
       Set(*found, value);
@@ -404,7 +473,7 @@ class Call {
       AttrMap attrs;
       if (!MakeAttrs(&attrs)) return nullptr;
       StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared = Prepare(attrs);
-      if (!prepared.ok()) return Raise(prepared.status());
+      if (!prepared.ok()) return Raise(Annotate(prepared.status(), "", ErrorSuffix()));
       if (op_.cache.size() > 1000) op_.cache.clear();
       found = op_.cache.emplace(std::string(key.view()), CacheEntry{*prepared, IsShort(**prepared)}).first;
     }
@@ -430,7 +499,9 @@ class Call {
       WithoutLock unlocked;
       status = Runtime().RunCached(*entry.prepared, {inputs.data(), inputs.size()}, &outputs);
     }
-    if (!status.ok()) return Raise(status);
+    if (!status.ok()) {
+      return Raise(Annotate(FromKernel(status, schema_, *entry.prepared->complete_attrs()), "", ErrorSuffix()));
+    }
     if (outputs.size() == 1 && op_.schema->outputs.size() == 1 && !IsListOutput(0)) {
       Ref result = Ref::Own(NewEager(std::move(outputs[0])));
       if (result) RecordOnTapes(*entry.prepared, &result, 1);
@@ -470,7 +541,7 @@ class Call {
   PyObject* RaiseType(size_t index, DType dtype, const ArgTypes& types) {
     return Raise(InvalidArgument("cannot compute ", schema_.name, " as input #", index,
                                  "(zero-based) was expected to be a ", Name(types.inputs[index]), " tensor but is a ",
-                                 Name(dtype), " tensor [Op:", schema_.name, "]"));
+                                 Name(dtype), " tensor [Op:", schema_.name, "]", ErrorSuffix()));
   }
 
   bool IsListOutput(size_t i) const {
@@ -821,8 +892,7 @@ bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs
     values.push_back(AsTensor(input.get())->value);
   }
   const int watching = CountRecording(inputs);
-  const bool is_call = schema.name == "PartitionedCall" || schema.name == "StatefulPartitionedCall";
-  if (watching > 0 && is_call) return CallOnTape(schema, inputs, attrs, watching, outputs);
+  if (watching > 0 && IsCall(schema)) return CallOnTape(schema, inputs, attrs, watching, outputs);
   EagerRuntime::Outputs results;
   std::shared_ptr<const AttrMap> complete;
   Status status;
@@ -840,11 +910,14 @@ bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs
                               Name(values[i].dtype()), " tensor [Op:", schema.name, "]");
         }
       }
-      if (status.ok()) status = Runtime().RunCached(**prepared, {values.data(), values.size()}, &results);
       complete = (*prepared)->complete_attrs();
+      if (status.ok()) {
+        status = Runtime().RunCached(**prepared, {values.data(), values.size()}, &results);
+        if (!status.ok()) status = FromKernel(status, schema, *complete);
+      }
     }
   }
-  if (!status.ok()) return Raise(status), false;
+  if (!status.ok()) return Raise(t_call != nullptr ? Annotate(status, "", t_call->ErrorSuffix()) : status), false;
   for (Tensor& result : results) {
     outputs->push_back(Ref::Own(NewEager(std::move(result))));
     if (!outputs->back()) return false;

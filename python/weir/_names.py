@@ -169,6 +169,12 @@ for _name in ("RegisterGradient", "no_gradient"):
     TABLE[_name] = ("weir.framework.gradient_registry", _name)
 for _name in ("NoGradient", "NotDifferentiable"):
     TABLE["compat.v1." + _name] = ("weir.framework.gradient_registry", "no_gradient")
+TABLE["linalg.LinearOperator"] = ("weir.ops.linear_operator", "LinearOperator")
+for _module, _names in (("basic", "FullMatrix Diag LowerTriangular Identity ScaledIdentity Zeros"),
+                        ("composed", "Adjoint Inversion Composition BlockDiag Kronecker LowRankUpdate BlockLowerTriangular"),
+                        ("structured", "Circulant Circulant2D Circulant3D Householder Permutation Toeplitz Tridiag")):
+    for _name in _names.split():
+        TABLE["linalg.LinearOperator" + _name] = ("weir.ops.linear_operators_" + _module, "LinearOperator" + _name)
 TABLE["experimental.RowPartition"] = ("weir.ops.row_partition", "RowPartition")
 TABLE["experimental.DynamicRaggedShape"] = ("weir.ops.dynamic_ragged_shape", "DynamicRaggedShape")
 for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):
