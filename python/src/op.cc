@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -124,8 +125,8 @@ Status FromKernel(const Status& status, const OpSchema& schema, const AttrMap& a
   return Annotate(status, Cat("{{function_node ", WrapperName(schema, attrs), "_device_", device, "}} "));
 }
 
-// New reference to a tensor.
-PyObject* Convert(PyObject* value, DType wanted, DType preferred) {
+// New reference to a tensor; in a graph a constant gets this name.
+PyObject* Convert(PyObject* value, DType wanted, DType preferred, const std::string& name) {
   if (IsTensor(value)) return Py_NewRef(value);
   if (CurrentGraph() == nullptr) {
     Tensor out;
@@ -140,9 +141,10 @@ PyObject* Convert(PyObject* value, DType wanted, DType preferred) {
   if (hook == nullptr) return nullptr;
   Ref dtype = wanted != DType::kInvalid ? Ref::Own(FromDType(wanted)) : Ref::Borrow(Py_None);
   Ref hint = preferred != DType::kInvalid ? Ref::Own(FromDType(preferred)) : Ref::Borrow(Py_None);
-  if (!dtype || !hint) return nullptr;
-  PyObject* const arguments[] = {value, dtype.get(), hint.get()};
-  Ref tensor = Ref::Own(PyObject_Vectorcall(hook, arguments, 3, nullptr));
+  Ref label = Ref::Own(FromString(name));
+  if (!dtype || !hint || !label) return nullptr;
+  PyObject* const arguments[] = {value, dtype.get(), hint.get(), label.get()};
+  Ref tensor = Ref::Own(PyObject_Vectorcall(hook, arguments, 4, nullptr));
   if (!tensor) return nullptr;
   if (!IsTensor(tensor.get())) {
     return PyErr_Format(PyExc_TypeError, "%R cannot be converted to a tensor", value);
@@ -322,15 +324,37 @@ class Call {
   }
 
   // A value that knows its own type: tensors, variables, keras variables.
-  bool TakeTensor(PyObject* value, DType fixed, Ref* out) {
+  bool TakeTensor(PyObject* value, DType fixed, const std::string& name, Ref* out) {
     if (IsTensor(value)) {
       *out = Ref::Borrow(value);
       return true;
     }
     if (IsPlainPython(value) || IsArray(value) || value == Py_None) return true;
     *out = Ref::Own(
-        Convert(value, fixed == DType::kResource || fixed == DType::kVariant ? fixed : DType::kInvalid, fixed));
+        Convert(value, fixed == DType::kResource || fixed == DType::kVariant ? fixed : DType::kInvalid, fixed, name));
     return static_cast<bool>(*out);
+  }
+
+  // What is added while inputs are converted has names inside that of the op: "MatMul/b".
+  class InsideOp {
+   public:
+    InsideOp(GraphState& state, const std::string& name) : state_(state), before_(state.name_scope) {
+      state_.name_scope = name + "/";
+    }
+    ~InsideOp() { state_.name_scope = before_; }
+
+   private:
+    GraphState& state_;
+    std::string before_;
+  };
+
+  bool ReserveName(PyObject* graph) {
+    std::string name;
+    if (name_ != nullptr && name_ != Py_None && !ToString(name_, &name)) return false;
+    GraphState& state = StateOf(graph);
+    reserved_name_ = name.ends_with("/") ? name.substr(0, name.size() - 1)
+                                         : state.UniqueName(state.name_scope + (name.empty() ? schema_.name : name));
+    return true;
   }
 
   bool ConvertInputs() {
@@ -345,6 +369,11 @@ class Call {
       }
     }
     if (all) return true;
+    std::optional<InsideOp> inside;
+    if (PyObject* graph = CurrentGraph()) {
+      if (!ReserveName(graph)) return false;
+      inside.emplace(StateOf(graph), reserved_name_);
+    }
     for (size_t i = 0; i < arguments_.size(); ++i) {
       const ArgSchema& schema = schema_.inputs[i];
       Argument& argument = arguments_[i];
@@ -359,12 +388,15 @@ class Call {
         const Py_ssize_t size = PySequence_Fast_GET_SIZE(items.get());
         argument.tensors.resize(size);
         for (Py_ssize_t k = 0; k < size; ++k) {
-          if (!TakeTensor(PySequence_Fast_GET_ITEM(items.get(), k), schema.type, &argument.tensors[k])) return false;
+          if (!TakeTensor(PySequence_Fast_GET_ITEM(items.get(), k), schema.type, Cat(schema.name, "_", k),
+                          &argument.tensors[k])) {
+            return false;
+          }
           Note(schema, argument.tensors[k]);
         }
       } else if (argument.tensors.empty()) {
         argument.tensors.resize(1);
-        if (!TakeTensor(argument.given, schema.type, &argument.tensors[0])) return false;
+        if (!TakeTensor(argument.given, schema.type, schema.name, &argument.tensors[0])) return false;
         Note(schema, argument.tensors[0]);
       } else {
         Note(schema, argument.tensors[0]);
@@ -390,7 +422,8 @@ class Call {
                        "'NoneType'>) to a Tensor.");
           return false;
         }
-        argument.tensors[k] = Ref::Own(Convert(value, wanted, preferred));
+        argument.tensors[k] =
+            Ref::Own(Convert(value, wanted, preferred, items != nullptr ? Cat(schema.name, "_", k) : schema.name));
         if (!argument.tensors[k]) return false;
         Note(schema, argument.tensors[k]);
       }
@@ -616,6 +649,7 @@ class Call {
   absl::InlinedVector<std::pair<const std::string*, DType>, 2> types_;
   std::vector<Ref> lists_;
   PyObject* name_ = nullptr;
+  std::string reserved_name_;  // of the node, given before its inputs are converted
   NodeId last_node_ = kNoNode;
   bool ok_ = false;
 
@@ -686,6 +720,7 @@ bool Call::AddToGraph(PyObject* graph, const Tensors& inputs, const AttrMap& att
   if (!CheckTypes()) return false;
   std::string name;
   if (name_ != nullptr && name_ != Py_None && !ToString(name_, &name)) return false;
+  if (!reserved_name_.empty() && graph == CurrentGraph()) name = reserved_name_ + "/";
   if (!AddNodeTo(graph, schema_, inputs, attrs, name, outputs, &last_node_)) return false;
   if (outputs->empty()) {
     *operation = PyObject_CallMethod(graph, "_operation", "i", static_cast<int>(last_node_));
