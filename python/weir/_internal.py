@@ -86,6 +86,7 @@ _BY_HAND = {
     "ops.gradient_checker_v2": "compute_gradient=test.compute_gradient max_error=weir.test:max_error",
     "ops.control_flow_ops": "with_dependencies=weir._internal:with_dependencies cond=compat.v1.cond "
                             "while_loop=compat.v1.while_loop case=compat.v1.case",
+    "ops.data_flow_ops": "StagingArea=weir.compat.v1.staging:StagingArea",
     "ops.cond": "cond=compat.v1.cond cond_for_tf_v2=cond",
     "ops.while_loop": "while_loop=compat.v1.while_loop while_loop_v2=while_loop",
     "ops.control_flow_case": "case=compat.v1.case case_v2=case",

@@ -175,6 +175,10 @@ for _module, _names in (("basic", "FullMatrix Diag LowerTriangular Identity Scal
                         ("structured", "Circulant Circulant2D Circulant3D Householder Permutation Toeplitz Tridiag")):
     for _name in _names.split():
         TABLE["linalg.LinearOperator" + _name] = ("weir.ops.linear_operators_" + _module, "LinearOperator" + _name)
+for _name in ("adjust_jpeg_quality", "random_jpeg_quality", "stateless_random_jpeg_quality", "extract_glimpse",
+              "non_max_suppression_padded", "generate_bounding_box_proposals"):
+    TABLE["image." + _name] = ("weir.ops.image_quality", _name)
+TABLE["CriticalSection"] = ("weir.ops.critical_section", "CriticalSection")
 TABLE["experimental.RowPartition"] = ("weir.ops.row_partition", "RowPartition")
 TABLE["experimental.DynamicRaggedShape"] = ("weir.ops.dynamic_ragged_shape", "DynamicRaggedShape")
 for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):

@@ -30,7 +30,8 @@ _HOMES = {
         "queues": "QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue ReaderBase WholeFileReader "
                   "TextLineReader TFRecordReader FixedLengthRecordReader IdentityReader",
     },
-    "nn": {
+    "nn": {"rnn": "dynamic_rnn bidirectional_dynamic_rnn static_rnn static_bidirectional_rnn static_state_saving_rnn raw_rnn",
+           
         "wrappers": "softmax log_softmax softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 "
                     "sparse_softmax_cross_entropy_with_logits sigmoid_cross_entropy_with_logits dropout moments "
                     "l2_normalize max_pool avg_pool conv1d conv2d conv2d_transpose conv3d depthwise_conv2d "
@@ -168,7 +169,9 @@ initializers.tables_initializer=compat.v1.tables_initializer manip.batch_to_spac
 manip.gather_nd=gather_nd manip.reshape=reshape manip.reverse=reverse manip.roll=roll manip.scatter_nd=scatter_nd
 manip.space_to_batch_nd=space_to_batch_nd manip.tile=tile image.resize_images=compat.v1.image.resize
 image.resize_image_with_crop_or_pad=image.resize_with_crop_or_pad image.resize_image_with_pad=image.resize_with_pad
-nn.ctc_loss_v2=nn.ctc_loss nn.max_pool_v2=nn.max_pool nn.avg_pool_v2=nn.avg_pool sets.set_difference=sets.difference
+nn.ctc_loss_v2=nn.ctc_loss image.transpose_image=image.transpose nn.log_uniform_candidate_sampler=random.log_uniform_candidate_sampler
+nn.uniform_candidate_sampler=random.uniform_candidate_sampler
+nn.max_pool_v2=nn.max_pool nn.avg_pool_v2=nn.avg_pool sets.set_difference=sets.difference
 sets.set_intersection=sets.intersection sets.set_size=sets.size sets.set_union=sets.union
 debugging.is_finite=math.is_finite debugging.is_inf=math.is_inf debugging.is_nan=math.is_nan
 summary.all_v2_summary_ops=compat.v1.__summary_ops summary.initialize=compat.v1.__summary_initialize
@@ -195,6 +198,8 @@ def add(table):
         if not name.startswith(("lecun", "he_", "identity")):
             table[f"compat.v1.{name}_initializer"] = entry
     table["compat.v1.test.compute_gradient"] = ("weir.gradient_checker", "compute_gradient_v1")
+    table["compat.v1.image.extract_glimpse"] = ("weir.ops.image_quality", "extract_glimpse_v1")
+    table["compat.v1.image.non_max_suppression_padded"] = ("weir.ops.image_quality", "non_max_suppression_padded_v1")
     table["compat.v1.image.resize"] = (_V + "wrappers", "resize_images")
     table["compat.v1.__summary_ops"] = ("weir.summary", "all_v2_summary_ops")
     table["compat.v1.__summary_initialize"] = ("weir.summary", "initialize")

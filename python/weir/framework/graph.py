@@ -187,7 +187,10 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
     def __str__(self):
-        return f"name: {self.name!r}\nop: {self.type!r}\n"
+        try:
+            return str(self.node_def)
+        except ImportError:  # no package protobuf
+            return f'name: "{self.name}"\nop: "{self.type}"\n'
 
 
 Operation.__module__ = "tensorflow.python.framework.ops"

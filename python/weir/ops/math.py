@@ -259,7 +259,7 @@ def reduction_axes(x, axis):
     """`axis` as an op takes it; None means all dimensions."""
     if axis is not None:
         if isinstance(axis, (builtins.list, builtins.tuple, builtins.range)):
-            return array.shape_tensor(builtins.list(axis))
+            return array.shape_argument(builtins.list(axis))
         return axis
     known = x.shape.rank
     return (array.constant(np.arange(known, dtype=np.int32)) if known is not None else array.range(array.rank(x)))

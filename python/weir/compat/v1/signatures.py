@@ -173,7 +173,8 @@ def adapt(name, target, spec):
         passed = {}
         for old, value in bound.arguments.items():
             parameter, new = signature.parameters[old], new_names[old]
-            if new == "-" or (value is None and (new in passed or parameter.default is not None)):
+            optional = parameter.default is not parameter.empty
+            if new == "-" or (value is None and (new in passed or (optional and parameter.default is not None))):
                 continue
             if new in passed and passed[new] is not None and new != old:
                 raise ValueError(f"Cannot specify both '{old}' and '{new}'.")
