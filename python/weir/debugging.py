@@ -320,3 +320,8 @@ def with_dependencies(dependencies, value):
     """`value`, computed after `dependencies`."""
     with control_dependencies([d for d in dependencies if d is not None]):
         return array.identity(value)
+
+
+def __getattr__(name):  # names of its namespaces, such as tf.debugging.experimental
+    import weir
+    return weir.names_of(__name__)(name)

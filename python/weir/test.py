@@ -122,3 +122,8 @@ class Benchmark:
             sess.run(op_or_tensor, feed_dict)
             times.append(time.perf_counter() - begin)
         return {"iters": min_iters, "wall_time": float(np.median(times)), "name": name or type(self).__name__, "extras": {}}
+
+
+def __getattr__(name):  # names of its namespaces, such as tf.test.experimental
+    import weir
+    return weir.names_of(__name__)(name)
