@@ -9,6 +9,7 @@
 #include "python/src/attributes.h"
 #include "python/src/constant.h"
 #include "python/src/graph.h"
+#include "python/src/interrupt.h"
 #include "python/src/py_function.h"
 #include "python/src/tape.h"
 #include "python/src/tensor.h"
@@ -526,7 +527,16 @@ class Call {
     if (NeedsTape()) return nullptr;
     EagerRuntime::Outputs outputs;
     Status status;
-    if (entry.is_short && elements < kShortElements) {
+    if (op_.schema->is_stateful && !entry.is_short) {
+      Interruptible interruptible;
+      EagerOptions options;
+      options.cancellation = interruptible.cancellation();
+      {
+        WithoutLock unlocked;
+        status = Runtime().RunCached(*entry.prepared, {inputs.data(), inputs.size()}, &outputs, options);
+      }
+      if (!status.ok() && interruptible.RaiseIfInterrupted()) return nullptr;
+    } else if (entry.is_short && elements < kShortElements) {
       status = Runtime().RunCached(*entry.prepared, {inputs.data(), inputs.size()}, &outputs);
     } else {
       WithoutLock unlocked;
@@ -931,8 +941,11 @@ bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs
   EagerRuntime::Outputs results;
   std::shared_ptr<const AttrMap> complete;
   Status status;
+  Interruptible interruptible;
   {
     WithoutLock unlocked;
+    EagerOptions options;
+    options.cancellation = interruptible.cancellation();
     StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared = Runtime().Prepare(schema, attrs, t_device);
     status = prepared.status();
     if (status.ok()) {
@@ -947,11 +960,12 @@ bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs
       }
       complete = (*prepared)->complete_attrs();
       if (status.ok()) {
-        status = Runtime().RunCached(**prepared, {values.data(), values.size()}, &results);
+        status = Runtime().RunCached(**prepared, {values.data(), values.size()}, &results, options);
         if (!status.ok()) status = FromKernel(status, schema, *complete);
       }
     }
   }
+  if (!status.ok() && interruptible.RaiseIfInterrupted()) return false;
   if (!status.ok()) return Raise(t_call != nullptr ? Annotate(status, "", t_call->ErrorSuffix()) : status), false;
   for (Tensor& result : results) {
     outputs->push_back(Ref::Own(NewEager(std::move(result))));

@@ -149,6 +149,11 @@ def _fail(message, text):
     raise ValueError(_prefix(message) + text)
 
 
+def _nothing(name):
+    """What an assertion that holds already is: an operation in graphs."""
+    return None if executing_eagerly() else raw_ops.NoOp(name=name or "static_checks_determined_all_ok")
+
+
 def _name_of(x):
     return "" if executing_eagerly() else x.name
 
@@ -163,7 +168,7 @@ def assert_rank(x, rank, message=None, name=None):
         if x.shape.rank != int(rank_value):
             _fail(message, f"Tensor {getattr(x, 'name', '') if not executing_eagerly() else ''} must have rank "
                   f"{int(rank_value)}.  Received rank {x.shape.rank}, shape {x.shape}")
-        return None
+        return _nothing(name)
     return Assert(math.equal(array.rank(x), rank), [message or "", "Tensor must have rank", rank], name=name)
 
 
@@ -174,7 +179,7 @@ def assert_rank_at_least(x, rank, message=None, name=None):
     if x.shape.rank is not None:
         if x.shape.rank < rank_value:
             _fail(message, f"Tensor {_name_of(x)} must have rank at least {rank_value}.  Received rank {x.shape.rank}, shape {x.shape}")
-        return None
+        return _nothing(name)
     return Assert(array.rank(x) >= rank_value, [message or "", "Tensor must have rank at least", rank], name=name)
 
 
@@ -185,7 +190,7 @@ def assert_rank_in(x, ranks, message=None, name=None):
     if x.shape.rank is not None:
         if x.shape.rank not in values:
             _fail(message, f"Tensor {_name_of(x)} must have rank in {tuple(values)}.  Received rank {x.shape.rank}, shape {x.shape}")
-        return None
+        return _nothing(name)
     return Assert(math.reduce_any(math.equal(array.rank(x), values)), [message or "", "Tensor must have rank in", values],
                   name=name)
 

@@ -105,6 +105,8 @@ class SparseTensor(CompositeTensor):
     def __neg__(self):
         return self.with_values(-self.values)
 
+    __iter__ = None  # or Python would take items without end
+
     def __getitem__(self, key):
         return getitem(self, key)
 
