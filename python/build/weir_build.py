@@ -39,7 +39,7 @@ def _build(target):
     if not (tree / "CMakeCache.txt").exists():
         subprocess.run(["cmake", "-S", ROOT, "-B", tree, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                         "-DWEIR_PYTHON=ON", "-DWEIR_TESTS=OFF"], check=True)
-    subprocess.run(["cmake", "--build", tree, "--target", "weir_python"], check=True)
+    subprocess.run(["cmake", "--build", tree, "--target", "weir_python_stubs"], check=True)
     subprocess.run(["cmake", "--install", tree, "--component", "python", "--prefix", target, "--strip"], check=True)
 
 

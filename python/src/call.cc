@@ -1,6 +1,7 @@
 #include "python/src/call.h"
 
 #include "python/src/graph.h"
+#include "python/src/interrupt.h"
 #include "python/src/op.h"
 #include "python/src/tape.h"
 #include "python/src/tensor.h"
@@ -93,21 +94,24 @@ PyObject* Run(PyObject* self, PyObject* arg) {
   }
   EagerRuntime::Outputs results;
   Status status;
+  Interruptible interruptible;
   {
     WithoutLock unlocked;
+    EagerOptions options;
+    options.cancellation = interruptible.cancellation();
     std::shared_ptr<const EagerRuntime::Prepared> prepared = state.prepared;
     if (prepared == nullptr) {
       auto made = Runtime().Prepare(*state.schema, state.attrs);
       status = made.status();
       if (status.ok()) prepared = *made;
     }
-    if (status.ok()) status = Runtime().RunCached(*prepared, {values.data(), values.size()}, &results);
+    if (status.ok()) status = Runtime().RunCached(*prepared, {values.data(), values.size()}, &results, options);
     if (state.prepared == nullptr && status.ok()) {
       WithLock locked;
       state.prepared = prepared;
     }
   }
-  if (!status.ok()) return Raise(status);
+  if (!status.ok()) return interruptible.RaiseIfInterrupted() ? nullptr : Raise(status);
   for (Tensor& result : results) {
     outputs.push_back(Ref::Own(NewEager(std::move(result))));
     if (!outputs.back()) return nullptr;

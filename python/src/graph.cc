@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "python/src/attributes.h"
 #include "python/src/op.h"
+#include "python/src/python_gradient.h"
 #include "python/src/tensor.h"
 #include "weir/client/gradients.h"
 #include "weir/graph/function_export.h"
@@ -95,13 +96,15 @@ std::string GraphState::UniqueName(const std::string& name, bool mark) {
   auto found = used_names.find(key);
   if (found == used_names.end()) {
     if (mark) used_names[key] = 1;
-    return name;
+    if (graph.Find(name) == nullptr) return name;
+    if (!mark) return Cat(name, "_1");
+    found = used_names.find(key);  // gradients add nodes whose names are not noted
   }
   int suffix = found->second;
   std::string unique;
   do {
     unique = Cat(name, "_", suffix++);
-  } while (used_names.contains(absl::AsciiStrToLower(unique)));
+  } while (used_names.contains(absl::AsciiStrToLower(unique)) || graph.Find(unique) != nullptr);
   if (mark) {
     found->second = suffix;
     used_names[absl::AsciiStrToLower(unique)] = 1;
@@ -121,6 +124,9 @@ StatusOr<Node*> GraphState::Add(const OpSchema& schema, const std::string& name,
   spec.attrs = std::move(attrs);
   for (const auto& [key, value] : attributes) {
     if (spec.attrs.Find(key) == nullptr) spec.attrs.Set(key, value);
+  }
+  if (auto found = gradient_types.find(schema.name); found != gradient_types.end()) {
+    spec.attrs.Set("_gradient_op_type", Attribute(found->second));
   }
   spec.inputs = std::move(inputs);
   spec.device = device;
@@ -436,6 +442,20 @@ PyObject* SetAttributes(PyObject* self, PyObject* arg) {
   StateOf(self).attributes = std::move(attributes);
   Py_RETURN_NONE;
 }
+// _set_gradient_types({op: gradient type}) for new nodes of these ops
+PyObject* SetGradientTypes(PyObject* self, PyObject* arg) {
+  if (!PyDict_Check(arg)) return PyErr_Format(PyExc_TypeError, "gradient types are a dict");
+  std::map<std::string, std::string> types;
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(arg, &position, &key, &value)) {
+    std::string op, type;
+    if (!ToString(key, &op) || !ToString(value, &type)) return nullptr;
+    types.emplace(std::move(op), std::move(type));
+  }
+  StateOf(self).gradient_types = std::move(types);
+  Py_RETURN_NONE;
+}
 PyObject* SetOrdersEffects(PyObject* self, PyObject* arg) {
   StateOf(self).orders_effects = PyObject_IsTrue(arg) == 1;
   Py_RETURN_NONE;
@@ -550,6 +570,7 @@ PyObject* Gradients(PyObject* self, PyObject* args) {
   options.scope = scope;
   options.colocate = colocate != 0;
   GraphState& state = StateOf(self);
+  const DifferentiatedGraph differentiated(self);
   StatusOr<std::vector<GraphGradient>> gradients = AddGradients(state.graph, y, x, grad_y, options);
   Status status = gradients.ok() ? state.InferUpTo(state.graph.num_node_ids()) : gradients.status();
   if (!status.ok()) {
@@ -634,6 +655,7 @@ PyMethodDef kMethods[] = {
     {"_set_asks_device", SetAsksDevice, METH_O, nullptr},
     {"_set_control_inputs", SetControlInputs, METH_O, nullptr},
     {"_set_attributes", SetAttributes, METH_O, nullptr},
+    {"_set_gradient_types", SetGradientTypes, METH_O, nullptr},
     {"_set_orders_effects", SetOrdersEffects, METH_O, nullptr},
     {"_last_effect", LastEffect, METH_NOARGS, nullptr},
     {"_to_function", ToFunction, METH_VARARGS, nullptr},

@@ -25,6 +25,7 @@ struct GraphState {
   bool asks_device = false;  // functions of tf.device: graph._place(id) chooses the device of every new node
   std::vector<NodeId> control_inputs;
   std::vector<std::pair<std::string, Attribute>> attributes;  // of every new node: attr_scope, colocation
+  std::map<std::string, std::string> gradient_types;          // _gradient_op_type of new nodes, by op
   bool orders_effects = false;  // stateful operations run in the order in which they were added
   NodeId last_effect = kNoNode;
   std::map<std::string, int> used_names;  // in lower case, with the next suffix

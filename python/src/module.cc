@@ -9,6 +9,7 @@
 #include "python/src/op.h"
 #include "python/src/protos.h"
 #include "python/src/python.h"
+#include "python/src/python_gradient.h"
 #include "python/src/server.h"
 #include "python/src/session.h"
 #include "python/src/tape.h"
@@ -39,6 +40,7 @@ PyMethodDef kFunctions[] = {
     {"variable_accessed", VariableAccessed, METH_O, nullptr},
     {"record", RecordCustom, METH_VARARGS, nullptr},
     {"should_record", ShouldRecord, METH_O, nullptr},
+    {"register_gradient", RegisterPythonGradient, METH_O, nullptr},
     {"pause_tapes", PauseTapes, METH_NOARGS, nullptr},
     {"proto_files", ProtoFiles, METH_NOARGS, nullptr},
     {"function_library", ExportFunctions, METH_O, nullptr},

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "python/src/attributes.h"
 #include "python/src/constant.h"
 #include "python/src/graph.h"
+#include "python/src/interrupt.h"
 #include "python/src/py_function.h"
 #include "python/src/tape.h"
 #include "python/src/tensor.h"
@@ -82,8 +84,50 @@ bool IsArray(PyObject* object) {
           PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(generic)));
 }
 
-// New reference to a tensor.
-PyObject* Convert(PyObject* value, DType wanted, DType preferred) {
+class Call;
+thread_local const Call* t_call = nullptr;  // whose op Execute runs, for the end of an error's message
+
+// The name of the function around a single op that TensorFlow names in errors of kernels: the op, and the length of
+// each list among its arguments, in the order of the attributes' names.
+std::string WrapperName(const OpSchema& schema, const AttrMap& attrs) {
+  std::map<std::string, int64_t> lengths;
+  auto note = [&](const ArgSchema& arg) {
+    if (!arg.number_attr.empty()) {
+      if (StatusOr<int64_t> count = GetAttr<int64_t>(attrs, arg.number_attr); count.ok()) {
+        lengths[arg.number_attr] = *count;
+      }
+    }
+    if (!arg.type_list_attr.empty()) {
+      if (StatusOr<std::vector<DType>> types = GetAttr<std::vector<DType>>(attrs, arg.type_list_attr); types.ok()) {
+        lengths[arg.type_list_attr] = static_cast<int64_t>(types->size());
+      }
+    }
+  };
+  for (const ArgSchema& arg : schema.inputs) note(arg);
+  for (const ArgSchema& arg : schema.outputs) note(arg);
+  std::string name = Cat("__wrapped__", schema.name);
+  for (const auto& [attr, length] : lengths) name += Cat("_", attr, "_", length);
+  return name;
+}
+
+bool IsCall(const OpSchema& schema) {
+  return schema.name == "PartitionedCall" || schema.name == "StatefulPartitionedCall";
+}
+
+// An error of a kernel in TensorFlow's words.
+Status FromKernel(const Status& status, const OpSchema& schema, const AttrMap& attrs) {
+  if (IsCall(schema)) return status;
+  std::string device;
+  if (t_device != nullptr) {
+    device = t_device->name();
+  } else if (StatusOr<Device*> found = Runtime().FindDevice("CPU:0"); found.ok()) {
+    device = (*found)->name();
+  }
+  return Annotate(status, Cat("{{function_node ", WrapperName(schema, attrs), "_device_", device, "}} "));
+}
+
+// New reference to a tensor; in a graph a constant gets this name.
+PyObject* Convert(PyObject* value, DType wanted, DType preferred, const std::string& name) {
   if (IsTensor(value)) return Py_NewRef(value);
   if (CurrentGraph() == nullptr) {
     Tensor out;
@@ -98,9 +142,10 @@ PyObject* Convert(PyObject* value, DType wanted, DType preferred) {
   if (hook == nullptr) return nullptr;
   Ref dtype = wanted != DType::kInvalid ? Ref::Own(FromDType(wanted)) : Ref::Borrow(Py_None);
   Ref hint = preferred != DType::kInvalid ? Ref::Own(FromDType(preferred)) : Ref::Borrow(Py_None);
-  if (!dtype || !hint) return nullptr;
-  PyObject* const arguments[] = {value, dtype.get(), hint.get()};
-  Ref tensor = Ref::Own(PyObject_Vectorcall(hook, arguments, 3, nullptr));
+  Ref label = Ref::Own(FromString(name));
+  if (!dtype || !hint || !label) return nullptr;
+  PyObject* const arguments[] = {value, dtype.get(), hint.get(), label.get()};
+  Ref tensor = Ref::Own(PyObject_Vectorcall(hook, arguments, 4, nullptr));
   if (!tensor) return nullptr;
   if (!IsTensor(tensor.get())) {
     return PyErr_Format(PyExc_TypeError, "%R cannot be converted to a tensor", value);
@@ -172,7 +217,10 @@ class Call {
       if (schema_.outputs.empty()) return owner.release();
       return Pack(outputs, StateOf(target).graph.node(last_node_)->attrs);
     }
-    if (!Execute(schema_, inputs, attrs, nullptr, &outputs)) return nullptr;
+    t_call = this;
+    const bool done = Execute(schema_, inputs, attrs, nullptr, &outputs);
+    t_call = nullptr;
+    if (!done) return nullptr;
     CheckAttrs(schema_, attrs).IgnoreError();
     return Pack(outputs, attrs);
   }
@@ -180,6 +228,30 @@ class Call {
   // Adds the node; `operation` is its Operation object if it has no outputs, else null.
   bool AddToGraph(PyObject* graph, const Tensors& inputs, const AttrMap& attrs, Tensors* outputs, PyObject** operation);
   bool CheckTypes() const;
+
+  // Lists and strings among the inputs take TensorFlow's slow path, whose errors end without the name.
+  static bool IsSlow(PyObject* value) {
+    return PyList_Check(value) || PyTuple_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value);
+  }
+  std::string ErrorSuffix() const {
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      PyObject* const given = arguments_[i].given;
+      if (!op_.is_list[i]) {
+        if (given != nullptr && IsSlow(given)) return "";
+        continue;
+      }
+      Ref items = Ref::Own(PySequence_Fast(given, ""));
+      if (!items) {
+        PyErr_Clear();
+        return "";
+      }
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(items.get()); ++k) {
+        if (IsSlow(PySequence_Fast_GET_ITEM(items.get(), k))) return "";
+      }
+    }
+    const char* name = name_ != nullptr && PyUnicode_Check(name_) ? PyUnicode_AsUTF8(name_) : "";
+    return Cat(" name: ", name != nullptr ? name : "");
+  }
 
  private:
   bool Bind(PyObject* const* args, size_t count, PyObject* names) {
@@ -217,11 +289,11 @@ class Call {
         }
       }
       if (found == nullptr) {
-        PyErr_Format(PyExc_TypeError, "%s got an unexpected keyword argument '%U'", schema_.name.c_str(), key);
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", schema_.name.c_str(), key);
         return false;
       }
       if (IsSet(*found)) {
-        PyErr_Format(PyExc_TypeError, "%s got multiple values for argument '%U'", schema_.name.c_str(), key);
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", schema_.name.c_str(), key);
         return false;
       }
       Set(*found, value);
@@ -253,15 +325,37 @@ class Call {
   }
 
   // A value that knows its own type: tensors, variables, keras variables.
-  bool TakeTensor(PyObject* value, DType fixed, Ref* out) {
+  bool TakeTensor(PyObject* value, DType fixed, const std::string& name, Ref* out) {
     if (IsTensor(value)) {
       *out = Ref::Borrow(value);
       return true;
     }
     if (IsPlainPython(value) || IsArray(value) || value == Py_None) return true;
     *out = Ref::Own(
-        Convert(value, fixed == DType::kResource || fixed == DType::kVariant ? fixed : DType::kInvalid, fixed));
+        Convert(value, fixed == DType::kResource || fixed == DType::kVariant ? fixed : DType::kInvalid, fixed, name));
     return static_cast<bool>(*out);
+  }
+
+  // What is added while inputs are converted has names inside that of the op: "MatMul/b".
+  class InsideOp {
+   public:
+    InsideOp(GraphState& state, const std::string& name) : state_(state), before_(state.name_scope) {
+      state_.name_scope = name + "/";
+    }
+    ~InsideOp() { state_.name_scope = before_; }
+
+   private:
+    GraphState& state_;
+    std::string before_;
+  };
+
+  bool ReserveName(PyObject* graph) {
+    std::string name;
+    if (name_ != nullptr && name_ != Py_None && !ToString(name_, &name)) return false;
+    GraphState& state = StateOf(graph);
+    reserved_name_ = name.ends_with("/") ? name.substr(0, name.size() - 1)
+                                         : state.UniqueName(state.name_scope + (name.empty() ? schema_.name : name));
+    return true;
   }
 
   bool ConvertInputs() {
@@ -276,6 +370,11 @@ class Call {
       }
     }
     if (all) return true;
+    std::optional<InsideOp> inside;
+    if (PyObject* graph = CurrentGraph()) {
+      if (!ReserveName(graph)) return false;
+      inside.emplace(StateOf(graph), reserved_name_);
+    }
     for (size_t i = 0; i < arguments_.size(); ++i) {
       const ArgSchema& schema = schema_.inputs[i];
       Argument& argument = arguments_[i];
@@ -290,12 +389,15 @@ class Call {
         const Py_ssize_t size = PySequence_Fast_GET_SIZE(items.get());
         argument.tensors.resize(size);
         for (Py_ssize_t k = 0; k < size; ++k) {
-          if (!TakeTensor(PySequence_Fast_GET_ITEM(items.get(), k), schema.type, &argument.tensors[k])) return false;
+          if (!TakeTensor(PySequence_Fast_GET_ITEM(items.get(), k), schema.type, Cat(schema.name, "_", k),
+                          &argument.tensors[k])) {
+            return false;
+          }
           Note(schema, argument.tensors[k]);
         }
       } else if (argument.tensors.empty()) {
         argument.tensors.resize(1);
-        if (!TakeTensor(argument.given, schema.type, &argument.tensors[0])) return false;
+        if (!TakeTensor(argument.given, schema.type, schema.name, &argument.tensors[0])) return false;
         Note(schema, argument.tensors[0]);
       } else {
         Note(schema, argument.tensors[0]);
@@ -321,7 +423,8 @@ class Call {
                        "'NoneType'>) to a Tensor.");
           return false;
         }
-        argument.tensors[k] = Ref::Own(Convert(value, wanted, preferred));
+        argument.tensors[k] =
+            Ref::Own(Convert(value, wanted, preferred, items != nullptr ? Cat(schema.name, "_", k) : schema.name));
         if (!argument.tensors[k]) return false;
         Note(schema, argument.tensors[k]);
       }
@@ -404,7 +507,7 @@ class Call {
       AttrMap attrs;
       if (!MakeAttrs(&attrs)) return nullptr;
       StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared = Prepare(attrs);
-      if (!prepared.ok()) return Raise(prepared.status());
+      if (!prepared.ok()) return Raise(Annotate(prepared.status(), "", ErrorSuffix()));
       if (op_.cache.size() > 1000) op_.cache.clear();
       found = op_.cache.emplace(std::string(key.view()), CacheEntry{*prepared, IsShort(**prepared)}).first;
     }
@@ -424,13 +527,24 @@ class Call {
     if (NeedsTape()) return nullptr;
     EagerRuntime::Outputs outputs;
     Status status;
-    if (entry.is_short && elements < kShortElements) {
+    if (op_.schema->is_stateful && !entry.is_short) {
+      Interruptible interruptible;
+      EagerOptions options;
+      options.cancellation = interruptible.cancellation();
+      {
+        WithoutLock unlocked;
+        status = Runtime().RunCached(*entry.prepared, {inputs.data(), inputs.size()}, &outputs, options);
+      }
+      if (!status.ok() && interruptible.RaiseIfInterrupted()) return nullptr;
+    } else if (entry.is_short && elements < kShortElements) {
       status = Runtime().RunCached(*entry.prepared, {inputs.data(), inputs.size()}, &outputs);
     } else {
       WithoutLock unlocked;
       status = Runtime().RunCached(*entry.prepared, {inputs.data(), inputs.size()}, &outputs);
     }
-    if (!status.ok()) return Raise(status);
+    if (!status.ok()) {
+      return Raise(Annotate(FromKernel(status, schema_, *entry.prepared->complete_attrs()), "", ErrorSuffix()));
+    }
     if (outputs.size() == 1 && op_.schema->outputs.size() == 1 && !IsListOutput(0)) {
       Ref result = Ref::Own(NewEager(std::move(outputs[0])));
       if (result) RecordOnTapes(*entry.prepared, &result, 1);
@@ -470,7 +584,7 @@ class Call {
   PyObject* RaiseType(size_t index, DType dtype, const ArgTypes& types) {
     return Raise(InvalidArgument("cannot compute ", schema_.name, " as input #", index,
                                  "(zero-based) was expected to be a ", Name(types.inputs[index]), " tensor but is a ",
-                                 Name(dtype), " tensor [Op:", schema_.name, "]"));
+                                 Name(dtype), " tensor [Op:", schema_.name, "]", ErrorSuffix()));
   }
 
   bool IsListOutput(size_t i) const {
@@ -545,6 +659,7 @@ class Call {
   absl::InlinedVector<std::pair<const std::string*, DType>, 2> types_;
   std::vector<Ref> lists_;
   PyObject* name_ = nullptr;
+  std::string reserved_name_;  // of the node, given before its inputs are converted
   NodeId last_node_ = kNoNode;
   bool ok_ = false;
 
@@ -615,6 +730,7 @@ bool Call::AddToGraph(PyObject* graph, const Tensors& inputs, const AttrMap& att
   if (!CheckTypes()) return false;
   std::string name;
   if (name_ != nullptr && name_ != Py_None && !ToString(name_, &name)) return false;
+  if (!reserved_name_.empty() && graph == CurrentGraph()) name = reserved_name_ + "/";
   if (!AddNodeTo(graph, schema_, inputs, attrs, name, outputs, &last_node_)) return false;
   if (outputs->empty()) {
     *operation = PyObject_CallMethod(graph, "_operation", "i", static_cast<int>(last_node_));
@@ -631,6 +747,10 @@ PyObject* Vectorcall(PyObject* self, PyObject* const* args, size_t flags, PyObje
 PyObject* OpName(PyObject* self, void*) { return FromString(reinterpret_cast<PyOp*>(self)->state->schema->name); }
 PyObject* OpDoc(PyObject* self, void*) {
   PyObject* make = Hook("op_doc");
+  return make != nullptr ? PyObject_CallOneArg(make, self) : nullptr;
+}
+PyObject* OpSignature(PyObject* self, void*) {
+  PyObject* make = Hook("op_signature");
   return make != nullptr ? PyObject_CallOneArg(make, self) : nullptr;
 }
 PyObject* OpStateful(PyObject* self, void*) {
@@ -677,10 +797,15 @@ PyObject* OpRepr(PyObject* self) {
 }
 
 PyGetSetDef kGetSet[] = {
-    {"__name__", OpName, nullptr, nullptr, nullptr},   {"__qualname__", OpName, nullptr, nullptr, nullptr},
-    {"__doc__", OpDoc, nullptr, nullptr, nullptr},     {"parameters", OpParameters, nullptr, nullptr, nullptr},
-    {"outputs", OpOutputs, nullptr, nullptr, nullptr}, {"is_stateful", OpStateful, nullptr, nullptr, nullptr},
-    {"summary", OpSummary, nullptr, nullptr, nullptr}, {},
+    {"__name__", OpName, nullptr, nullptr, nullptr},
+    {"__qualname__", OpName, nullptr, nullptr, nullptr},
+    {"__doc__", OpDoc, nullptr, nullptr, nullptr},
+    {"parameters", OpParameters, nullptr, nullptr, nullptr},
+    {"__signature__", OpSignature, nullptr, nullptr, nullptr},
+    {"outputs", OpOutputs, nullptr, nullptr, nullptr},
+    {"is_stateful", OpStateful, nullptr, nullptr, nullptr},
+    {"summary", OpSummary, nullptr, nullptr, nullptr},
+    {},
 };
 PyMemberDef kMembers[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOp, vectorcall), READONLY, nullptr},
@@ -812,13 +937,15 @@ bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs
     values.push_back(AsTensor(input.get())->value);
   }
   const int watching = CountRecording(inputs);
-  const bool is_call = schema.name == "PartitionedCall" || schema.name == "StatefulPartitionedCall";
-  if (watching > 0 && is_call) return CallOnTape(schema, inputs, attrs, watching, outputs);
+  if (watching > 0 && IsCall(schema)) return CallOnTape(schema, inputs, attrs, watching, outputs);
   EagerRuntime::Outputs results;
   std::shared_ptr<const AttrMap> complete;
   Status status;
+  Interruptible interruptible;
   {
     WithoutLock unlocked;
+    EagerOptions options;
+    options.cancellation = interruptible.cancellation();
     StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared = Runtime().Prepare(schema, attrs, t_device);
     status = prepared.status();
     if (status.ok()) {
@@ -831,11 +958,15 @@ bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs
                               Name(values[i].dtype()), " tensor [Op:", schema.name, "]");
         }
       }
-      if (status.ok()) status = Runtime().RunCached(**prepared, {values.data(), values.size()}, &results);
       complete = (*prepared)->complete_attrs();
+      if (status.ok()) {
+        status = Runtime().RunCached(**prepared, {values.data(), values.size()}, &results, options);
+        if (!status.ok()) status = FromKernel(status, schema, *complete);
+      }
     }
   }
-  if (!status.ok()) return Raise(status), false;
+  if (!status.ok() && interruptible.RaiseIfInterrupted()) return false;
+  if (!status.ok()) return Raise(t_call != nullptr ? Annotate(status, "", t_call->ErrorSuffix()) : status), false;
   for (Tensor& result : results) {
     outputs->push_back(Ref::Own(NewEager(std::move(result))));
     if (!outputs->back()) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "python/src/graph.h"
+#include "python/src/interrupt.h"
 #include "python/src/op.h"
 #include "python/src/tensor.h"
 #include "weir/base/cancellation.h"
@@ -169,13 +170,17 @@ PyObject* Run(PyObject* self, PyObject* args) {
   std::vector<Tensor> outputs;
   StepReport report;
   Status status;
+  Interruptible interruptible;
   {
     WithoutLock unlocked;
-    status = bytes == nullptr
-                 ? As(self)->session->Run(feeds, fetches, targets, &outputs)
-                 : As(self)->session->Run(ToStepOptions(proto), feeds, fetches, targets, &outputs, &report);
+    StepOptions options = ToStepOptions(proto);
+    options.cancellation = interruptible.cancellation();
+    status =
+        bytes == nullptr && options.cancellation == nullptr
+            ? As(self)->session->Run(feeds, fetches, targets, &outputs)
+            : As(self)->session->Run(options, feeds, fetches, targets, &outputs, bytes == nullptr ? nullptr : &report);
   }
-  if (!status.ok()) return Raise(status);
+  if (!status.ok()) return interruptible.RaiseIfInterrupted() ? nullptr : Raise(status);
   Ref list = Ref::Own(ToList(&outputs));
   if (!list || bytes == nullptr) return list.release();
   RunMetadata metadata;

@@ -3,9 +3,9 @@
 Names are looked up when they are first used (weir/_names.py), so importing is quick and starts nothing.
 """
 
-import importlib
-import sys
-import types
+import importlib as _importlib
+import sys as _sys
+import types as _types
 
 __version__ = "2.21.0"
 __git_version__ = "weir"
@@ -13,7 +13,7 @@ __compiler_version__ = ""
 newaxis = None
 
 
-class _Namespace(types.ModuleType):
+class _Namespace(_types.ModuleType):
     """A public module such as tf.math: its names come from the table."""
 
     def __init__(self, name, prefix):
@@ -29,24 +29,24 @@ class _Namespace(types.ModuleType):
 
 
 def _children(prefix):
-    table = importlib.import_module("weir._names").TABLE
+    table = _importlib.import_module("weir._names").TABLE
     return {key[len(prefix):].split(".")[0] for key in table if key.startswith(prefix)}
 
 
 def _resolve(module, prefix, name):
     if name.startswith("_") and name != "__internal__":  # also weir's own modules, which Python looks for here first
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-    table = importlib.import_module("weir._names").TABLE
+    table = _importlib.import_module("weir._names").TABLE
     key = prefix + name
     entry = table.get(key)
     if entry is not None:
-        value = importlib.import_module(entry[0])
+        value = _importlib.import_module(entry[0])
         for part in entry[1].split(".") if entry[1] else []:
             value = getattr(value, part)
     elif any(k.startswith(key + ".") for k in table):
         full = f"weir.{key}"
         try:
-            value = importlib.import_module(full)  # a package that also has public names
+            value = _importlib.import_module(full)  # a package that also has public names
         except ModuleNotFoundError as error:
             if error.name is None or not (full + ".").startswith(error.name + "."):
                 raise
@@ -64,13 +64,13 @@ def _resolve(module, prefix, name):
 def names_of(package):
     """The `__getattr__` of a package whose public names are in the table: `__getattr__ = weir.names_of(__name__)`."""
     prefix = package.partition(".")[2] + "."
-    return lambda name: _resolve(sys.modules[package], prefix, name)
+    return lambda name: _resolve(_sys.modules[package], prefix, name)
 
 
 def __getattr__(name):
     if name == "keras":
-        return importlib.import_module("tensorflow.keras")
-    return _resolve(sys.modules[__name__], "", name)
+        return _importlib.import_module("tensorflow.keras")
+    return _resolve(_sys.modules[__name__], "", name)
 
 
 def __dir__():

@@ -1,7 +1,8 @@
 """Makes `import tensorflow` give weir, and the internals of TensorFlow that Keras imports.
 
 `install()` adds a finder in front of all others: tensorflow[.x.y] are weir's own modules and namespaces, the same
-objects; tensorflow.python.* and tensorflow.compiler.* are the few modules of the table below, made on demand.
+objects; tensorflow.python.* are the modules of weir/_internal.py and, like tensorflow.compiler.*, of the table below, made
+on demand.
 """
 
 import importlib
@@ -13,40 +14,10 @@ import types
 __all__ = ["install"]
 
 
-def _context():
-    from weir.framework import graph
-
-    class Context:
-        def clear_kernel_cache(self):
-            pass
-
-        def executing_eagerly(self):
-            return graph.executing_eagerly()
-
-        def ensure_initialized(self):
-            pass
-    context = Context()
-    return {"context": lambda: context, "async_wait": lambda: None, "executing_eagerly": graph.executing_eagerly,
-            "eager_mode": graph.eager_mode, "Context": Context}
-
-
 def _names(module, *names):
     def make():
         loaded = importlib.import_module(module)
         return {name: getattr(loaded, name) for name in names} if names else vars(loaded)
-    return make
-
-
-def _from_public(**names):
-    def make():
-        import weir
-        out = {}
-        for name, path in names.items():
-            value = weir
-            for part in path.split("."):
-                value = getattr(value, part)
-            out[name] = value
-        return out
     return make
 
 
@@ -64,8 +35,6 @@ def _dynamic_update_slice():
 
 
 _MODULES = {
-    "tensorflow.python.eager.context": _context,
-    "tensorflow.python.ops.math_ops": _from_public(is_nan="math.is_nan"),
     "tensorflow.python.ops.linalg.sparse.sparse_csr_matrix_ops": lambda: {
         "sparse_tensor_to_csr_sparse_matrix": _raw("SparseTensorToCSRSparseMatrix"),
         "sparse_matrix_sparse_mat_mul": _raw("SparseMatrixSparseMatMul"),
@@ -80,17 +49,7 @@ _MODULES = {
     "tensorflow.python.framework.tensor_shape": _names("weir.framework.shapes"),
     "tensorflow.python.framework.errors_impl": _names("weir.framework.errors"),
     "tensorflow.python.framework.ops": _names("weir.framework.graph"),
-    "tensorflow.python.framework.tensor": _names("weir.framework.type_spec", "TensorSpec"),
-    "tensorflow.python.framework.func_graph": _names("weir.framework.graph", "FuncGraph"),
     "tensorflow.python.types.core": lambda: {"Tensor": importlib.import_module("weir.framework.tensor").types_Tensor},
-    "tensorflow.python.module.module": _names("weir.module", "Module"),
-    "tensorflow.python.eager.backprop": _names("weir.eager.tape", "GradientTape"),
-    "tensorflow.python.ops.variables": _names("weir.variables", "Variable"),
-    "tensorflow.python.framework.sparse_tensor": _names("weir.ops.sparse", "SparseTensor", "SparseTensorSpec"),
-    "tensorflow.python.framework.indexed_slices": _names("weir.ops.indexed_slices", "IndexedSlices", "IndexedSlicesSpec"),
-    "tensorflow.python.ops.ragged.ragged_tensor": _names("weir.ops.ragged", "RaggedTensor", "RaggedTensorSpec"),
-    "tensorflow.python.data.ops.dataset_ops": lambda: {
-        "DatasetV2": importlib.import_module("weir.data.dataset").Dataset},
     "tensorflow.experimental.dtensor": lambda: {},
     "tensorflow.python.framework.convert_to_constants": _names("weir.saved_model.freeze",
                                                                "convert_variables_to_constants_v2"),
@@ -145,10 +104,20 @@ class _Finder(importlib.abc.MetaPathFinder):
         self._keep = (getattr(module, "__spec__", None), getattr(module, "__name__", None))
         return spec
 
+    @staticmethod
+    def _is_package(name):
+        from weir import _internal
+        return name in _internal.packages()
+
     def _module(self, name):
         import weir
         if name == "tensorflow":
             return _wrap(weir, "tensorflow") if not self._v1 else _wrap_v1(weir)
+        if name.startswith("tensorflow.python."):
+            from weir import _internal
+            module = _internal.module(name, _MODULES.get(name))
+            if module is not None:
+                return module
         if name in _MODULES:
             module = types.ModuleType(name)
             module.__path__ = []
@@ -168,7 +137,7 @@ class _Finder(importlib.abc.MetaPathFinder):
                 value = getattr(value, part, None)
             if isinstance(value, types.ModuleType):
                 return _wrap(value, name)
-        if name in self._known:
+        if name in self._known or (name.startswith("tensorflow.python") and self._is_package(name)):
             module = types.ModuleType(name)
             module.__path__ = []
             return module

@@ -165,6 +165,51 @@ TABLE = {
     "train.get_checkpoint_state": ("weir.train.checkpoint", "get_checkpoint_state"),
 }
 
+for _name in ("RegisterGradient", "no_gradient"):
+    TABLE[_name] = ("weir.framework.gradient_registry", _name)
+for _name in ("NoGradient", "NotDifferentiable"):
+    TABLE["compat.v1." + _name] = ("weir.framework.gradient_registry", "no_gradient")
+TABLE["linalg.LinearOperator"] = ("weir.ops.linear_operator", "LinearOperator")
+for _module, _names in (("basic", "FullMatrix Diag LowerTriangular Identity ScaledIdentity Zeros"),
+                        ("composed", "Adjoint Inversion Composition BlockDiag Kronecker LowRankUpdate BlockLowerTriangular"),
+                        ("structured", "Circulant Circulant2D Circulant3D Householder Permutation Toeplitz Tridiag")):
+    for _name in _names.split():
+        TABLE["linalg.LinearOperator" + _name] = ("weir.ops.linear_operators_" + _module, "LinearOperator" + _name)
+for _name in ("adjust_jpeg_quality", "random_jpeg_quality", "stateless_random_jpeg_quality", "extract_glimpse",
+              "non_max_suppression_padded", "generate_bounding_box_proposals"):
+    TABLE["image." + _name] = ("weir.ops.image_quality", _name)
+TABLE["CriticalSection"] = ("weir.ops.critical_section", "CriticalSection")
+for _name in ("get_device_details", "get_memory_info", "get_memory_usage", "reset_memory_stats", "get_device_policy",
+              "set_device_policy", "get_synchronous_execution", "set_synchronous_execution", "get_visible_devices",
+              "set_visible_devices"):
+    TABLE["config.experimental." + _name] = ("weir.framework.config", _name)
+TABLE["config.experimental.get_virtual_device_configuration"] = ("weir.framework.config", "get_logical_device_configuration")
+TABLE["config.experimental_run_functions_eagerly"] = ("weir.framework.config", "run_functions_eagerly")
+TABLE["config.experimental_functions_run_eagerly"] = ("weir.framework.config", "functions_run_eagerly")
+TABLE["config.optimizer"] = ("weir.framework.config", "optimizer_config")
+for _name in ("eigh_tridiagonal",):
+    TABLE["linalg." + _name] = ("weir.ops.linalg_iterative", _name)
+TABLE["linalg.experimental.conjugate_gradient"] = ("weir.ops.linalg_iterative", "conjugate_gradient")
+for _name in ("fftnd", "ifftnd", "rfftnd", "irfftnd"):
+    TABLE["signal." + _name] = ("weir.ops.linalg_iterative", _name)
+for _name in ("integral_types", "real_types", "complex_types", "bytes_or_text_types", "dimension_value",
+              "dimension_at_index", "forward_compatible", "forward_compatibility_horizon"):
+    TABLE["compat." + _name] = ("weir.compat.values", _name)
+for _name in ("Reducer", "group_by_reducer", "at", "from_list", "enable_debug_mode", "pad_to_cardinality",
+              "table_from_dataset", "index_table_from_dataset", "make_batched_features_dataset", "parse_example_dataset",
+              "SHARD_HINT"):
+    TABLE["data.experimental." + _name] = ("weir.data.reducing", _name)
+TABLE["data.experimental.Optional"] = ("weir.data.optional", "Optional")
+TABLE["data.experimental.DatasetInitializer"] = ("weir.ops.lookup", "DatasetInitializer")
+TABLE["OptionalSpec"] = ("weir.data.optional", "OptionalSpec")
+TABLE["NoneTensorSpec"] = ("weir.data.structure", "NoneTensorSpec")
+TABLE["import_graph_def"] = ("weir.compat.v1.graph_ops", "import_graph_def")
+for _name in ("float4_e2m1fn", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+              "int2", "int4", "uint2", "uint4"):
+    TABLE["dtypes.experimental." + _name] = TABLE["experimental." + _name] = ("weir.framework.dtypes", _name)
+TABLE["dtypes.QUANTIZED_DTYPES"] = ("weir.framework.dtypes", "QUANTIZED_DTYPES")
+for _name in ("get_step", "set_step", "summary_scope", "write_raw_pb"):
+    TABLE["summary.experimental." + _name] = ("weir.summary", _name)
 TABLE["experimental.RowPartition"] = ("weir.ops.row_partition", "RowPartition")
 TABLE["experimental.DynamicRaggedShape"] = ("weir.ops.dynamic_ragged_shape", "DynamicRaggedShape")
 for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):

@@ -30,7 +30,8 @@ _HOMES = {
         "queues": "QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue ReaderBase WholeFileReader "
                   "TextLineReader TFRecordReader FixedLengthRecordReader IdentityReader",
     },
-    "nn": {
+    "nn": {"rnn": "dynamic_rnn bidirectional_dynamic_rnn static_rnn static_bidirectional_rnn static_state_saving_rnn raw_rnn",
+           
         "wrappers": "softmax log_softmax softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 "
                     "sparse_softmax_cross_entropy_with_logits sigmoid_cross_entropy_with_logits dropout moments "
                     "l2_normalize max_pool avg_pool conv1d conv2d conv2d_transpose conv3d depthwise_conv2d "
@@ -98,6 +99,23 @@ _INITIALIZERS = {"zeros": "Zeros", "ones": "Ones", "constant": "Constant", "rand
                  "identity": "Identity", "lecun_normal": "lecun_normal", "lecun_uniform": "lecun_uniform",
                  "he_normal": "he_normal", "he_uniform": "he_uniform"}
 
+_ADAPTED = {"constant": "constant", "convert_to_tensor": "convert_to_tensor", "space_to_batch": "space_to_batch",
+            "nn.space_to_batch": "space_to_batch", "batch_to_space": "batch_to_space", "nn.erosion2d": "erosion2d",
+            "nn.fractional_max_pool": "fractional_max_pool", "nn.fractional_avg_pool": "fractional_avg_pool",
+            "nn.ctc_loss": "ctc_loss", "nn.ctc_beam_search_decoder": "ctc_beam_search_decoder",
+            "strings.split": "split", "hessians": "hessians"}
+
+_CONVERSIONS = {
+    "convert_to_tensor_or_sparse_tensor": "convert_to_tensor_or_sparse_tensor",
+    "convert_to_tensor_or_indexed_slices": "convert_to_tensor_or_indexed_slices", "sparse_merge": "sparse_merge",
+    "sparse.merge": "sparse_merge", "ragged.constant_value": "ragged_constant_value", "ragged.placeholder": "ragged_placeholder",
+    "resource_loader.get_path_to_datafile": "get_path_to_datafile",
+    "resource_loader.get_data_files_path": "get_data_files_path", "resource_loader.load_resource": "load_resource",
+    "resource_loader.readahead_file_path": "readahead_file_path",
+    "resource_loader.get_root_dir_with_all_resources": "get_root_dir_with_all_resources", "wrap_function": "wrap_function",
+    "xla.experimental.compile": "xla_compile", "batch_scatter_update": "batch_scatter_update",
+    "add_check_numerics_ops": "check_numerics_ops"}
+
 # Old names of functions that exist: "old=new".
 _ALIASES = """
 log=math.log log1p=math.log1p log_sigmoid=math.log_sigmoid digamma=math.digamma erf=math.erf erfc=math.erfc
@@ -162,6 +180,10 @@ initializers.tables_initializer=compat.v1.tables_initializer manip.batch_to_spac
 manip.gather_nd=gather_nd manip.reshape=reshape manip.reverse=reverse manip.roll=roll manip.scatter_nd=scatter_nd
 manip.space_to_batch_nd=space_to_batch_nd manip.tile=tile image.resize_images=compat.v1.image.resize
 image.resize_image_with_crop_or_pad=image.resize_with_crop_or_pad image.resize_image_with_pad=image.resize_with_pad
+nn.ctc_loss_v2=nn.ctc_loss debugging.is_non_decreasing=math.is_non_decreasing
+debugging.is_strictly_increasing=math.is_strictly_increasing random.stateless_multinomial=random.stateless_categorical
+image.transpose_image=image.transpose nn.log_uniform_candidate_sampler=random.log_uniform_candidate_sampler
+nn.uniform_candidate_sampler=random.uniform_candidate_sampler
 nn.max_pool_v2=nn.max_pool nn.avg_pool_v2=nn.avg_pool sets.set_difference=sets.difference
 sets.set_intersection=sets.intersection sets.set_size=sets.size sets.set_union=sets.union
 debugging.is_finite=math.is_finite debugging.is_inf=math.is_inf debugging.is_nan=math.is_nan
@@ -176,6 +198,11 @@ def add(table):
         for module, names in modules.items():
             for name in names.split():
                 table[prefix + name] = (_V + module, name)
+    from weir.compat.v1.signatures import SPECS
+    for name in SPECS:
+        table["compat.v1." + name] = (_V + "signatures", name.replace(".", "__"))
+    for name, attribute in _ADAPTED.items():
+        table["compat.v1." + name] = (_V + "adapted", attribute)
     for name, module in _MODULES.items():
         table["compat.v1." + name] = (module, "")
     for name, attribute in _INITIALIZERS.items():
@@ -183,6 +210,19 @@ def add(table):
         table["compat.v1.initializers." + name] = entry
         if not name.startswith(("lecun", "he_", "identity")):
             table[f"compat.v1.{name}_initializer"] = entry
+    table["compat.v1.test.compute_gradient"] = ("weir.gradient_checker", "compute_gradient_v1")
+    for name, attribute in _CONVERSIONS.items():
+        table["compat.v1." + name] = (_V + "conversions", attribute)
+    for name in ("args", "vars", "vars_per_channel"):
+        entry = ("weir.ops.generated", "FakeQuantWithMinMax" + name.title().replace("_", "") + "Gradient")
+        table[f"compat.v1.fake_quant_with_min_max_{name}_gradient"] = entry
+    table["compat.v1.quantize_v2"] = ("weir.ops.generated", "QuantizeV2")
+    table["compat.v1.quantized_concat"] = ("weir.ops.generated", "QuantizedConcat")
+    table["compat.v1.QUANTIZED_DTYPES"] = ("weir.framework.dtypes", "QUANTIZED_DTYPES")
+    table["compat.v1.random.get_seed"] = ("weir.framework.random_seed", "get_seed")
+    table["compat.v1.saved_model.constants"] = ("weir.saved_model.constants", "")
+    table["compat.v1.image.extract_glimpse"] = ("weir.ops.image_quality", "extract_glimpse_v1")
+    table["compat.v1.image.non_max_suppression_padded"] = ("weir.ops.image_quality", "non_max_suppression_padded_v1")
     table["compat.v1.image.resize"] = (_V + "wrappers", "resize_images")
     table["compat.v1.__summary_ops"] = ("weir.summary", "all_v2_summary_ops")
     table["compat.v1.__summary_initialize"] = ("weir.summary", "initialize")

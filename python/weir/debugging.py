@@ -13,7 +13,8 @@ def Assert(condition, data, summarize=None, name=None):  # pylint: disable=inval
     if executing_eagerly():
         if not bool(np.all(np.asarray(condition if not hasattr(condition, "numpy") else condition.numpy()))):
             shown = "\n".join(_shown(value, 3 if summarize is None else summarize) for value in data)
-            raise errors.InvalidArgumentError(None, None, f"Expected '{condition}' to be true. Summarized data: {shown}")
+            raise errors.InvalidArgumentError(None, None, f"Expected '{convert_to_tensor(condition)!s}' to be true. Summarized "
+                                              f"data: {shown}")
         return None
     data = [convert_to_tensor(value) for value in data]
     condition = convert_to_tensor(condition)
@@ -24,11 +25,21 @@ def Assert(condition, data, summarize=None, name=None):  # pylint: disable=inval
 
 
 def _shown(value, summarize):
-    if hasattr(value, "numpy"):
-        value = value.numpy()
-    if isinstance(value, np.ndarray) and value.ndim and summarize >= 0:
-        return str(value.reshape(-1)[:summarize])
-    return value.decode() if isinstance(value, bytes) else str(value)
+    flat = np.asarray(convert_to_tensor(value).numpy()).reshape(-1)
+    if 0 <= summarize < flat.size:
+        return ", ".join(str(v) for v in flat[:summarize]) + ", ..."
+    return ", ".join(str(v) for v in flat)
+
+
+def _prefix(message):
+    return f"{message}.  " if message else ""
+
+
+def _described(name, tensor):
+    """The line before a tensor's values in the message of an assertion."""
+    if executing_eagerly():
+        return f"{name} (shape={tensor.shape} dtype={tensor.dtype.name}) = "
+    return f"{name} ({tensor.name}) = "
 
 
 def _compare(x, y, holds, sign, name, message, summarize):
@@ -79,31 +90,45 @@ assert_greater_equal = _comparison("assert_greater_equal", "GreaterEqual", ">=",
                                    "Asserts `x >= y`, element by element.")
 
 
-def _with_zero(comparison, x, message, summarize, name, text, flip=False):
+def _with_zero(x, op_name, sign, message, summarize, name, flip=False, line="\n"):
+    """Asserts a comparison of `x` with zero."""
     x = convert_to_tensor(x, name="x")
     zero = array.zeros([], dtype=x.dtype)
-    message = message if message is not None else text
-    return comparison(zero, x, message, summarize, name) if flip else comparison(x, zero, message, summarize, name)
+    holds = getattr(raw_ops, op_name)
+    holds = holds(x=zero, y=x) if flip else holds(x=x, y=zero)
+    text = f"{_prefix(message)}\nCondition x {sign} 0 did not hold element-wise:"
+    if not executing_eagerly():
+        value = get_static_value(math.reduce_all(holds))
+        if value is not None and not value:
+            raise errors.InvalidArgumentError(None, None, f"{text}{line}{_described('x', x)}{get_static_value(x)}")
+        return Assert(math.reduce_all(holds), [_prefix(message), f"Condition x {sign} 0 did not hold element-wise:",
+                                               _described("x", x), x], summarize, name)
+    if bool(math.reduce_all(holds)):
+        return None
+    count = 3 if summarize is None else summarize
+    flat = np.asarray(x.numpy()).reshape(-1)
+    shown = [str(v) for v in (flat if count < 0 else flat[:count])] + (["..."] if 0 <= count < flat.size else [])
+    raise errors.InvalidArgumentError(None, None, f"{text}{line}{_described('x', x)}\n{shown}")
 
 
 def assert_positive(x, message=None, summarize=None, name=None):
     """Asserts `x > 0`."""
-    return _with_zero(assert_less, x, message, summarize, name, "Condition x > 0 did not hold", flip=True)
+    return _with_zero(x, "Less", ">", message, summarize, name, flip=True)
 
 
 def assert_negative(x, message=None, summarize=None, name=None):
     """Asserts `x < 0`."""
-    return _with_zero(assert_less, x, message, summarize, name, "Condition x < 0 did not hold")
+    return _with_zero(x, "Less", "<", message, summarize, name)
 
 
 def assert_non_negative(x, message=None, summarize=None, name=None):
     """Asserts `x >= 0`."""
-    return _with_zero(assert_less_equal, x, message, summarize, name, "Condition x >= 0 did not hold", flip=True)
+    return _with_zero(x, "LessEqual", ">=", message, summarize, name, flip=True)
 
 
 def assert_non_positive(x, message=None, summarize=None, name=None):
     """Asserts `x <= 0`."""
-    return _with_zero(assert_less_equal, x, message, summarize, name, "Condition x <= 0 did not hold")
+    return _with_zero(x, "LessEqual", "<=", message, summarize, name, line="")
 
 
 def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=None):
@@ -115,12 +140,22 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     rtol = convert_to_tensor(epsilon if rtol is None else rtol, dtype=real)
     atol = convert_to_tensor(epsilon if atol is None else atol, dtype=real)
     holds = math.abs(x - y) <= atol + rtol * math.abs(y)
-    text = [message or "", "x and y not equal to tolerance", "x:", x, "y:", y]
+    text = [_prefix(message), f"x and y not equal to tolerance rtol = {rtol!s}, atol = {atol!s}", _described("x", x), x,
+            _described("y", y), y]
     return Assert(math.reduce_all(holds), text, summarize, name)
 
 
 def _fail(message, text):
-    raise ValueError(f"{message or ''}.  {text}" if message else text)
+    raise ValueError(_prefix(message) + text)
+
+
+def _nothing(name):
+    """What an assertion that holds already is: an operation in graphs."""
+    return None if executing_eagerly() else raw_ops.NoOp(name=name or "static_checks_determined_all_ok")
+
+
+def _name_of(x):
+    return "" if executing_eagerly() else x.name
 
 
 def assert_rank(x, rank, message=None, name=None):
@@ -133,7 +168,7 @@ def assert_rank(x, rank, message=None, name=None):
         if x.shape.rank != int(rank_value):
             _fail(message, f"Tensor {getattr(x, 'name', '') if not executing_eagerly() else ''} must have rank "
                   f"{int(rank_value)}.  Received rank {x.shape.rank}, shape {x.shape}")
-        return None
+        return _nothing(name)
     return Assert(math.equal(array.rank(x), rank), [message or "", "Tensor must have rank", rank], name=name)
 
 
@@ -143,8 +178,8 @@ def assert_rank_at_least(x, rank, message=None, name=None):
     rank_value = int(get_static_value(rank) if is_tensor(rank) else rank)
     if x.shape.rank is not None:
         if x.shape.rank < rank_value:
-            _fail(message, f"Tensor must have rank at least {rank_value}.  Received rank {x.shape.rank}, shape {x.shape}")
-        return None
+            _fail(message, f"Tensor {_name_of(x)} must have rank at least {rank_value}.  Received rank {x.shape.rank}, shape {x.shape}")
+        return _nothing(name)
     return Assert(array.rank(x) >= rank_value, [message or "", "Tensor must have rank at least", rank], name=name)
 
 
@@ -154,8 +189,8 @@ def assert_rank_in(x, ranks, message=None, name=None):
     values = [int(get_static_value(r) if is_tensor(r) else r) for r in ranks]
     if x.shape.rank is not None:
         if x.shape.rank not in values:
-            _fail(message, f"Tensor must have rank in {tuple(values)}.  Received rank {x.shape.rank}, shape {x.shape}")
-        return None
+            _fail(message, f"Tensor {_name_of(x)} must have rank in {tuple(values)}.  Received rank {x.shape.rank}, shape {x.shape}")
+        return _nothing(name)
     return Assert(math.reduce_any(math.equal(array.rank(x), values)), [message or "", "Tensor must have rank in", values],
                   name=name)
 
@@ -165,7 +200,7 @@ def assert_type(tensor, tf_type, message=None, name=None):
     del name
     tensor = convert_to_tensor(tensor)
     if tensor.dtype != as_dtype(tf_type):
-        raise TypeError(f"{message or ''} tensor must be of type {as_dtype(tf_type)!r}; got {tensor.dtype!r}")
+        raise TypeError(f"{_prefix(message)}{_name_of(tensor) or 'tensor'} must be of type {as_dtype(tf_type)!r}; got {tensor.dtype!r}")
 
 
 def assert_integer(x, message=None, name=None):
@@ -173,7 +208,9 @@ def assert_integer(x, message=None, name=None):
     del name
     x = convert_to_tensor(x)
     if not x.dtype.is_integer:
-        raise TypeError(f"{message or ''}Expected \"x\" to be integer type.  Found: {x.dtype}")
+        raise TypeError(f"{_prefix(message)}Expected \"x\" to be integer type.  Found: tensor of dtype {x.dtype!s}"
+                        if executing_eagerly() else
+                        f"{_prefix(message)}Expected \"x\" to be integer type.  Found: {x.name} of dtype {x.dtype!s}")
 
 
 def assert_scalar(tensor, message=None, name=None):
@@ -181,7 +218,7 @@ def assert_scalar(tensor, message=None, name=None):
     del name
     tensor = convert_to_tensor(tensor)
     if tensor.shape.rank not in (0, None):
-        raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {tensor.shape}.")
+        raise ValueError(f"{_prefix(message)}Expected scalar shape, saw shape: {tensor.shape}.")
     return tensor
 
 
@@ -194,17 +231,24 @@ def assert_proper_iterable(values):
 def assert_same_float_dtype(tensors=None, dtype=None):
     """The common floating point type of tensors, float32 without any."""
     found = None if dtype is None else as_dtype(dtype).base_dtype
+    first = None
     for tensor in tensors or []:
         if tensor is None:
             continue
         kind = convert_to_tensor(tensor).dtype.base_dtype
         if found is not None and kind != found:
-            raise ValueError(f"Tensor of type {kind} where {found} was expected")
-        found = kind
+            beside = f" as {first!s}" if first is not None else ""
+            raise ValueError(f"{tensor!s}, type={kind!s}, must be of the same type ({found!s}){beside}.")
+        found, first = kind, tensor if first is None else first
     found = found or dtypes.float32
     if not found.is_floating:
         raise ValueError(f"Expected floating point type, got {found}.")
     return found
+
+
+def _tensor(value, word="Tensor"):
+    value = convert_to_tensor(value)
+    return f"{word} shape={value.shape} dtype={value.dtype.name}" if executing_eagerly() else f"{word} {value.name}"
 
 
 def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
@@ -222,14 +266,19 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
         if symbols and symbols[0] in ("...", Ellipsis, "*"):
             symbols, dims = symbols[1:], dims[len(dims) - len(symbols) + 1:]
         if len(symbols) != len(dims):
-            raise ValueError(f"{message or ''}.  Tensor of shape {actual} does not have rank {len(symbols)}")
-        for symbol, size in zip(symbols, dims):
+            raise ValueError(f"{_prefix(message)}{_tensor(value)} must have rank {len(symbols)}.  Received rank "
+                             f"{actual.rank}, shape {actual}")
+        skipped = actual.rank - len(dims)
+        for i, (symbol, size) in enumerate(zip(symbols, dims)):
             if size is None or symbol is None or symbol == ".":
                 continue
-            expected = symbol if isinstance(symbol, int) else sizes.setdefault(symbol, size)
+            explicit = isinstance(symbol, int)
+            expected, source, place = (symbol, None, 0) if explicit else sizes.setdefault(symbol, (size, value, i + skipped))
             if expected != size:
-                raise ValueError(f"{message or ''}.  Tensor of shape {actual} has dimension {size} where {symbol} is "
-                                 f"{expected}")
+                by = "Specified explicitly.  " if explicit else \
+                    f"Specified by {_tensor(source, 'tensor')} dimension {place}.  "
+                raise ValueError(f"{_prefix(message)}{by}{_tensor(value)} dimension {i + skipped} must have size {expected}.  "
+                                 f"Received size {size}, shape {actual}")
 
 
 def is_numeric_tensor(tensor):
@@ -276,3 +325,8 @@ def with_dependencies(dependencies, value):
     """`value`, computed after `dependencies`."""
     with control_dependencies([d for d in dependencies if d is not None]):
         return array.identity(value)
+
+
+def __getattr__(name):  # names of its namespaces, such as tf.debugging.experimental
+    import weir
+    return weir.names_of(__name__)(name)

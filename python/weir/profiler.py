@@ -133,3 +133,8 @@ class Trace:
 
 for _class in (Profile, Trace):
     _class.__module__ = "tensorflow.python.profiler.profiler_v2"
+
+
+def __getattr__(name):  # names of its namespaces, such as tf.profiler.experimental
+    import weir
+    return weir.names_of(__name__)(name)

@@ -460,3 +460,8 @@ def initialize(graph=None, session=None):
     if session is None:
         raise ValueError("Argument `session must be passed if no default session exists")
     session.run(get_default_graph().get_collection("_SUMMARY_WRITER_INIT"))
+
+
+def __getattr__(name):  # names of its namespaces, such as tf.summary.experimental
+    import weir
+    return weir.names_of(__name__)(name)

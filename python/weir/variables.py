@@ -120,8 +120,10 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
         if graph is not None:
             with graph.name_scope(scope_name) as scope:
                 unique = scope.rstrip("/")
-                value = initial_value() if callable(initial_value) else initial_value
-                value = convert_to_tensor(value, dtype, name="initial_value")
+                with graph.name_scope("Initializer") if callable(initial_value) or not isinstance(
+                        initial_value, Tensor) else contextlib.nullcontext():
+                    value = initial_value() if callable(initial_value) else initial_value
+                    value = convert_to_tensor(value, dtype, name="initial_value")
         else:
             unique = current_name_scope() + scope_name
             value = initial_value() if callable(initial_value) else initial_value
@@ -140,9 +142,9 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
             graph._set_handle_data(self._handle._node, 0, [(self._dtype, self._shape)])
             with graph.name_scope(unique + "/"):
                 self._initial_value = value
-                self._initializer_op = raw_ops.AssignVariableOp(resource=self._handle, value=value, name="Assign")
                 self._is_initialized_op = raw_ops.VarIsInitializedOp(resource=self._handle, name="IsInitialized/"
                                                                      "VarIsInitializedOp")
+                self._initializer_op = raw_ops.AssignVariableOp(resource=self._handle, value=value, name="Assign")
                 with graph.name_scope("Read"):
                     read = raw_ops.ReadVariableOp(resource=self._handle, dtype=self._dtype)
                 read.set_shape(self._shape)
@@ -289,7 +291,9 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
         """Makes `value` the variable's value."""
         value = convert_to_tensor(value, self._dtype)
         self._check(value)
-        return self._changed(raw_ops.AssignVariableOp(resource=self._handle, value=value, name=name), read_value)
+        validate = _core.current_graph() is not None and self._shape.is_fully_defined()
+        return self._changed(raw_ops.AssignVariableOp(resource=self._handle, value=value, validate_shape=validate, name=name),
+                             read_value)
 
     def assign_add(self, delta, use_locking=None, name=None, read_value=True):
         delta = convert_to_tensor(delta, self._dtype)

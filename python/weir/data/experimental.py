@@ -1,8 +1,11 @@
 """The functions of `tf.data.experimental` that the methods of Dataset replaced, and a few that have no method."""
 
+import weir
 from weir.data import structure
 from weir.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset  # noqa: F401
 from weir.framework import raw_ops
+
+__getattr__ = weir.names_of(__name__)  # names of other modules of weir.data
 
 INFINITE = INFINITE_CARDINALITY
 UNKNOWN = UNKNOWN_CARDINALITY

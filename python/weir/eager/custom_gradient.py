@@ -4,6 +4,7 @@ import functools
 
 from weir import _core
 from weir.eager import tape as tapes
+from weir.framework import gradient_registry
 from weir.framework.conversion import convert_to_tensor
 from weir.framework.raw_ops import raw_ops
 from weir.framework.tensor import Tensor
@@ -78,6 +79,8 @@ def _call(f, args, kwargs):
 
     handles = []
     graph = _core.current_graph()
+    if graph is not None and not graph.building_function:
+        outputs = gradient_registry.bind(graph, outputs, inputs + [v.handle for v in variables], backward)
     for variable in variables:
         handles.append(variable.handle if graph is None else graph.capture(variable.handle))
     sources = [x if graph is None or getattr(x, "_graph", None) is graph else graph.capture(x) for x in inputs]

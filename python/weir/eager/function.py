@@ -394,7 +394,10 @@ class ConcreteFunction(GenericFunction):
         return f"{self._name}({', '.join(str(TensorSpec(t.shape, t.dtype)) for t in self.graph.inputs)})"
 
     def add_to_graph(self, g=None, overwrite=False):
-        pass
+        """The graph keeps this function, so that nodes may name it."""
+        graph = g if g is not None else _core.current_graph()
+        if graph is not None:
+            graph._store.setdefault("functions", []).append(self)
 
     def __repr__(self):
         return f"<ConcreteFunction {self.pretty_printed_signature()} at {id(self):#X}>"

@@ -368,8 +368,9 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     return [IndexedSlices(*g) if isinstance(g, tuple) else g for g in flat]
 
 
-def hessians(ys, xs, name="hessians", **kwargs):
+def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessians"):
     """The matrix of second derivatives of sum(ys) by each x."""
+    del gate_gradients, aggregation_method, name  # how the sums are formed
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     out = []
     for gradient, x in zip(gradients(ys, xs), xs):

@@ -214,3 +214,72 @@ def enable_tensor_float_32_execution(enabled):
 
 def tensor_float_32_execution_enabled():
     return _settings["tf32"]
+
+
+def get_device_details(device):
+    """What is known of a GPU; nothing of a CPU."""
+    if not isinstance(device, PhysicalDevice):
+        raise ValueError(f"device must be a tf.config.PhysicalDevice, but got: {device}")
+    return {}
+
+
+def get_memory_info(device):
+    """The bytes in use on a device: raises, as the engine keeps no statistics of its allocators."""
+    raise ValueError(f"Allocator stats not available for device '{device}'")
+
+
+def get_memory_usage(device):
+    return get_memory_info(device)
+
+
+def reset_memory_stats(device):
+    raise ValueError(f"Cannot reset memory stats on device '{device}': it keeps none")
+
+
+_settings.setdefault("device_policy", "silent")
+_settings.setdefault("synchronous", True)
+_settings.setdefault("jit", "")
+_settings.setdefault("optimizer", {})
+
+
+def get_device_policy():
+    """What happens when an input is on another device: it is copied ("silent")."""
+    return _settings["device_policy"]
+
+
+def set_device_policy(device_policy):
+    """Accepted: "silent" is what is done."""
+    if device_policy not in (None, "explicit", "warn", "silent", "silent_for_int32"):
+        raise ValueError(f"Invalid argument `device_policy`: {device_policy!r}. Please refer to "
+                         "https://www.tensorflow.org/api_docs/python/tf/config/experimental/set_device_policy for valid "
+                         "`device_policy` arguments.")
+    _settings["device_policy"] = device_policy or "silent"
+
+
+def get_synchronous_execution():
+    return _settings["synchronous"]
+
+
+def set_synchronous_execution(enable):
+    """Accepted: operations of a thread run one after the other in any case."""
+    _settings["synchronous"] = True if enable is None else bool(enable)
+
+
+class optimizer_config:  # pylint: disable=invalid-name
+    """tf.config.optimizer: settings that programs may read back; the engine optimizes graphs by itself."""
+
+    @staticmethod
+    def get_jit():
+        return _settings["jit"]
+
+    @staticmethod
+    def set_jit(enabled):
+        _settings["jit"] = enabled if isinstance(enabled, str) else ("autoclustering" if enabled else "")
+
+    @staticmethod
+    def get_experimental_options():
+        return dict(_settings["optimizer"])
+
+    @staticmethod
+    def set_experimental_options(options):
+        _settings["optimizer"].update(options)

@@ -251,7 +251,7 @@ def _convert(value, dtype=None, hint=None, name=None):
     return constant(value, dtype, name=name or "Const")
 
 
-def _convert_hook(value, dtype=None, hint=None):
+def _convert_hook(value, dtype=None, hint=None, name=None):
     if dtype is not None and dtype._number == 20 and not isinstance(value, Tensor):
         handle = getattr(value, "handle", None)
         if handle is not None:
@@ -259,7 +259,7 @@ def _convert_hook(value, dtype=None, hint=None):
         handle = getattr(value, "_handle", None) or getattr(value, "resource_handle", None)
         if handle is not None:
             return handle
-    return _convert(value, dtype, hint)
+    return _convert(value, dtype, hint, name)
 
 
 _core.set_hook("convert", _convert_hook)

@@ -6,7 +6,9 @@ are its arguments searched for types that have a handler.
 
 import functools
 
-__all__ = ["dispatch", "dispatch_for_types", "dispatch_for_api", "add_fallback"]
+from weir import _core
+
+__all__ = ["dispatch", "scoped", "dispatch_for_types", "dispatch_for_api", "add_fallback"]
 
 _FALLBACKS = []  # functions (target, args, kwargs) -> result or NotImplemented, for any target
 
@@ -73,6 +75,34 @@ def dispatch(function=None, *, first=False):
     call._weir_handlers = []
     call._weir_function = function
     return call
+
+
+def scoped(default, names_result=True):
+    """Decorator of public functions of several ops: in graphs their nodes are in a name scope, `name` or `default`.
+
+    The last op takes the name of the scope itself (`names_result`), or is inside of it as the others are.
+    """
+    def decorate(function):
+        place = function.__code__.co_varnames.index("name")
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            graph = _core.current_graph()
+            if graph is None:
+                return function(*args, **kwargs)
+            if len(args) > place:
+                given, args = args[place], args[:place] + (None,) + args[place + 1:]
+            else:
+                given = kwargs.pop("name", None)
+            with graph.name_scope(given or default) as scope:
+                result_name = scope if names_result else None
+                if len(args) > place:
+                    args = args[:place] + (result_name,) + args[place + 1:]
+                else:
+                    kwargs["name"] = result_name
+                return function(*args, **kwargs)
+        return call
+    return decorate
 
 
 def dispatch_for_types(target, *types):

@@ -187,7 +187,10 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
     def __str__(self):
-        return f"name: {self.name!r}\nop: {self.type!r}\n"
+        try:
+            return str(self.node_def)
+        except ImportError:  # no package protobuf
+            return f'name: "{self.name}"\nop: "{self.type}"\n'
 
 
 Operation.__module__ = "tensorflow.python.framework.ops"
@@ -206,6 +209,7 @@ class Graph(_core.Graph):
         self._device_stack = []
         self._colocation = []
         self._attr_scope = {}
+        self._gradient_types = {}
         self.seed = None
         self._finalized = False
         self._variable_creators = []
@@ -491,7 +495,20 @@ class Graph(_core.Graph):
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map):
-        yield
+        """Operations added inside take their gradient functions by these names: {op type: name of RegisterGradient}."""
+        if not isinstance(op_type_map, dict):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        for op_type, name in op_type_map.items():
+            if not isinstance(op_type, str) or not isinstance(name, str):
+                raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        before = self._gradient_types
+        self._gradient_types = dict(before, **op_type_map)
+        self._set_gradient_types(self._gradient_types)
+        try:
+            yield
+        finally:
+            self._gradient_types = before
+            self._set_gradient_types(before)
 
     @contextlib.contextmanager
     def _variable_creator_scope(self, creator, priority=100):

@@ -37,29 +37,41 @@ def _operands(x, y, hinted):
         if isinstance(y, _OWN) and not hinted:
             return x, y
         try:
-            return x, convert_to_tensor(y, dtype_hint=x.dtype.base_dtype)
+            return x, convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
         except (TypeError, ValueError):
             if hasattr(type(y), "__radd__") and not isinstance(y, _OWN):
                 return None
             raise
     if hasattr(x, "dtype") and not hasattr(x, "__array_interface__"):
-        return convert_to_tensor(x), y
-    return convert_to_tensor(x, dtype=y.dtype.base_dtype), y
+        return convert_to_tensor(x, name="x"), y
+    return convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x"), y
 
 
-def _binary(op, hinted=False):
+def _binary(op, name=None, hinted=False):
+    """An operator; in graphs its node is called `name`, and a converted operand is "name/x" or "name/y"."""
     def function(x, y):
-        pair = _operands(x, y, hinted)
-        return NotImplemented if pair is None else op(pair[0], pair[1])
+        graph = _core.current_graph()
+        if graph is None or name is None:
+            pair = _operands(x, y, hinted)
+            return NotImplemented if pair is None else op(pair[0], pair[1])
+        if _is_foreign(x) or _is_foreign(y):
+            return NotImplemented
+        with graph.name_scope(name) as scope:
+            pair = _operands(x, y, hinted)
+            return NotImplemented if pair is None else op(pair[0], pair[1], scope)
     return function
 
 
-add = _binary(lambda x, y: raw_ops.Add(x, y) if x.dtype is dtypes.string else raw_ops.AddV2(x, y), hinted=True)
-sub = _binary(lambda x, y: raw_ops.Sub(x, y))
-mul = _binary(lambda x, y: (raw_ops.LogicalAnd if x.dtype is dtypes.bool else raw_ops.Mul)(x, y))
-floordiv = _binary(lambda x, y: raw_ops.FloorDiv(x, y))
-mod = _binary(lambda x, y: raw_ops.FloorMod(x, y))
-pow = _binary(lambda x, y: raw_ops.Pow(x, y))
+def _sum(x, y, name=None):
+    return raw_ops.Add(x, y, name) if x.dtype is dtypes.string else raw_ops.AddV2(x, y, name)
+
+
+add = _binary(_sum, "add", hinted=True)
+sub = _binary(lambda x, y, name=None: raw_ops.Sub(x, y, name), "sub")
+mul = _binary(lambda x, y, name=None: (raw_ops.LogicalAnd if x.dtype is dtypes.bool else raw_ops.Mul)(x, y, name), "mul")
+floordiv = _binary(lambda x, y, name=None: raw_ops.FloorDiv(x, y, name), "floordiv")
+mod = _binary(lambda x, y, name=None: raw_ops.FloorMod(x, y, name), "mod")
+pow = _binary(lambda x, y, name=None: raw_ops.Pow(x, y, name), "pow")
 lt = _binary(lambda x, y: raw_ops.Less(x, y))
 le = _binary(lambda x, y: raw_ops.LessEqual(x, y))
 gt = _binary(lambda x, y: raw_ops.Greater(x, y))
@@ -69,41 +81,43 @@ _QUOTIENTS = {d: dtypes.float32 for d in (dtypes.int8, dtypes.uint8, dtypes.int1
 _QUOTIENTS.update({d: dtypes.float64 for d in (dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64)})
 
 
-def _true_quotient(x, y):
+def _true_quotient(x, y, name=None):
     if x.dtype.base_dtype is not y.dtype.base_dtype:
         raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
     dtype = _QUOTIENTS.get(x.dtype.base_dtype)
     if dtype is not None:
         x, y = raw_ops.Cast(x, dtype), raw_ops.Cast(y, dtype)
-    return raw_ops.RealDiv(x, y)
+    return raw_ops.RealDiv(x, y, name)
 
 
-def _product(x, y):
+def _product(x, y, name=None):
     if x.shape.rank == 2 and y.shape.rank == 2 and x.dtype not in (dtypes.int8, dtypes.uint8):
-        return raw_ops.MatMul(x, y)
-    return raw_ops.BatchMatMulV3(x, y, Tout=x.dtype) if x.dtype in (dtypes.int8, dtypes.uint8) else \
-        raw_ops.BatchMatMulV2(x, y)
+        return raw_ops.MatMul(x, y, name=name)
+    return raw_ops.BatchMatMulV3(x, y, Tout=x.dtype, name=name) if x.dtype in (dtypes.int8, dtypes.uint8) else \
+        raw_ops.BatchMatMulV2(x, y, name=name)
 
 
-truediv = _binary(_true_quotient, hinted=True)
-matmul = _binary(_product, hinted=True)
+truediv = _binary(_true_quotient, "truediv", hinted=True)
+matmul = _binary(_product, "matmul", hinted=True)
 
 
-def _logical(logical_op, bitwise_op):
-    def op(x, y):
-        return (logical_op if x.dtype is dtypes.bool else bitwise_op)(x, y)
-    return _binary(op)
+def _logical(name, logical_op, bitwise_op):
+    def op(x, y, name=None):
+        return getattr(raw_ops, logical_op if x.dtype is dtypes.bool else bitwise_op)(x, y, name)
+    return _binary(op, name)
 
 
-and_ = _logical(lambda x, y: raw_ops.LogicalAnd(x, y), lambda x, y: raw_ops.BitwiseAnd(x, y))
-or_ = _logical(lambda x, y: raw_ops.LogicalOr(x, y), lambda x, y: raw_ops.BitwiseOr(x, y))
+and_ = _logical("and", "LogicalAnd", "BitwiseAnd")
+or_ = _logical("or", "LogicalOr", "BitwiseOr")
 
 
-@_binary
-def xor(x, y):
+def _exclusive(x, y, name=None):
     if x.dtype is dtypes.bool:
-        return raw_ops.LogicalAnd(raw_ops.LogicalOr(x, y), raw_ops.LogicalNot(raw_ops.LogicalAnd(x, y)))
-    return raw_ops.BitwiseXor(x, y)
+        return raw_ops.LogicalAnd(raw_ops.LogicalOr(x, y), raw_ops.LogicalNot(raw_ops.LogicalAnd(x, y)), name)
+    return raw_ops.BitwiseXor(x, y, name)
+
+
+xor = _binary(_exclusive, "xor")
 
 
 def abs(x):

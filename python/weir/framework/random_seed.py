@@ -52,11 +52,8 @@ def get_seed(op_seed):
     else:
         base = graph.seed
         if base is not None and op_seed is None:
-            if hasattr(graph, "outer_graph"):
-                op_seed = graph._last_id_random
-                graph._last_id_random += 1
-            else:
-                op_seed = graph._num_nodes()
+            op_seed = graph._last_id_random
+            graph._last_id_random += 1
     if base is not None:
         seeds = base, op_seed
     elif op_seed is not None:

@@ -34,6 +34,15 @@ def _make_result_type(op, names):
     return collections.namedtuple(op, fields, rename=True)
 
 
+def _op_signature(op):
+    """An inspect.Signature: the op's parameters and `name`."""
+    import inspect
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter(name, kind, default=default if has_default else inspect.Parameter.empty)
+                  for name, _, _, has_default, default in op.parameters]
+    return inspect.Signature([*parameters, inspect.Parameter("name", kind, default=None)])
+
+
 def _op_doc(op):
     parameters = []
     lines = [op.summary, "", "Args:"]
@@ -50,4 +59,5 @@ def _op_doc(op):
 
 _core.set_hook("make_result_type", _make_result_type)
 _core.set_hook("op_doc", _op_doc)
+_core.set_hook("op_signature", _op_signature)
 _core.set_hook("op_arguments", op_arguments.ARGUMENTS)

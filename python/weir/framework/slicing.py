@@ -27,14 +27,14 @@ def _check(index):
     raise TypeError(_MESSAGE.format(index))
 
 
-def _pack(values, dtype):
+def _pack(values, dtype, name="stack"):
     if all(not isinstance(v, Tensor) for v in values):
         array = np.asarray([int(v) for v in values], dtype=dtype.as_numpy_dtype)
         eager = _core.constant(array)
         if _core.current_graph() is None:
             return eager
         from weir.framework.conversion import _add_constant
-        return _add_constant(eager)
+        return _add_constant(eager, name)
     items = []
     for value in values:
         tensor = convert_to_tensor(value) if isinstance(value, Tensor) else convert_to_tensor(int(value), dtype)
@@ -101,7 +101,8 @@ class Spec:
         return value
 
     def tensors(self):
-        return _pack(self.begin, self.dtype), _pack(self.end, self.dtype), _pack(self.strides, self.dtype)
+        return (_pack(self.begin, self.dtype), _pack(self.end, self.dtype, "stack_1"),
+                _pack(self.strides, self.dtype, "stack_2"))
 
 
 def _zero_step():
@@ -121,5 +122,10 @@ def slice_tensor(tensor, key, var=None):
     if not spec.begin:
         if isinstance(key, tuple):  # x[()]
             return raw_ops.Identity(tensor)
-    begin, end, strides = spec.tensors()
-    return raw_ops.StridedSlice(input=tensor, begin=begin, end=end, strides=strides, **spec.masks)
+    graph = _core.current_graph()
+    if graph is None:
+        begin, end, strides = spec.tensors()
+        return raw_ops.StridedSlice(input=tensor, begin=begin, end=end, strides=strides, **spec.masks)
+    with graph.name_scope("strided_slice") as scope:
+        begin, end, strides = spec.tensors()
+        return raw_ops.StridedSlice(input=tensor, begin=begin, end=end, strides=strides, name=scope, **spec.masks)

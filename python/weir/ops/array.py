@@ -4,12 +4,22 @@ import builtins
 
 import numpy as np
 
+from weir import _core
 from weir.framework import (TensorShape, as_dtype, convert_to_tensor, dispatch, executing_eagerly, get_static_value,
                             is_tensor, raw_ops)
+from weir.framework.dispatch import scoped
 from weir.ops import dtypes
 from weir.ops.dtypes import cast
 
 newaxis = None
+
+
+def shape_argument(shape):
+    """Dimensions as an op's argument: plain numbers stay so in graphs, where the op names its constants itself."""
+    if _core.current_graph() is not None and isinstance(shape, (list, builtins.tuple)) and shape and all(
+            isinstance(d, (int, np.integer)) and abs_int(d) <= 0x7FFFFFFF for d in shape):
+        return np.array(shape, np.int32)
+    return shape_tensor(shape)
 
 
 def shape_tensor(shape, dtype=None, name="shape"):
@@ -108,7 +118,7 @@ def rank(input, name=None):  # pylint: disable=redefined-builtin
 @dispatch
 def reshape(tensor, shape, name=None):  # pylint: disable=redefined-outer-name
     """The elements of `tensor` in another shape; one dimension may be -1 and is then inferred."""
-    return raw_ops.Reshape(tensor=tensor, shape=shape_tensor(shape), name=name)
+    return raw_ops.Reshape(tensor=tensor, shape=shape_argument(shape), name=name)
 
 
 @dispatch
@@ -128,13 +138,14 @@ def squeeze(input, axis=None, name=None):  # pylint: disable=redefined-builtin
 
 
 @dispatch
+@scoped("transpose")
 def transpose(a, perm=None, conjugate=False, name="transpose"):
     """`a` with its dimensions permuted by `perm`, reversed without one; conjugated if asked."""
     a = convert_to_tensor(a, name="a")
     op = raw_ops.ConjugateTranspose if conjugate and a.dtype.is_complex else raw_ops.Transpose
     if perm is None:
         known = a.shape.rank
-        perm = (constant(np.arange(known - 1, -1, -1, dtype=np.int32)) if known is not None else
+        perm = (np.arange(known - 1, -1, -1, dtype=np.int32) if known is not None else
                 raw_ops.Sub(x=raw_ops.Sub(x=rank(a), y=1), y=range(rank(a))))
     elif not is_tensor(perm):
         perm = shape_tensor(list(perm) if isinstance(perm, (builtins.tuple, list)) else perm)
@@ -268,6 +279,7 @@ def _batched_gather_nd(params, indices, batch_dims, name):
 
 
 @dispatch
+@scoped("boolean_mask", names_result=False)
 def boolean_mask(tensor, mask, axis=None, name="boolean_mask"):
     """The elements (or slices) of `tensor` where `mask` is True. The mask covers dimensions from `axis` on."""
     tensor = convert_to_tensor(tensor, name="tensor")
@@ -307,7 +319,22 @@ def _zero_of(dtype):
     return False if dtype == dtypes.bool else 0
 
 
-def _filled(shape, value, dtype, name):
+def _filled(shape, value, dtype, name, default):
+    """A tensor of one value; in graphs a constant where it is small and its shape is known."""
+    graph = _core.current_graph()
+    if graph is not None:
+        name = name or default
+        if isinstance(shape, TensorShape) and shape.is_fully_defined():
+            shape = shape.as_list()
+        if isinstance(shape, (list, builtins.tuple)) and all(isinstance(d, (int, np.integer)) for d in shape) and \
+                0 <= int(np.prod(shape, dtype=np.int64)) < 1000 and dtype != dtypes.string:
+            return constant(value, dtype=dtype, shape=list(shape), name=name)
+        with graph.name_scope(name) as scope:
+            return _fill(shape, value, dtype, scope)
+    return _fill(shape, value, dtype, name)
+
+
+def _fill(shape, value, dtype, name):
     dims = shape_tensor(shape)
     if is_tensor(dims) and dims.shape.rank == 0:
         dims = reshape(dims, [-1])  # one dimension
@@ -318,14 +345,14 @@ def zeros(shape, dtype=dtypes.float32, name=None, layout=None):
     """A tensor of zeros (of False, of empty strings)."""
     del layout
     dtype = as_dtype(dtype).base_dtype
-    return _filled(shape, _zero_of(dtype), dtype, name)
+    return _filled(shape, _zero_of(dtype), dtype, name, "zeros")
 
 
 def ones(shape, dtype=dtypes.float32, name=None, layout=None):
     """A tensor of ones (of True)."""
     del layout
     dtype = as_dtype(dtype).base_dtype
-    return _filled(shape, True if dtype == dtypes.bool else 1, dtype, name)
+    return _filled(shape, True if dtype == dtypes.bool else 1, dtype, name, "ones")
 
 
 @dispatch
@@ -335,8 +362,11 @@ def zeros_like(input, dtype=None, name=None, layout=None):  # pylint: disable=re
     input = convert_to_tensor(input)
     dtype = input.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
     if dtype == dtypes.variant or (dtype == input.dtype and dtype != dtypes.string):
-        return raw_ops.ZerosLike(x=input, name=name)
-    return zeros(shape(input), dtype, name=name)
+        if _core.current_graph() is not None and dtype != dtypes.variant and dtype != dtypes.resource and \
+                input.shape.is_fully_defined():
+            return zeros(input.shape, dtype, name=name or "zeros_like")
+        return raw_ops.ZerosLike(x=input, name=name or "zeros_like")
+    return zeros(shape(input), dtype, name=name or "zeros_like")
 
 
 @dispatch
@@ -345,23 +375,26 @@ def ones_like(input, dtype=None, name=None, layout=None):  # pylint: disable=red
     del layout
     input = convert_to_tensor(input)
     dtype = input.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-    return ones(shape(input), dtype, name=name)
+    known = _core.current_graph() is not None and input.shape.is_fully_defined()
+    return ones(input.shape if known else shape(input), dtype, name=name or "ones_like")
 
 
 def fill(dims, value, name=None, layout=None):
     """A tensor of shape `dims` whose every element is the scalar `value`."""
     del layout
-    return raw_ops.Fill(dims=shape_tensor(dims), value=value, name=name)
+    return raw_ops.Fill(dims=shape_argument(dims), value=value, name=name)
 
 
 _RANGE_TYPES = ("int32", "int64", "float16", "bfloat16", "float32", "float64")
 
 
+@scoped("range")
 def range(start, limit=None, delta=1, dtype=None, name="range"):  # pylint: disable=redefined-builtin
     """Numbers from `start` up to but without `limit`, `delta` apart; `range(n)` starts from zero."""
     if limit is None:
         start, limit = 0, start
-    start, limit, delta = (v if is_tensor(v) else convert_to_tensor(v, dtype=dtype) for v in (start, limit, delta))
+    start, limit, delta = (v if is_tensor(v) else convert_to_tensor(v, dtype=dtype, name=n)
+                           for v, n in ((start, "start"), (limit, "limit"), (delta, "delta")))
     if dtype is None:
         found = [v.dtype.base_dtype.name for v in (start, limit, delta)]
         if all(kind in _RANGE_TYPES for kind in found):
@@ -373,6 +406,7 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):  # pylint: disa
     return raw_ops.Range(start=cast(start, dtype), limit=cast(limit, dtype), delta=cast(delta, dtype), name=name)
 
 
+@scoped("linspace")
 def linspace(start, stop, num, name=None, axis=0):
     """`num` evenly spaced values from `start` to `stop`, both included, along a new dimension `axis`."""
     start = convert_to_tensor(start, name="start")
@@ -409,13 +443,13 @@ def linspace(start, stop, num, name=None, axis=0):
 @dispatch
 def tile(input, multiples, name=None):  # pylint: disable=redefined-builtin
     """`input` repeated `multiples[i]` times along dimension i."""
-    return raw_ops.Tile(input=input, multiples=shape_tensor(multiples), name=name)
+    return raw_ops.Tile(input=input, multiples=shape_argument(multiples), name=name)
 
 
 @dispatch
 def broadcast_to(input, shape, name=None):  # pylint: disable=redefined-builtin,redefined-outer-name
     """`input` broadcast to a larger compatible shape."""
-    return raw_ops.BroadcastTo(input=input, shape=shape_tensor(shape), name=name)
+    return raw_ops.BroadcastTo(input=input, shape=shape_argument(shape), name=name)
 
 
 @dispatch
@@ -501,6 +535,7 @@ def meshgrid(*args, **kwargs):
 
 
 @dispatch
+@scoped("one_hot")
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
     """Vectors of length `depth` that are `on_value` at the index and `off_value` elsewhere, along a new `axis`."""
     given = [as_dtype(dtype).base_dtype] if dtype is not None else []
@@ -533,7 +568,7 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
 
 def slice(input_, begin, size, name=None):  # pylint: disable=redefined-builtin,redefined-outer-name
     """The block of `input_` that starts at `begin`; a size of -1 means "to the end"."""
-    return raw_ops.Slice(input=input_, begin=shape_tensor(begin), size=shape_tensor(size), name=name)
+    return raw_ops.Slice(input=input_, begin=shape_argument(begin), size=shape_argument(size), name=name)
 
 
 def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
@@ -550,7 +585,7 @@ def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, el
 @dispatch
 def reverse(tensor, axis, name=None):
     """`tensor` reversed along the dimensions in `axis`."""
-    return raw_ops.ReverseV2(tensor=tensor, axis=shape_tensor(axis), name=name)
+    return raw_ops.ReverseV2(tensor=tensor, axis=shape_argument(axis), name=name)
 
 
 def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None):  # pylint: disable=redefined-builtin
@@ -595,6 +630,7 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
     return reshape(found, shape(values))
 
 
+@scoped("SequenceMask", names_result=False)
 def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
     """True for the first `lengths[i]` of `maxlen` places, False after them."""
     lengths = convert_to_tensor(lengths)
@@ -669,7 +705,7 @@ def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
 
 def roll(input, shift, axis, name=None):  # pylint: disable=redefined-builtin
     """The elements of `input` shifted along one or several dimensions; what leaves one end enters at the other."""
-    return raw_ops.Roll(input=input, shift=shape_tensor(shift), axis=shape_tensor(axis), name=name)
+    return raw_ops.Roll(input=input, shift=shape_argument(shift), axis=shape_argument(axis), name=name)
 
 
 def broadcast_static_shape(shape_x, shape_y):
@@ -762,6 +798,7 @@ def guarantee_const(input, name=None):  # pylint: disable=redefined-builtin
     return raw_ops.GuaranteeConst(input=input, name=name)
 
 
+@scoped("eye", names_result=False)
 def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
     """An identity matrix, or a batch of them."""
     dtype = as_dtype(dtype)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from weir.framework import convert_to_tensor, dispatch, is_tensor, raw_ops
+from weir.framework.dispatch import scoped
 from weir.ops import array, dtypes, math
 from weir.ops.array import eye, tensor_diag_part  # noqa: F401
 from weir.ops.dtypes import cast
@@ -140,6 +141,7 @@ def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
 
 
 @dispatch
+@scoped("norm", names_result=False)
 def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):  # pylint: disable=redefined-builtin
     """The norm of vectors (one axis, or none: all elements) or of matrices (two axes)."""
     keepdims = bool(keepdims)

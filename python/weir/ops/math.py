@@ -7,7 +7,9 @@ import builtins
 
 import numpy as np
 
+from weir import _core
 from weir.framework import EagerTensor, as_dtype, convert_to_tensor, dispatch, get_static_value, is_tensor, raw_ops
+from weir.framework.dispatch import scoped
 from weir.ops import array, dtypes
 from weir.ops.dtypes import cast
 
@@ -80,6 +82,14 @@ def add(x, y, name=None):
     """`x + y`, element by element; strings are joined."""
     if type(x) is EagerTensor and type(y) is EagerTensor:
         return x + y
+    graph = _core.current_graph()
+    if graph is not None:
+        with graph.name_scope(name or "Add") as scope:
+            return _add(x, y, scope)
+    return _add(x, y, name)
+
+
+def _add(x, y, name):
     x = convert_to_tensor(x, name="x")
     y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
     return (raw_ops.Add if x.dtype is dtypes.string else raw_ops.AddV2)(x=x, y=y, name=name)
@@ -139,6 +149,7 @@ _DIVISION_TYPES = {"int8": "float32", "uint8": "float32", "int16": "float32", "u
 
 
 @dispatch
+@scoped("truediv")
 def truediv(x, y, name=None):
     """`x / y` in floating point; small integers become float32, others float64."""
     x = convert_to_tensor(x, dtype_hint=y.dtype.base_dtype if is_tensor(y) else None, name="x")
@@ -248,7 +259,7 @@ def reduction_axes(x, axis):
     """`axis` as an op takes it; None means all dimensions."""
     if axis is not None:
         if isinstance(axis, (builtins.list, builtins.tuple, builtins.range)):
-            return array.shape_tensor(builtins.list(axis))
+            return array.shape_argument(builtins.list(axis))
         return axis
     known = x.shape.rank
     return (array.constant(np.arange(known, dtype=np.int32)) if known is not None else array.range(array.rank(x)))
@@ -276,6 +287,7 @@ reduce_euclidean_norm = _reduction("EuclideanNorm", "reduce_euclidean_norm", "Th
 
 
 @dispatch
+@scoped("reduce_variance", names_result=False)
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
     """The variance along the dimensions in `axis`: the mean squared distance from the mean."""
     input_tensor = convert_to_tensor(input_tensor)
@@ -291,12 +303,14 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
 
 
 @dispatch
+@scoped("reduce_std", names_result=False)
 def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
     """The standard deviation along the dimensions in `axis`."""
     return sqrt(reduce_variance(input_tensor, axis=axis, keepdims=keepdims), name=name)
 
 
 @dispatch
+@scoped("ReduceLogSumExp")
 def reduce_logsumexp(input_tensor, axis=None, keepdims=False, name=None):
     """`log(sum(exp(x)))` along the dimensions in `axis`, without overflow."""
     input_tensor = convert_to_tensor(input_tensor)
@@ -577,6 +591,7 @@ def _map_values(t, function):
 
 
 @dispatch
+@scoped("clip_by_value")
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
     """`t` with smaller values raised to the minimum and larger ones lowered to the maximum."""
 
@@ -641,6 +656,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
 
 
 @dispatch
+@scoped("l2_normalize")
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
     """`x` divided by its L2 norm along `axis`; norms below `sqrt(epsilon)` count as that."""
     axis = dim if axis is None else axis
@@ -662,6 +678,7 @@ def top_k(input, k=1, sorted=True, index_type=dtypes.int32, name=None):  # pylin
     return raw_ops.TopKV2(input=input, k=k, sorted=sorted, name=name, **extra)
 
 
+@scoped("in_top_k", names_result=False)
 def in_top_k(targets, predictions, k, name=None):
     """Whether the target's prediction is among the `k` best of its row."""
     return raw_ops.InTopKV2(predictions=predictions, targets=targets, k=k, name=name)

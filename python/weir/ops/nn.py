@@ -5,6 +5,7 @@ import numbers
 import numpy as np
 
 from weir.framework import as_dtype, convert_to_tensor, dispatch, get_static_value, is_tensor, raw_ops
+from weir.framework.dispatch import scoped
 from weir.ops import array, dtypes, math
 from weir.ops.dtypes import cast
 
@@ -111,6 +112,7 @@ def bias_add(value, bias, data_format=None, name=None):
 # Losses.
 
 
+@scoped("logistic_loss")
 def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
     """The cross entropy between probabilities `labels` and `sigmoid(logits)`, element by element."""
     if labels is None or logits is None:
@@ -151,6 +153,7 @@ def _flatten_outer(x):
     return array.reshape(x, [-1, last if last is not None else array.shape(x)[-1]])
 
 
+@scoped("softmax_cross_entropy_with_logits", names_result=False)
 def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
     """The cross entropy between distributions `labels` and `softmax(logits)` along `axis`. Both get gradients."""
     if labels is None or logits is None:
@@ -172,6 +175,7 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
     return cast(loss, logits.dtype) if half else loss
 
 
+@scoped("SparseSoftmaxCrossEntropyWithLogits", names_result=False)
 def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
     """The cross entropy between class numbers `labels` and `softmax(logits)` along the last dimension."""
     labels = convert_to_tensor(labels)
@@ -246,6 +250,7 @@ def scale_regularization_loss(regularization_loss):
 # Moments and normalisation.
 
 
+@scoped("moments", names_result=False)
 def moments(x, axes, shift=None, keepdims=False, name=None):
     """The mean and the variance along `axes`; half precision is summed in float32."""
     del shift
@@ -394,6 +399,7 @@ def _dropout(x, rate, noise_shape, uniform, name):
 
 
 @dispatch
+@scoped("dropout", names_result=False)
 def dropout(x, rate, noise_shape=None, seed=None, name=None):
     """Sets a fraction `rate` of the elements to 0 and scales the others up by `1 / (1 - rate)`."""
     from weir.ops import random
@@ -430,6 +436,7 @@ def _clip_rows(rows, ids, max_norm):
 
 
 @dispatch
+@scoped("embedding_lookup", names_result=False)
 def embedding_lookup(params, ids, max_norm=None, name=None, partition_strategy="div"):
     """Rows of `params` chosen by `ids`; a list of tensors is a table cut into shards."""
     if params is None:

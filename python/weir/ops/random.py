@@ -5,11 +5,13 @@ differ from run to run. With a global seed only, eager ops draw their second see
 restarts, so the n-th call after it is the same in every run.
 """
 
+import contextlib
 import enum
 import random as _python_random
 
 import numpy as np
 
+from weir import _core
 from weir.framework import as_dtype, convert_to_tensor, is_tensor, raw_ops
 from weir.framework.random_seed import get_seed, global_seed, set_seed  # noqa: F401
 from weir.ops import array, dtypes, math
@@ -27,20 +29,30 @@ def _shape(shape):
     return array.shape_tensor(shape)
 
 
+def _scope(name, default):
+    """The name scope of a function; the last node of the function takes its name."""
+    graph = _core.current_graph()
+    return contextlib.nullcontext(name) if graph is None else graph.name_scope(name or default)
+
+
+def _drawn_around(op, default, shape, mean, stddev, dtype, seed, name):
+    dtype = as_dtype(dtype)
+    with _scope(name, default) as scope:
+        shape = _shape(shape)
+        mean = convert_to_tensor(mean, dtype=dtype, name="mean")
+        stddev = convert_to_tensor(stddev, dtype=dtype, name="stddev")
+        drawn = getattr(raw_ops, op)(shape=shape, dtype=dtype, **_op_seeds(seed))
+        return math.add(drawn * stddev, mean, name=scope)
+
+
 def normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
     """Normally distributed numbers."""
-    dtype = as_dtype(dtype)
-    mean, stddev = convert_to_tensor(mean, dtype=dtype), convert_to_tensor(stddev, dtype=dtype)
-    return math.add(raw_ops.RandomStandardNormal(shape=_shape(shape), dtype=dtype, **_op_seeds(seed)) * stddev, mean,
-                    name=name)
+    return _drawn_around("RandomStandardNormal", "random_normal", shape, mean, stddev, dtype, seed, name)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
     """Normally distributed numbers, drawn anew while they are more than two standard deviations from the mean."""
-    dtype = as_dtype(dtype)
-    mean, stddev = convert_to_tensor(mean, dtype=dtype), convert_to_tensor(stddev, dtype=dtype)
-    return math.add(raw_ops.TruncatedNormal(shape=_shape(shape), dtype=dtype, **_op_seeds(seed)) * stddev, mean,
-                    name=name)
+    return _drawn_around("TruncatedNormal", "truncated_normal", shape, mean, stddev, dtype, seed, name)
 
 
 _UNIFORM_TYPES = ("bfloat16", "float16", "float32", "float64", "int32", "int64")
@@ -55,12 +67,19 @@ def uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=
         if dtype.is_integer:
             raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
         maxval = 1
-    seeds = _op_seeds(seed)
-    minval, maxval = convert_to_tensor(minval, dtype=dtype), convert_to_tensor(maxval, dtype=dtype)
-    if dtype.is_integer:
-        return raw_ops.RandomUniformInt(shape=_shape(shape), minval=minval, maxval=maxval, name=name, **seeds)
-    unit = raw_ops.RandomUniform(shape=_shape(shape), dtype=dtype, **seeds)
-    return math.add(unit * (maxval - minval), minval, name=name)
+    from_zero, to_one = type(minval) is int and minval == 0, type(maxval) is int and maxval == 1
+    with _scope(name, "random_uniform") as scope:
+        shape = _shape(shape)
+        if not from_zero or not to_one or dtype.is_integer:
+            minval = convert_to_tensor(minval, dtype=dtype, name="min")
+            maxval = convert_to_tensor(maxval, dtype=dtype, name="max")
+        seeds = _op_seeds(seed)
+        if dtype.is_integer:
+            return raw_ops.RandomUniformInt(shape=shape, minval=minval, maxval=maxval, name=scope, **seeds)
+        unit = raw_ops.RandomUniform(shape=shape, dtype=dtype, **seeds)
+        if from_zero:
+            return unit if to_one else raw_ops.Mul(x=unit, y=maxval)
+        return math.add(unit * (maxval - minval), minval, name=scope)
 
 
 def shuffle(value, seed=None, name=None):
@@ -70,8 +89,10 @@ def shuffle(value, seed=None, name=None):
 
 def categorical(logits, num_samples, dtype=None, seed=None, name=None):
     """Samples class numbers from unnormalised log probabilities, `num_samples` for each row."""
-    return raw_ops.Multinomial(logits=logits, num_samples=num_samples, name=name,
-                               output_dtype=dtypes.int64 if dtype is None else as_dtype(dtype), **_op_seeds(seed))
+    with _scope(name, "categorical"):
+        logits = convert_to_tensor(logits, name="logits")
+        return raw_ops.Multinomial(logits=logits, num_samples=num_samples,
+                                   output_dtype=dtypes.int64 if dtype is None else as_dtype(dtype), **_op_seeds(seed))
 
 
 def _broadcast_pair(alpha, beta):
@@ -82,18 +103,20 @@ def _broadcast_pair(alpha, beta):
 def gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
     """Gamma distributed numbers with shape `alpha` and rate `beta`; `shape` samples for each pair."""
     dtype = as_dtype(dtype)
-    shape = array.shape_tensor(shape, dtype=dtypes.int32)
-    alpha = convert_to_tensor(alpha, dtype=dtype)
-    beta = convert_to_tensor(1 if beta is None else beta, dtype=dtype)
-    alpha = _broadcast_pair(alpha, beta)
-    samples = raw_ops.RandomGamma(shape=shape, alpha=alpha, **_op_seeds(seed)) / beta
-    return raw_ops.Maximum(x=array.constant(np.finfo(dtype.as_numpy_dtype).tiny, dtype=dtype), y=samples, name=name)
+    with _scope(name, "random_gamma"):
+        shape = array.shape_tensor(shape, dtype=dtypes.int32)
+        alpha = convert_to_tensor(alpha, dtype=dtype, name="alpha")
+        beta = convert_to_tensor(1 if beta is None else beta, dtype=dtype, name="beta")
+        alpha = _broadcast_pair(alpha, beta)
+        samples = raw_ops.RandomGamma(shape=shape, alpha=alpha, **_op_seeds(seed)) / beta
+        return raw_ops.Maximum(x=np.array(np.finfo(dtype.as_numpy_dtype).tiny, dtype.as_numpy_dtype), y=samples)
 
 
 def poisson(shape, lam, dtype=dtypes.float32, seed=None, name=None):
     """Poisson distributed numbers with mean `lam`; `shape` samples for each."""
-    shape = array.shape_tensor(shape, dtype=dtypes.int32)
-    return raw_ops.RandomPoissonV2(shape=shape, rate=lam, dtype=as_dtype(dtype), name=name, **_op_seeds(seed))
+    with _scope(name, "random_poisson"):
+        shape = array.shape_tensor(shape, dtype=dtypes.int32)
+        return raw_ops.RandomPoissonV2(shape=shape, rate=lam, dtype=as_dtype(dtype), **_op_seeds(seed))
 
 
 # Stateless functions: the numbers depend on the seed, a pair of integers, and the shape only.

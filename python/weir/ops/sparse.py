@@ -105,6 +105,8 @@ class SparseTensor(CompositeTensor):
     def __neg__(self):
         return self.with_values(-self.values)
 
+    __iter__ = None  # or Python would take items without end
+
     def __getitem__(self, key):
         return getitem(self, key)
 
@@ -457,7 +459,8 @@ def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
 def mask(a, mask_indices, name=None):
     """An IndexedSlices without the slices named by `mask_indices`."""
     from weir.ops.indexed_slices import IndexedSlices
-    kept, places = raw_ops.ListDiff(x=a.indices, y=convert_to_tensor(mask_indices, dtype=a.indices.dtype))
+    indices = convert_to_tensor(a.indices)
+    kept, places = raw_ops.ListDiff(x=indices, y=convert_to_tensor(mask_indices, dtype=indices.dtype))
     return IndexedSlices(array.gather(a.values, places, name=name), kept, a.dense_shape)
 
 

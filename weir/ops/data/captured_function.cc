@@ -62,7 +62,14 @@ Status FunctionCaller::Call(IteratorContext& ctx, Element arguments, int64_t ind
   step.step_id = next_step_id.fetch_add(1, std::memory_order_relaxed);
   step.device = ctx.device;
   step.intra_op = ctx.intra_op;
-  step.runner = [pool = ctx.intra_op](std::function<void()> closure) { RunHere(*pool, std::move(closure)); };
+  // A cancelled op completes inside the callback of its cancellation, which must return before the call can end.
+  step.runner = [pool = ctx.intra_op, cancellation = ctx.cancellation](std::function<void()> closure) {
+    if (cancellation->cancelled()) {
+      pool->Schedule(std::move(closure));
+    } else {
+      RunHere(*pool, std::move(closure));
+    }
+  };
   step.cancellation = ctx.cancellation;
   step.functions = ctx.functions.get();
   step.step_resources = &step_resources;

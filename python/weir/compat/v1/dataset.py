@@ -51,6 +51,17 @@ class Iterator:
                                                     output_shapes=[s.shape for s in flat])
         return Iterator(handle, None, spec)
 
+    output_types = property(lambda self: get_output_types(self))
+    output_shapes = property(lambda self: get_output_shapes(self))
+    output_classes = property(lambda self: get_output_classes(self))
+
+    def get_next_as_optional(self):
+        """The next element as an optional, which is empty after the last."""
+        from weir.data.optional import Optional
+        flat = _flat(self._spec)
+        return Optional(raw_ops.IteratorGetNextAsOptional(iterator=self._resource, output_types=[s.dtype for s in flat],
+                                                          output_shapes=[s.shape for s in flat]), self._spec)
+
     def get_next(self, name=None):
         """The next element; OutOfRangeError after the last."""
         flat = _flat(self._spec)

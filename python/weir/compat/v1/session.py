@@ -345,6 +345,9 @@ class RaggedTensorValue:
     ragged_rank = property(lambda self: len(self.nested_row_splits))
     shape = property(lambda self: (len(self._row_splits) - 1, None) + tuple(self._values.shape[1:]))
 
+    def __str__(self):
+        return f"<tf.RaggedTensorValue {self.to_list()}>"
+
     def to_list(self):
         rows = self._values.to_list() if isinstance(self._values, RaggedTensorValue) else self._values.tolist()
         return [rows[a:b] for a, b in zip(self._row_splits[:-1], self._row_splits[1:])]
