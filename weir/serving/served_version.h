@@ -10,6 +10,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "weir/client/saved_model.h"
+#include "weir/serving/shared_tensors.h"
 #include "weir/serving/step_scheduler.h"
 
 namespace weir {
@@ -25,7 +26,8 @@ struct VersionOptions {
   // Batching parameters that lie in the model's folder go before `batching`.
   bool read_batching_parameters = false;
   std::shared_ptr<StepScheduler::Share> share;
-  StepScheduler* scheduler = nullptr;  // both must outlive the version
+  SharedTensors* shared_tensors = nullptr;  // may be null; must outlive the loading
+  StepScheduler* scheduler = nullptr;       // both must outlive the version
   ServingMetrics* metrics = nullptr;
 };
 
@@ -41,6 +43,14 @@ class ServedVersion {
   const std::map<std::string, Signature>& signatures() const { return model_->signatures(); }
   const std::map<std::string, std::string>& signature_defs() const { return model_->signature_defs(); }
   ServingMetrics& metrics() const { return *options_.metrics; }
+  // Where the time of requests goes: reading them, waiting for a slot, the model's step, writing answers. Microseconds.
+  struct Stages {
+    explicit Stages(const VersionOptions& options);
+    std::shared_ptr<ServingMetrics::Histogram> read, wait, run, write;
+  };
+  const Stages& stages() const { return stages_; }
+  // Of constants and variables that other versions had in memory already.
+  int64_t shared_bytes() const { return shared_bytes_; }
 
   // Feeds and fetches that requests run with, and the queue they wait in.
   struct Step {
@@ -54,12 +64,15 @@ class ServedVersion {
   void Submit(const Step& step, std::string_view api, StepScheduler::Job job);
 
  private:
-  explicit ServedVersion(VersionOptions options) : options_(std::move(options)) {}
+  explicit ServedVersion(VersionOptions options);
   void FindIndependentRows(const Graph& graph);
   Status Prepare();
 
   VersionOptions options_;
+  const Stages stages_;
+  ServingMetrics::Counter &runs_, &run_micros_;
   std::unique_ptr<LoadedModel> model_;
+  int64_t shared_bytes_ = 0;
   // Feeds, and the fetches each row of which depends on the same row of these feeds alone.
   std::map<std::set<std::string>, std::set<std::string>> independent_;
   absl::Mutex mu_;

@@ -1,0 +1,90 @@
+#include "weir/serving/shared_tensors.h"
+
+#include <cstring>
+
+#include "absl/hash/hash.h"
+#include "weir/graph/graph.h"
+#include "weir/resources/variable.h"
+
+namespace weir {
+namespace {
+
+bool IsLarge(const Tensor& tensor) {
+  return tensor.has_value() && IsPlain(tensor.dtype()) && tensor.num_bytes() >= SharedTensors::kSmallest &&
+         tensor.raw_data() != nullptr && tensor.in_host_memory();
+}
+
+std::string_view BytesOf(const Tensor& tensor) {
+  return {static_cast<const char*>(tensor.raw_data()), tensor.num_bytes()};
+}
+
+bool AreEqual(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && a.is_aligned() == b.is_aligned() &&
+         std::memcmp(a.raw_data(), b.raw_data(), a.num_bytes()) == 0;
+}
+
+std::string StringAttr(const Node& node, std::string_view name) {
+  const Attribute* value = node.attrs.Find(name);
+  const std::string* text = value != nullptr ? value->get_if<std::string>() : nullptr;
+  return text != nullptr ? *text : std::string();
+}
+
+}  // namespace
+
+Tensor SharedTensors::Share(const Tensor& tensor) {
+  const uint64_t hash = absl::HashOf(static_cast<int>(tensor.dtype()), tensor.shape().ToString(), BytesOf(tensor));
+  absl::MutexLock lock(&mu_);
+  auto [begin, end] = known_.equal_range(hash);
+  for (auto at = begin; at != end; ++at) {
+    if (AreEqual(at->second, tensor)) return at->second;
+  }
+  known_.emplace(hash, tensor);
+  return tensor;
+}
+
+int64_t SharedTensors::ShareConstants(Graph& graph) {
+  int64_t freed = 0;
+  for (const auto& node : graph.nodes()) {
+    if (node == nullptr || !IsConstant(*node)) continue;
+    const Attribute* value = node->attrs.Find("value");
+    const Tensor* tensor = value != nullptr ? value->get_if<Tensor>() : nullptr;
+    if (tensor == nullptr || !IsLarge(*tensor)) continue;
+    Tensor shared = Share(*tensor);
+    if (shared.SharesBufferWith(*tensor)) continue;
+    freed += static_cast<int64_t>(tensor->num_bytes());
+    node->attrs.Set("value", std::move(shared));
+  }
+  return freed;
+}
+
+int64_t SharedTensors::ShareVariables(const Graph& graph, ResourceManager& resources) {
+  int64_t freed = 0;
+  for (const auto& node : graph.nodes()) {
+    if (node == nullptr || node->op() != "VarHandleOp") continue;
+    std::string name = StringAttr(*node, "shared_name");
+    if (name.empty()) name = node->name;
+    auto variable = resources.LookUp<VariableResource>(StringAttr(*node, "container"), name);
+    if (!variable.ok()) continue;  // of a kind that no step has made
+    const Tensor tensor = (*variable)->Read();
+    if (!IsLarge(tensor)) continue;
+    Tensor shared = Share(tensor);
+    if (shared.SharesBufferWith(tensor)) continue;
+    absl::MutexLock lock(&(*variable)->mu);
+    if (!(*variable)->tensor.SharesBufferWith(tensor)) continue;  // written meanwhile
+    (*variable)->tensor = std::move(shared);
+    freed += static_cast<int64_t>(tensor.num_bytes());
+  }
+  return freed;
+}
+
+void SharedTensors::Sweep() {
+  absl::MutexLock lock(&mu_);
+  std::erase_if(known_, [](const auto& entry) { return entry.second.unique(); });
+}
+
+int64_t SharedTensors::num_tensors() const {
+  absl::MutexLock lock(&mu_);
+  return static_cast<int64_t>(known_.size());
+}
+
+}  // namespace weir
