@@ -148,6 +148,7 @@ Status ServeModels(const ServeFlags& flags) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a log that must not grow any more is an error of the log alone
   std::atomic<bool> ready{false};
   std::atomic<int> caught{0};
   absl::Notification asked;
