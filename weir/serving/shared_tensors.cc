@@ -1,10 +1,12 @@
 #include "weir/serving/shared_tensors.h"
 
 #include <cstring>
+#include <vector>
 
 #include "absl/hash/hash.h"
 #include "weir/graph/graph.h"
 #include "weir/resources/variable.h"
+#include "weir/tensor/trim.h"
 
 namespace weir {
 namespace {
@@ -29,6 +31,16 @@ std::string StringAttr(const Node& node, std::string_view name) {
   return text != nullptr ? *text : std::string();
 }
 
+// The memory of tensors that are gone: the allocator would keep it for others of their sizes, which do not come.
+int64_t GiveBack(const std::vector<size_t>& sizes) {
+  int64_t total = 0;
+  for (size_t bytes : sizes) {
+    CpuTrim(bytes);
+    total += static_cast<int64_t>(bytes);
+  }
+  return total;
+}
+
 }  // namespace
 
 Tensor SharedTensors::Share(const Tensor& tensor) {
@@ -43,7 +55,7 @@ Tensor SharedTensors::Share(const Tensor& tensor) {
 }
 
 int64_t SharedTensors::ShareConstants(Graph& graph) {
-  int64_t freed = 0;
+  std::vector<size_t> freed;
   for (const auto& node : graph.nodes()) {
     if (node == nullptr || !IsConstant(*node)) continue;
     const Attribute* value = node->attrs.Find("value");
@@ -51,14 +63,14 @@ int64_t SharedTensors::ShareConstants(Graph& graph) {
     if (tensor == nullptr || !IsLarge(*tensor)) continue;
     Tensor shared = Share(*tensor);
     if (shared.SharesBufferWith(*tensor)) continue;
-    freed += static_cast<int64_t>(tensor->num_bytes());
+    freed.push_back(tensor->num_bytes());
     node->attrs.Set("value", std::move(shared));
   }
-  return freed;
+  return GiveBack(freed);
 }
 
 int64_t SharedTensors::ShareVariables(const Graph& graph, ResourceManager& resources) {
-  int64_t freed = 0;
+  std::vector<size_t> freed;
   for (const auto& node : graph.nodes()) {
     if (node == nullptr || node->op() != "VarHandleOp") continue;
     std::string name = StringAttr(*node, "shared_name");
@@ -72,14 +84,22 @@ int64_t SharedTensors::ShareVariables(const Graph& graph, ResourceManager& resou
     absl::MutexLock lock(&(*variable)->mu);
     if (!(*variable)->tensor.SharesBufferWith(tensor)) continue;  // written meanwhile
     (*variable)->tensor = std::move(shared);
-    freed += static_cast<int64_t>(tensor.num_bytes());
+    freed.push_back(tensor.num_bytes());
   }
-  return freed;
+  return GiveBack(freed);
 }
 
 void SharedTensors::Sweep() {
-  absl::MutexLock lock(&mu_);
-  std::erase_if(known_, [](const auto& entry) { return entry.second.unique(); });
+  std::vector<size_t> freed;
+  {
+    absl::MutexLock lock(&mu_);
+    std::erase_if(known_, [&](const auto& entry) {
+      if (!entry.second.unique()) return false;
+      freed.push_back(entry.second.num_bytes());
+      return true;
+    });
+  }
+  GiveBack(freed);
 }
 
 int64_t SharedTensors::num_tensors() const {
