@@ -35,7 +35,16 @@ ServedVersion::ServedVersion(VersionOptions options)
     : options_(std::move(options)),
       stages_(options_),
       runs_(options_.metrics->CounterOf(":tensorflow:core:graph_runs", {})),
-      run_micros_(options_.metrics->CounterOf(":tensorflow:core:graph_run_time_usecs", {})) {}
+      run_micros_(options_.metrics->CounterOf(":tensorflow:core:graph_run_time_usecs", {})),
+      examples_(
+          options_.metrics->CounterOf(":tensorflow:serving:request_example_count_total", {{"model", options_.model}})),
+      example_counts_(
+          options_.metrics->HistogramOf(":tensorflow:serving:request_example_counts", {{"model", options_.model}})) {}
+
+void ServedVersion::CountExamples(int64_t count) const {
+  examples_.Add(count);
+  example_counts_.Observe(static_cast<double>(count));
+}
 
 StatusOr<std::unique_ptr<ServedVersion>> ServedVersion::Load(VersionOptions options) {
   std::unique_ptr<ServedVersion> version(new ServedVersion(std::move(options)));
@@ -64,6 +73,7 @@ StatusOr<std::unique_ptr<ServedVersion>> ServedVersion::Load(VersionOptions opti
   if (own.batching.merge && own.batching.adaptive) version->FindIndependentRows(*seen);
   seen.reset();  // what it holds of the constants, steps may want to keep in another form
   WEIR_RETURN_IF_ERROR(version->Prepare());
+  version->MakePlans();
   if (own.shared_tensors != nullptr) own.shared_tensors->Sweep();
   return version;
 }
@@ -97,6 +107,32 @@ Status ServedVersion::Prepare() {
     }
   }
   return OkStatus();
+}
+
+void ServedVersion::MakePlans() {
+  for (const auto& [name, signature] : signatures()) {
+    Plan plan;
+    std::vector<std::string> feeds, fetches;
+    bool is_dense = true;
+    for (const auto& [key, input] : signature.inputs) {
+      is_dense = is_dense && !input.tensor.empty();
+      feeds.push_back(input.tensor);
+    }
+    for (const auto& [key, output] : signature.outputs) {
+      is_dense = is_dense && !output.tensor.empty();
+      auto found = std::find(fetches.begin(), fetches.end(), output.tensor);
+      plan.outputs.emplace_back(key, static_cast<size_t>(found - fetches.begin()));
+      if (found == fetches.end()) fetches.push_back(output.tensor);
+    }
+    if (!is_dense) continue;
+    plan.step = &StepFor(std::move(feeds), std::move(fetches));
+    plans_[name] = std::move(plan);
+  }
+}
+
+const ServedVersion::Plan* ServedVersion::PlanOf(const std::string& signature) const {
+  auto found = plans_.find(signature);
+  return found != plans_.end() ? &found->second : nullptr;
 }
 
 const ServedVersion::Step& ServedVersion::StepFor(std::vector<std::string> feeds, std::vector<std::string> fetches) {

@@ -49,6 +49,7 @@ class ServedVersion {
     std::shared_ptr<ServingMetrics::Histogram> read, wait, run, write;
   };
   const Stages& stages() const { return stages_; }
+  void CountExamples(int64_t count) const;  // of a request
   // Of constants and variables that other versions had in memory already.
   int64_t shared_bytes() const { return shared_bytes_; }
 
@@ -58,6 +59,13 @@ class ServedVersion {
     std::vector<std::string> fetches;  // each once
     std::shared_ptr<StepScheduler::Queue> queue;
   };
+  // All of a signature's inputs and outputs.
+  struct Plan {
+    const Step* step = nullptr;                           // feeds in the order of the signature's inputs
+    std::vector<std::pair<std::string, size_t>> outputs;  // with positions among the fetches
+  };
+  // Null if the signature is not there, or has a tensor that is not dense.
+  const Plan* PlanOf(const std::string& signature) const;
   // The step that feeds and fetches these, made at its first use.
   const Step& StepFor(std::vector<std::string> feeds, std::vector<std::string> fetches);
   // job.inputs are in the order of the step's feeds. `api` is for the metrics: "Predict".
@@ -67,14 +75,17 @@ class ServedVersion {
   explicit ServedVersion(VersionOptions options);
   void FindIndependentRows(const Graph& graph);
   Status Prepare();
+  void MakePlans();
 
   VersionOptions options_;
   const Stages stages_;
-  ServingMetrics::Counter &runs_, &run_micros_;
+  ServingMetrics::Counter &runs_, &run_micros_, &examples_;
+  ServingMetrics::Histogram& example_counts_;
   std::unique_ptr<LoadedModel> model_;
   int64_t shared_bytes_ = 0;
   // Feeds, and the fetches each row of which depends on the same row of these feeds alone.
   std::map<std::set<std::string>, std::set<std::string>> independent_;
+  std::map<std::string, Plan> plans_;  // by signature
   absl::Mutex mu_;
   std::map<std::string, std::unique_ptr<Step>> steps_ ABSL_GUARDED_BY(mu_);
 };

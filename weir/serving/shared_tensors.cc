@@ -75,15 +75,16 @@ int64_t SharedTensors::ShareVariables(const Graph& graph, ResourceManager& resou
     if (node == nullptr || node->op() != "VarHandleOp") continue;
     std::string name = StringAttr(*node, "shared_name");
     if (name.empty()) name = node->name;
-    auto variable = resources.LookUp<VariableResource>(StringAttr(*node, "container"), name);
-    if (!variable.ok()) continue;  // of a kind that no step has made
-    const Tensor tensor = (*variable)->Read();
+    auto found = resources.LookUp<VariableResource>(StringAttr(*node, "container"), name);
+    if (!found.ok()) continue;  // no step has made it
+    VariableResource& variable = **found;
+    const Tensor tensor = variable.Read();
     if (!IsLarge(tensor)) continue;
     Tensor shared = Share(tensor);
     if (shared.SharesBufferWith(tensor)) continue;
-    absl::MutexLock lock(&(*variable)->mu);
-    if (!(*variable)->tensor.SharesBufferWith(tensor)) continue;  // written meanwhile
-    (*variable)->tensor = std::move(shared);
+    absl::MutexLock lock(&variable.mu);
+    if (!variable.tensor.SharesBufferWith(tensor)) continue;  // written meanwhile
+    variable.tensor = std::move(shared);
     freed.push_back(tensor.num_bytes());
   }
   return GiveBack(freed);
