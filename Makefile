@@ -64,8 +64,9 @@ fuzz:  ## Mutate graphs, files and requests, and run made-up nodes of every op, 
 
 soak:  ## Load a cluster of processes for SOAK_SECONDS and see that its memory stays flat
 	cmake --preset release
-	cmake --build --preset release --target cluster_soak_test
+	cmake --build --preset release --target cluster_soak_test serving_soak_test
 	WEIR_SOAK_SECONDS=$(SOAK_SECONDS) build/release/bin/cluster_soak_test
+	WEIR_SOAK_SECONDS=$(SOAK_SECONDS) build/release/bin/serving_soak_test
 
 faults:  ## Kill workers, parameter servers and masters at random moments of FAULT_RUNS trainings
 	cmake --preset release

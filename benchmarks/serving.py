@@ -2,24 +2,28 @@
 """`weir serve` beside the servers that a user would write today, and beside the bare session, in one run.
 
     python3 benchmarks/serving.py --weir build/release/bin/weir [--models mnist,resnet50] [--clients 1,8,64]
-        [--peers tensorflow,onnxruntime] [--seconds 5] [--changes 20]
+        [--peers tensorflow,onnxruntime] [--onnx_python PYTHON] [--seconds 5] [--changes 20]
 
-The interpreter must have TensorFlow and grpcio; the peer `onnxruntime` (FastAPI over HTTP) needs onnxruntime, tf2onnx,
-fastapi and uvicorn, and is left out where they are missing. Clients are threads of one process that send the same bytes
-again and again, one request after the other. Requests have one row. `--changes` adds versions under load and says how
-many requests failed and how the 99.9th percentile compares with a quiet server.
+The interpreter must have TensorFlow and grpcio. The peer `onnxruntime` (FastAPI over HTTP) is run by `--onnx_python`, an
+interpreter with onnx, onnxruntime, fastapi and uvicorn; without one it is left out. Clients are threads of one process
+that send the same bytes again and again, one request after the other. Requests have one row. The lines of weir say what
+the server itself measured, too: the mean time from a whole request to a whole answer, and that of the model's step.
+`--changes` adds versions under load and says how many requests failed and how the 99.9th percentile compares with a
+quiet server.
 """
 import argparse
 import http.client
-import importlib.util
+import json
 import os
 import shutil
 import socket
 import subprocess
+import re
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -58,10 +62,11 @@ app = FastAPI()
 async def predict(request: Request):
     x = np.frombuffer(await request.body(), "f").reshape(shape)
     return Response(session.run(None, {given.name: x})[0].tobytes())
-@app.on_event("startup")
-async def started():
-    print("ready", flush=True)
-uvicorn.run(app, host="127.0.0.1", port=int(port), log_level="error")
+class Server(uvicorn.Server):
+    async def startup(self, sockets=None):
+        await super().startup(sockets)
+        print("ready", flush=True)
+Server(uvicorn.Config(app, host="127.0.0.1", port=int(port), log_level="error")).run()
 """
 
 
@@ -71,22 +76,106 @@ def free_port():
         return s.getsockname()[1]
 
 
+# Writes an ONNX file from the layers that make_model has listed: argv are the list, the weights and the file.
+ONNX_WRITER = """
+import json, sys
+import numpy as np, onnx
+from onnx import helper, numpy_helper
+layers, weights = json.load(open(sys.argv[1])), np.load(sys.argv[2])
+nodes, constants = [], []
+def constant(name, value):
+    constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+    return name
+def node(op, inputs, output, **attributes):
+    nodes.append(helper.make_node(op, inputs, [output], **attributes))
+    return output
+values = {}
+for layer in layers:
+    name, kind = layer["name"], layer["kind"]
+    given = [values[each] for each in layer["inputs"]]
+    w = [weights[each] for each in layer["weights"]]
+    if kind == "InputLayer":
+        shape = layer["shape"]
+        out = node("Transpose", ["input"], name, perm=[0, 3, 1, 2])
+    elif kind == "Conv2D":
+        pads = "SAME_UPPER" if layer["padding"] == "same" else "VALID"
+        inputs = given + [constant(name + "_w", w[0].transpose(3, 2, 0, 1))] + ([constant(name + "_b", w[1])] if len(w) > 1 else [])
+        out = node("Conv", inputs, name, strides=layer["strides"], auto_pad=pads)
+    elif kind == "BatchNormalization":
+        out = node("BatchNormalization", given + [constant(f"{name}_{i}", v) for i, v in enumerate(w)], name, epsilon=layer["epsilon"])
+    elif kind == "MaxPooling2D":
+        out = node("MaxPool", given, name, kernel_shape=layer["pool"], strides=layer["strides"])
+    elif kind == "ZeroPadding2D":
+        (top, bottom), (left, right) = layer["pads"]
+        out = node("Pad", given + [constant(name + "_p", np.array([0, 0, top, left, 0, 0, bottom, right], "int64"))], name)
+    elif kind == "GlobalAveragePooling2D":
+        out = node("Flatten", [node("GlobalAveragePool", given, name + "_4d")], name)
+    elif kind == "Flatten":
+        out = node("Flatten", [node("Transpose", given, name + "_t", perm=[0, 2, 3, 1])], name)
+    elif kind == "Dense":
+        out = node("Gemm", given + [constant(name + "_w", w[0]), constant(name + "_b", w[1])], name)
+    elif kind == "Add":
+        out = node("Add", given, name)
+    elif kind == "Activation":
+        out = given[0]
+    else:
+        sys.exit("no ONNX form of " + kind)
+    activation = {"relu": "Relu", "softmax": "Softmax", None: None, "linear": None}[layer.get("activation")]
+    values[name] = node(activation, [out], name + "_a") if activation else out
+graph = helper.make_graph(nodes, "model", [helper.make_tensor_value_info("input", 1, [None] + shape)],
+                          [helper.make_tensor_value_info(values[layers[-1]["name"]], 1, None)], constants)
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+onnx.save(model, sys.argv[3])
+"""
+
+
 def make_model(name, folder):
-    """Writes a SavedModel and gives the shape of a row and the input's name."""
+    """Writes a SavedModel, and beside it a description of its layers; gives the shape of a row and Keras' model."""
+    import numpy as np
     import tensorflow as tf
     k = tf.keras
     if name == "mnist":
-        shape = (28, 28, 1)
-        model = k.Sequential([k.layers.Input(shape), k.layers.Conv2D(32, 3, activation="relu"), k.layers.MaxPooling2D(),
+        model = k.Sequential([k.layers.Input((28, 28, 1)), k.layers.Conv2D(32, 3, activation="relu"), k.layers.MaxPooling2D(),
                               k.layers.Conv2D(64, 3, activation="relu"), k.layers.MaxPooling2D(), k.layers.Flatten(),
                               k.layers.Dense(10, activation="softmax")])
     else:
-        shape = (224, 224, 3)
         model = k.applications.ResNet50(weights=None)
-    function = tf.function(lambda x: {"y": model(x, training=False)},
-                           input_signature=[tf.TensorSpec((None,) + shape, tf.float32, name="x")])
-    tf.saved_model.save(model, folder, signatures=function)
-    return shape
+    model.export(folder, verbose=False)
+    layers, weights = [], {}
+    first = {"name": "input_layer", "kind": "InputLayer", "inputs": [], "weights": [], "shape": list(model.input_shape[1:])}
+    for layer in [None] * (not isinstance(model.layers[0], k.layers.InputLayer)) + model.layers:
+        if layer is None or isinstance(layer, k.layers.InputLayer):
+            layers.append(first)
+            continue
+        entry = {"name": layer.name, "kind": type(layer).__name__, "inputs": [], "weights": []}
+        inputs = layer.input if isinstance(layer.input, list) else [layer.input]
+        for value in inputs:
+            source = value._keras_history.operation
+            entry["inputs"].append("input_layer" if isinstance(source, k.layers.InputLayer) else source.name)
+        for i, weight in enumerate(layer.get_weights()):
+            weights[f"{layer.name}_{i}"] = weight
+            entry["weights"].append(f"{layer.name}_{i}")
+        for key, attribute in (("strides", "strides"), ("padding", "padding"), ("pool", "pool_size"), ("epsilon", "epsilon"),
+                               ("pads", "padding")):
+            if hasattr(layer, attribute):
+                entry[key] = getattr(layer, attribute)
+        if getattr(layer, "activation", None) is not None:
+            entry["activation"] = layer.activation.__name__
+        layers.append(entry)
+    with open(folder + ".json", "w") as file:
+        json.dump(layers, file)
+    np.savez(folder + ".npz", **weights)
+    return model.input_shape[1:], model
+
+
+def server_means(port, model):
+    """Mean microseconds of a request and of its step since the last call, as the server has measured them."""
+    page = urllib.request.urlopen(f"http://127.0.0.1:{port}/monitoring/prometheus/metrics").read().decode()
+    found = {}
+    for key, pattern in (("request", rf':request_latency_(sum|count){{model_name="{model}",API="Predict",entrypoint="GRPC"}} (\S+)'),
+                         ("step", r':stage_latency_(sum|count){[^}]*stage="run"} (\S+)')):
+        found[key] = [sum(float(value) for kind, value in re.findall(pattern, page) if kind == which) for which in ("sum", "count")]
+    return found
 
 
 def start(command, ready):
@@ -144,18 +233,20 @@ def http_call(port, body):
         def call():
             connection.request("POST", "/predict", body)
             answer = connection.getresponse()
-            if answer.status != 200 or not answer.read():
+            content = answer.read()
+            if answer.status != 200 or not content:
                 raise RuntimeError(answer.status)
+            return content
         return call
     return make
 
 
-def encode_predict(name, row):
-    """A PredictRequest for model `name`, by hand: no stubs are needed."""
+def encode_predict(name, given, row):
+    """A PredictRequest for model `name` with the input `given`, by hand: no stubs are needed."""
     import tensorflow as tf
     field = lambda number, data: bytes([number << 3 | 2]) + varint(len(data)) + data
     tensor = tf.make_tensor_proto(row).SerializeToString()
-    return field(1, field(1, name.encode())) + field(2, field(1, b"x") + field(2, tensor))
+    return field(1, field(1, name.encode())) + field(2, field(1, given.encode()) + field(2, tensor))
 
 
 def varint(value):
@@ -191,47 +282,62 @@ def main():
     parser.add_argument("--models", default="mnist,resnet50")
     parser.add_argument("--clients", default="1,8,64")
     parser.add_argument("--peers", default="tensorflow,onnxruntime")
+    parser.add_argument("--onnx_python", default="")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--changes", type=int, default=20)
     arguments = parser.parse_args()
     import numpy as np
-    has_onnx = all(importlib.util.find_spec(name) for name in ("onnxruntime", "tf2onnx", "fastapi", "uvicorn"))
     for model in arguments.models.split(","):
         root = tempfile.mkdtemp(prefix="weir_serving_")
         source = root + "/source"
-        row = np.random.default_rng(1).random((1,) + make_model(model, source), "f")
+        shape, keras_model = make_model(model, source)
+        row = np.random.default_rng(1).random((1,) + shape, "f")
+        given = keras_model.inputs[0].name
+        expected = keras_model(row, training=False).numpy()
         folder = root + "/" + model
         shutil.copytree(source, folder + "/1")
         np.save(root + "/row.npy", row)
+        with open(root + "/monitoring", "w") as file:
+            file.write("prometheus_config { enable: true }")
         print(model)
-        bare = subprocess.run([arguments.weir, "run", source, "--feed", "x=" + root + "/row.npy", "--repeat", "200"],
+        bare = subprocess.run([arguments.weir, "run", source, "--feed", f"{given}={root}/row.npy", "--repeat", "200"],
                               capture_output=True, text=True)
-        print("  bare session:", "; ".join((bare.stdout + bare.stderr).strip().splitlines()[-2:])[:160])
+        print("  bare session:", "; ".join((bare.stdout + bare.stderr).strip().splitlines()[-2:])[-160:])
         servers = []
-        process, line = start([arguments.weir, "serve", "--host", "127.0.0.1", "--port", "0", "--model_name", model,
-                               "--model_base_path", folder], "grpc")
-        target = "127.0.0.1:" + line.split()[1]
-        ours = grpc_call(target, "/tensorflow.serving.PredictionService/Predict", encode_predict(model, row))
+        process, line = start([arguments.weir, "serve", "--host", "127.0.0.1", "--port", "0", "--rest_api_port", "0",
+                               "--monitoring_config_file", root + "/monitoring", "--model_name", model, "--model_base_path",
+                               folder], "grpc")
+        target, rest_port = "127.0.0.1:" + line.split()[1], line.split()[3]
+        ours = grpc_call(target, "/tensorflow.serving.PredictionService/Predict", encode_predict(model, given, row))
         servers.append(("weir", process, ours))
         if "tensorflow" in arguments.peers:
             port = str(free_port())
             process, _ = start([sys.executable, "-c", TENSORFLOW_PEER, source, port], "ready")
-            servers.append(("tensorflow", process, grpc_call("127.0.0.1:" + port, "/peer/Predict", row.tobytes())))
-        if "onnxruntime" in arguments.peers and has_onnx:
+            peer = grpc_call("127.0.0.1:" + port, "/peer/Predict", row.tobytes())
+            np.testing.assert_allclose(np.frombuffer(peer()(), "f"), expected.ravel(), rtol=1e-3, atol=1e-5)
+            servers.append(("tensorflow", process, peer))
+        if "onnxruntime" in arguments.peers and arguments.onnx_python:
             port, path = free_port(), root + "/model.onnx"
-            subprocess.run([sys.executable, "-m", "tf2onnx.convert", "--saved-model", source, "--output", path], check=True,
-                           capture_output=True)
-            process, _ = start([sys.executable, "-c", ONNX_PEER, path, str(port)], "ready")
-            servers.append(("onnxruntime", process, http_call(port, row.tobytes())))
+            subprocess.run([arguments.onnx_python, "-c", ONNX_WRITER, source + ".json", source + ".npz", path], check=True)
+            process, _ = start([arguments.onnx_python, "-c", ONNX_PEER, path, str(port)], "ready")
+            peer = http_call(port, row.tobytes())
+            np.testing.assert_allclose(np.frombuffer(peer()(), "f"), expected.ravel(), rtol=1e-3, atol=1e-5)
+            servers.append(("onnxruntime", process, peer))
         quiet = float("nan")
         for clients in map(int, arguments.clients.split(",")):
             for name, process, call in servers:
                 measure(call, clients, min(1.0, arguments.seconds))
+                before = server_means(rest_port, model) if name == "weir" else None
                 rate, p50, p99, p999, failed = measure(call, clients, arguments.seconds)
                 if name == "weir" and clients == 8:
                     quiet = p999
                 print(f"  {name:12} {clients:3} clients: {rate:9.1f}/s  p50 {p50:8.2f}  p99 {p99:8.2f}  p99.9 {p999:8.2f} ms"
-                      f"  {failed} failed", flush=True)
+                      f"  {failed} failed", end="", flush=True)
+                if before:
+                    after = server_means(rest_port, model)
+                    mean = lambda key: (after[key][0] - before[key][0]) / max(1, after[key][1] - before[key][1])
+                    print(f"  in the server {mean('request'):.0f} us, step {mean('step'):.0f} us", end="")
+                print(flush=True)
         if arguments.changes > 0:
             change_versions(folder, source, ours, 8, arguments.changes, quiet)
         for name, process, call in servers:

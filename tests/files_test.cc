@@ -67,7 +67,7 @@ class SavedModels : public testing::TestWithParam<const char*> {};
 
 TEST_P(SavedModels, ComputeWhatTensorFlowComputed) { EXPECT_EQ(Replay(GetParam()), OkStatus()); }
 
-INSTANTIATE_TEST_SUITE_P(All, SavedModels, testing::Values("tf1_cnn", "tf2_asset", "tf2_module"),
+INSTANTIATE_TEST_SUITE_P(All, SavedModels, testing::Values("keras_mnist", "tf1_cnn", "tf2_asset", "tf2_module"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(LoadedModel, SaysWhatIsWrong) {

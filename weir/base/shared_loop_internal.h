@@ -36,12 +36,16 @@ class SharedLoop {
       const int64_t begin = next_.fetch_add(part_, std::memory_order_relaxed);
       if (begin >= total_) return;
       const int64_t end = std::min(total_, begin + part_);
+#if defined(__cpp_exceptions)
       try {
         body_(begin, end);
       } catch (...) {  // most likely out of memory; goes to the caller once no thread uses `body_`
         std::lock_guard<std::mutex> lock(mu_);
         if (error_ == nullptr) error_ = std::current_exception();
       }
+#else
+      body_(begin, end);
+#endif
       if (done_.fetch_add(end - begin, std::memory_order_acq_rel) + (end - begin) == total_) {
         is_done_.store(1, std::memory_order_release);
         is_done_.notify_all();
@@ -56,7 +60,9 @@ class SharedLoop {
       if (std::chrono::steady_clock::now() < end) continue;
       is_done_.wait(0, std::memory_order_acquire);
     }
+#if defined(__cpp_exceptions)
     if (error_ != nullptr) std::rethrow_exception(error_);
+#endif
   }
 
   int wanted_helpers = 0;  // that it has not got; guarded by the pool's mutex

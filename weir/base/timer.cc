@@ -35,7 +35,8 @@ Timer::Id Timer::CallAt(absl::Time when, std::function<void()> callback) {
   Id id = next_id_++;
   queue_.emplace(Key(when, id), std::move(callback));
   times_.emplace(id, when);
-  changed_.SignalAll();
+  // Most calls are cancelled long before their time: the thread is left to sleep unless it would be late.
+  if (when < sleeps_until_) changed_.SignalAll();
   return id;
 }
 
@@ -58,13 +59,11 @@ bool Timer::Cancel(Id id) {
 void Timer::Loop() {
   absl::MutexLock lock(&mu_);
   while (!stopping_) {
-    if (queue_.empty()) {
-      changed_.Wait(&mu_);
-      continue;
-    }
     auto first = queue_.begin();
-    if (first->first.first > absl::Now()) {
-      changed_.WaitWithDeadline(&mu_, first->first.first);
+    if (first == queue_.end() || first->first.first > absl::Now()) {
+      sleeps_until_ = first == queue_.end() ? absl::InfiniteFuture() : first->first.first;
+      changed_.WaitWithDeadline(&mu_, sleeps_until_);
+      sleeps_until_ = absl::InfinitePast();
       continue;
     }
     std::function<void()> callback = std::move(first->second);

@@ -38,6 +38,8 @@ class Timer {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   Id next_id_ ABSL_GUARDED_BY(mu_) = 1;
   Id running_ ABSL_GUARDED_BY(mu_) = 0;
+  // When the thread looks at the queue again by itself; in the past while it is awake.
+  absl::Time sleeps_until_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   std::map<Key, std::function<void()>> queue_ ABSL_GUARDED_BY(mu_);
   std::map<Id, absl::Time> times_ ABSL_GUARDED_BY(mu_);
   std::thread thread_ ABSL_GUARDED_BY(mu_);

@@ -28,6 +28,17 @@ TEST(Timer, CancelledCallsAreNotMade) {
   EXPECT_FALSE(called);
 }
 
+TEST(Timer, AnEarlierCallIsMadeBeforeALaterOne) {
+  Timer timer;
+  const Timer::Id later = timer.CallAt(absl::Now() + absl::Hours(1), [] {});
+  for (int i = 0; i < 100; ++i) {  // while the thread sleeps, wakes and falls asleep
+    absl::Notification called;
+    timer.CallAt(absl::Now() + absl::Microseconds(i), [&] { called.Notify(); });
+    EXPECT_TRUE(called.WaitForNotificationWithTimeout(absl::Minutes(1)));
+  }
+  EXPECT_TRUE(timer.Cancel(later));
+}
+
 TEST(Timer, CallsBackInTheChildOfAFork) {
   EXPECT_TRUE(FiresAtOnce());
   const pid_t child = fork();

@@ -25,7 +25,7 @@ struct ServeFlags {
   EnvironmentOptions environment;
   std::string model_name = "default", model_base_path, model_config_file, tags = "serve";
   double model_config_poll_seconds = 0, poll_seconds = 1;
-  bool enable_batching = false, per_model_batching = false;
+  bool enable_batching = false, per_model_batching = false, pad = false;
   std::string batching = "auto", batching_file, monitoring_file, ssl_file;
   double target_latency_ms = 0;
   int64_t load_retry_micros = 60'000'000, rest_timeout_ms = 30'000, memory_budget_mb = 0;
@@ -59,6 +59,7 @@ Status ReadBatching(const ServeFlags& flags, ModelServerOptions* options) {
     return InvalidArgument("--batching is auto or off, not '", flags.batching, "'");
   }
   rules.merge = flags.batching == "auto";
+  rules.pad = flags.pad;
   if (flags.target_latency_ms > 0) rules.target_latency = absl::Milliseconds(flags.target_latency_ms);
   options->manager.version.read_batching_parameters = flags.per_model_batching;
   if (flags.batching_file.empty()) return OkStatus();
@@ -148,6 +149,7 @@ Status ServeModels(const ServeFlags& flags) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a log that must not grow any more is an error of the log alone
   std::atomic<bool> ready{false};
   std::atomic<int> caught{0};
   absl::Notification asked;
@@ -231,6 +233,8 @@ void AddServeCommand(CLI::App& program) {
   command->add_flag("--enable_per_model_batching_parameters", flags->per_model_batching,
                     "a model's batching_params.pbtxt goes before that file");
   command->add_option("--batching", flags->batching, "without such a file: auto, batches that grow with load; off");
+  command->add_flag("--pad_variable_length_inputs", flags->pad,
+                    "... and pad with zeros what differs in other dimensions than the first");
   command->add_option("--target_latency_ms", flags->target_latency_ms,
                       "batches and queues stay below it; 0: no target");
   command->add_option("--num_steps", server.num_slots, "steps that run at once; 0: half of the cores");

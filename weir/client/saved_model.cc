@@ -57,7 +57,7 @@ std::string OpName(const std::string& name) { return name.substr(0, name.find(':
 StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& folder, const std::set<std::string>& tags,
                                                          std::shared_ptr<Environment> environment,
                                                          SessionOptions options, const StepOptions& steps,
-                                                         const std::function<void(const Graph&)>& inspect) {
+                                                         const std::function<void(Graph&)>& prepare) {
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<const weir::SavedModel> file, ReadSavedModel(folder));
   WEIR_ASSIGN_OR_RETURN(const MetaGraphDef* meta, FindMetaGraph(*file, tags));
   auto model = std::make_unique<LoadedModel>();
@@ -67,13 +67,14 @@ StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& fold
     WEIR_ASSIGN_OR_RETURN(model->signatures_[name], ReadSignature(def));
   }
   if (environment == nullptr) return InvalidArgument("a model is loaded into an environment; none is given");
-  if (inspect) {
-    Graph graph(environment->ops);
+  Graph graph(environment->ops);
+  if (prepare) {
     WEIR_RETURN_IF_ERROR(ImportGraphDef(meta->graph_def(), &graph));
-    inspect(graph);
+    prepare(graph);
   }
   WEIR_ASSIGN_OR_RETURN(model->session_, Session::Create(std::move(environment), std::move(options)));
-  WEIR_RETURN_IF_ERROR(model->session_->Extend(meta->graph_def()));
+  WEIR_RETURN_IF_ERROR(prepare ? model->session_->Extend(std::move(graph))
+                               : model->session_->Extend(meta->graph_def()));
 
   std::vector<Feed> assets;
   for (const AssetFileDef& asset : meta->asset_file_def()) {

@@ -29,11 +29,12 @@ struct Signature {
 class LoadedModel {
  public:
   // Reads the MetaGraph with exactly these tags, restores its variables, and runs its initialiser with the assets'
-  // paths. `steps` are the options of these two steps; `inspect`, if given, is shown the graph before it runs.
+  // paths. `steps` are the options of these two steps; `prepare`, if given, may look at the graph before it runs, and
+  // change its attributes.
   static StatusOr<std::unique_ptr<LoadedModel>> Load(const std::string& folder, const std::set<std::string>& tags,
                                                      std::shared_ptr<Environment> environment,
                                                      SessionOptions options = {}, const StepOptions& steps = {},
-                                                     const std::function<void(const Graph&)>& inspect = nullptr);
+                                                     const std::function<void(Graph&)>& prepare = nullptr);
   // In the DefaultEnvironment().
   static StatusOr<std::unique_ptr<LoadedModel>> Load(const std::string& folder,
                                                      const std::set<std::string>& tags = {"serve"});

@@ -17,6 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__GNUC__)
+#define WEIR_C_API __attribute__((visibility("default")))
+#else
+#define WEIR_C_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -52,16 +58,16 @@ typedef struct weir_model weir_model;
 typedef struct weir_outputs weir_outputs;
 
 /* The model in a folder, with the tag "serve". Free it with weir_free_model. */
-weir_model* weir_load(const char* folder, char* error, size_t error_size);
+WEIR_C_API weir_model* weir_load(const char* folder, char* error, size_t error_size);
 /* Runs a signature ("serving_default" if NULL) on all its inputs. Free the outputs with weir_free_outputs. */
-weir_outputs* weir_run(weir_model* model, const char* signature, const weir_tensor* inputs, size_t num_inputs,
-                       char* error, size_t error_size);
+WEIR_C_API weir_outputs* weir_run(weir_model* model, const char* signature, const weir_tensor* inputs,
+                                  size_t num_inputs, char* error, size_t error_size);
 /* Outputs are in the order of their names; what they point to lives as long as `outputs`. NULL past the last. */
-size_t weir_num_outputs(const weir_outputs* outputs);
-const weir_tensor* weir_output(const weir_outputs* outputs, size_t index);
+WEIR_C_API size_t weir_num_outputs(const weir_outputs* outputs);
+WEIR_C_API const weir_tensor* weir_output(const weir_outputs* outputs, size_t index);
 /* Both take NULL, too. */
-void weir_free_outputs(weir_outputs* outputs);
-void weir_free_model(weir_model* model);
+WEIR_C_API void weir_free_outputs(weir_outputs* outputs);
+WEIR_C_API void weir_free_model(weir_model* model);
 
 #ifdef __cplusplus
 }

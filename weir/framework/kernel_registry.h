@@ -41,6 +41,7 @@ class KernelBuilder {
     return std::move(*this);
   }
   KernelBuilder&& Types(std::string_view attr, std::vector<DType> types) && {
+    std::erase_if(types, [](DType dtype) { return !IsBuilt(dtype); });
     def_.constraints.push_back({std::string(attr), std::move(types)});
     return std::move(*this);
   }

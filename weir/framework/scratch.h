@@ -18,6 +18,7 @@ Status CheckScratch(int64_t count, size_t bytes_each);
 // What `body` returns; RESOURCE_EXHAUSTED if a container in it found no memory. `body` returns a Status or StatusOr.
 template <typename Body>
 auto WithinMemory(Body&& body) -> decltype(body()) {
+#if defined(__cpp_exceptions)
   try {
     return body();
   } catch (const std::bad_alloc&) {
@@ -25,6 +26,9 @@ auto WithinMemory(Body&& body) -> decltype(body()) {
   } catch (const std::length_error&) {
     return ResourceExhausted("OOM: more elements than memory can hold");
   }
+#else  // a build for devices, where a container without memory ends the program
+  return body();
+#endif
 }
 
 }  // namespace weir

@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 // Map fields have no order of their own; equal functions must give equal bytes.
-std::string DeterministicBytes(const google::protobuf::Message& message) {
+std::string DeterministicBytes(const google::protobuf::MessageLite& message) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);
   google::protobuf::io::CodedOutputStream coded(&stream);

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/tokenizer.h"
-#include "google/protobuf/text_format.h"
 #include "weir/framework/attr_proto.h"
 #include "weir/graph/function_library.h"
 #include "weir/graph/node_check.h"
@@ -210,14 +207,6 @@ class Importer {
   std::shared_ptr<FunctionLibrary::Staged> staged_;
 };
 
-class SilentCollector : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int column, const std::string& message) override {
-    if (first.empty()) first = Cat(line + 1, ":", column + 1, ": ", message);
-  }
-  std::string first;
-};
-
 }  // namespace
 
 Status ImportGraphDef(const GraphDef& def, Graph* graph, const ImportLimits& limits) {
@@ -246,23 +235,6 @@ Status ImportGraph(const Graph& from, Graph* graph, const ImportLimits& limits) 
   WEIR_RETURN_IF_ERROR(ImportGraphDef(def, graph, limits));
   for (auto& [name, value] : shared) graph->Find(name)->attrs.Set("value", std::move(value));
   return OkStatus();
-}
-
-Status ImportGraphDefBytes(std::string_view bytes, Graph* graph, const ImportLimits& limits) {
-  if (bytes.size() > size_t{INT_MAX}) return InvalidArgument("A GraphDef of ", bytes.size(), " bytes is too large");
-  google::protobuf::Arena arena;
-  auto* def = google::protobuf::Arena::CreateMessage<GraphDef>(&arena);
-  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
-                                                static_cast<int>(bytes.size()));
-  stream.SetRecursionLimit(limits.max_depth);
-  stream.SetTotalBytesLimit(INT_MAX);
-  if (def->ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage()) return ImportGraphDef(*def, graph, limits);
-  SilentCollector errors;
-  google::protobuf::TextFormat::Parser parser;
-  parser.SetRecursionLimit(limits.max_depth);
-  parser.RecordErrorsTo(&errors);
-  if (parser.ParseFromString(std::string(bytes), def)) return ImportGraphDef(*def, graph, limits);
-  return InvalidArgument("Not a GraphDef, neither binary nor text (", errors.first, ")");
 }
 
 }  // namespace weir

@@ -9,14 +9,15 @@
 
 namespace google::protobuf {
 class Message;
-}
+class MessageLite;
+}  // namespace google::protobuf
 
 namespace weir {
 
 // False if the bytes are no such message, or too deep.
-bool ParseBinaryProto(std::string_view bytes, google::protobuf::Message* message);
-// INVALID_ARGUMENT with the first error and its line.
-Status ParseTextProto(std::string_view text, google::protobuf::Message* message);
+bool ParseBinaryProto(std::string_view bytes, google::protobuf::MessageLite* message);
+// INVALID_ARGUMENT with the first error and its line. A build for given models reads no text: UNIMPLEMENTED there.
+Status ParseTextProto(std::string_view text, google::protobuf::MessageLite* message);
 // One line of JSON, with the fields' names as the .proto files have them.
 StatusOr<std::string> ProtoToJson(const google::protobuf::Message& message);
 

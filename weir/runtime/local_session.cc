@@ -50,7 +50,8 @@ LocalSession::~LocalSession() {
 }
 
 Status LocalSession::Init() {
-  if (options_.isolate_state) own_resources_ = std::make_shared<ResourceManager>();
+  own_resources_ = options_.state;
+  if (options_.isolate_state && own_resources_ == nullptr) own_resources_ = std::make_shared<ResourceManager>();
   std::map<std::string, int> taken;
   for (const auto& device : environment_->devices.devices()) {
     auto limit = options_.device_count.find(device->type());

@@ -83,6 +83,8 @@ struct SessionOptions {
   // (passes/recv_schedule.h).
   bool schedule_recvs = false;
   bool isolate_state = false;  // the session has its own resources, which are destroyed with it
+  // If not null, these are its own resources: for owners who look at the state of a session. Implies isolate_state.
+  std::shared_ptr<ResourceManager> state;
   bool deterministic = false;  // the results of a step do not depend on the number of threads
   absl::Duration operation_timeout = absl::InfiniteDuration();  // default for every step
   // How long Close waits for steps whose kernels do not react to cancellation.

@@ -14,6 +14,21 @@ namespace {
 
 constexpr size_t kMaxWaitingRecords = 1000;
 constexpr int kMaxTraces = 1000;
+constexpr absl::Duration kLogPause = absl::Seconds(10);  // after a record could not be written
+
+struct LogFile {
+  std::unique_ptr<RecordWriter> writer;
+  absl::Time paused_until = absl::InfinitePast();
+
+  Status Append(const std::string& prefix, const std::string& bytes) {
+    if (writer == nullptr) {
+      const std::string time = absl::FormatTime("%Y%m%d-%H%M%S", absl::Now(), absl::UTCTimeZone());
+      WEIR_ASSIGN_OR_RETURN(writer, RecordWriter::Create(Cat(prefix, "_", time, "_", getpid(), ".log")));
+    }
+    WEIR_RETURN_IF_ERROR(writer->Write(bytes));
+    return writer->Flush();
+  }
+};
 
 }  // namespace
 
@@ -92,7 +107,7 @@ void CallObserver::LogPredict(const ServedVersion& version, const PredictQuery& 
 
 void CallObserver::WriteLogs() {
   pthread_setname_np(pthread_self(), "weir_log");
-  std::map<std::string, std::unique_ptr<RecordWriter>> files;
+  std::map<std::string, LogFile> files;  // by their prefix
   while (true) {
     std::vector<Record> records;
     {
@@ -102,23 +117,14 @@ void CallObserver::WriteLogs() {
       records.swap(records_);
     }
     for (const Record& record : records) {
-      std::unique_ptr<RecordWriter>& file = files[record.prefix];
-      if (file == nullptr) {
-        const std::string path =
-            Cat(record.prefix, "_", absl::FormatTime("%Y%m%d-%H%M%S", absl::Now(), absl::UTCTimeZone()), "_", getpid(),
-                ".log");
-        StatusOr<std::unique_ptr<RecordWriter>> made = RecordWriter::Create(path);
-        if (!made.ok()) {
-          WEIR_LOG(WARNING) << "a request is not logged: " << Message(made.status());
-          continue;
-        }
-        file = *std::move(made);
-      }
-      Status written = file->Write(record.bytes);
-      if (written.ok()) written = file->Flush();
+      LogFile& file = files[record.prefix];
+      if (absl::Now() < file.paused_until) continue;
+      const Status written = file.Append(record.prefix, record.bytes);
       if (written.ok()) continue;
-      WEIR_LOG(WARNING) << "a request is not logged: " << Message(written);
-      file = nullptr;  // the next record begins a new file
+      WEIR_LOG(WARNING) << "requests are not logged for " << absl::FormatDuration(kLogPause) << ": "
+                        << Message(written);
+      file.writer = nullptr;  // the next record begins a new file
+      file.paused_until = absl::Now() + kLogPause;
     }
   }
 }

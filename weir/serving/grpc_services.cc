@@ -1,3 +1,5 @@
+#include <google/protobuf/io/coded_stream.h>
+
 #include <array>
 
 #include "absl/time/clock.h"
@@ -59,9 +61,10 @@ ServingGrpcServices::ServingGrpcServices(ModelManager* models, CallObserver* obs
           /*has_quick_clients=*/true),
       model_("tensorflow.serving.ModelService", kModelMethods,
              [this](int method, IncomingCall* call) { ServeModel(method, call); }),
-      health_("grpc.health.v1.Health", kHealthMethods, [this](int, IncomingCall* call) { ServeHealth(call); }),
+      health_("grpc.health.v1.Health", kHealthMethods,
+              [this](int, IncomingCall* call) { ServeHealth(call, /*is_watch=*/false); }),
       health_watch_("grpc.health.v1.Health", kHealthWatchMethods,
-                    [this](int, IncomingCall* call) { ServeHealth(call); }),
+                    [this](int, IncomingCall* call) { ServeHealth(call, /*is_watch=*/true); }),
       reflection_("grpc.reflection.v1.ServerReflection", kReflectionMethods,
                   [](int, IncomingCall* call) { ServeReflection(call); }),
       reflection_alpha_("grpc.reflection.v1alpha.ServerReflection", kReflectionMethods,
@@ -91,6 +94,7 @@ void ServingGrpcServices::ServePredict(IncomingCall* call) {
     observer_->Ended("Predict", "GRPC", message.choice.model, status, start);
     return call->Finish(status, {});
   }
+  version->stages().read->Observe(absl::ToDoubleMicroseconds(absl::Now() - start));
   std::shared_ptr<PredictQuery> logged;
   if (observer_->Samples(*version)) logged = std::make_shared<PredictQuery>(message.query);
   std::shared_ptr<StepReport> trace = observer_->StartTrace(call->Header("weir-trace"));
@@ -100,8 +104,10 @@ void ServingGrpcServices::ServePredict(IncomingCall* call) {
                                                                                         NamedTensors outputs) {
             WireBuffer response;
             if (status.ok()) {
+              const absl::Time end = absl::Now();
               status =
                   WritePredictResponse(version->model(), version->version(), signature, outputs, encoding_, &response);
+              version->stages().write->Observe(absl::ToDoubleMicroseconds(absl::Now() - end));
             }
             observer_->Ended("Predict", "GRPC", version->model(), status, start);
             if (status.ok() && logged != nullptr) observer_->LogPredict(*version, *logged, outputs);
@@ -181,11 +187,24 @@ void ServingGrpcServices::ServeModel(int method, IncomingCall* call) {
   });
 }
 
-void ServingGrpcServices::ServeHealth(IncomingCall* call) {
-  // HealthCheckResponse{status = 1}: SERVING 1, NOT_SERVING 2.
+void ServingGrpcServices::ServeHealth(IncomingCall* call, bool is_watch) {
+  // HealthCheckRequest{service = 1}; the empty one is the server as a whole.
+  google::protobuf::io::CodedInputStream in(call->request());
+  std::string service;
+  while (uint32_t tag = in.ReadTag()) {
+    uint32_t length = 0;
+    if (tag != (1 << 3 | 2) || !in.ReadVarint32(&length) || length > call->request_bytes() ||
+        !in.ReadString(&service, static_cast<int>(length))) {
+      return call->Finish(InvalidArgument("Malformed HealthCheckRequest"), {});
+    }
+  }
+  const bool is_known = service.empty() || service == "tensorflow.serving.PredictionService" ||
+                        service == "tensorflow.serving.ModelService";
+  if (!is_known && !is_watch) return call->Finish(NotFound("unknown service ", service), {});
+  // HealthCheckResponse{status = 1}: SERVING 1, NOT_SERVING 2, SERVICE_UNKNOWN 3.
   WireBuffer response;
   response.AppendTag(1, 0);
-  response.AppendVarint(serving_ ? 1 : 2);
+  response.AppendVarint(!is_known ? 3 : serving_ ? 1 : 2);
   call->Finish(OkStatus(), std::move(response));
 }
 

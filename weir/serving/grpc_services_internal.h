@@ -29,7 +29,7 @@ class ServingGrpcServices {
  private:
   void ServePrediction(int method, IncomingCall* call);
   void ServeModel(int method, IncomingCall* call);
-  void ServeHealth(IncomingCall* call);
+  void ServeHealth(IncomingCall* call, bool is_watch);
   void ServePredict(IncomingCall* call);
   template <typename Request, typename Response, typename Start>
   void ServeExamples(const char* api, IncomingCall* call, Start start);

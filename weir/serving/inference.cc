@@ -48,20 +48,45 @@ Status CheckTensor(const std::string& name, const SignatureTensor& tensor) {
 }
 
 struct Prepared {
-  const ServedVersion::Step* step = nullptr;
+  ServedVersion::Plan own;                    // of a request that wants some outputs only
+  const ServedVersion::Plan* plan = nullptr;  // null: `own`
   std::vector<Tensor> feeds;
-  std::vector<std::pair<std::string, size_t>> outputs;  // with positions among the fetches
 };
+
+// A plan for some outputs of a signature.
+StatusOr<ServedVersion::Plan> PlanFor(ServedVersion& version, const Signature& signature,
+                                      std::vector<std::string> output_filter) {
+  ServedVersion::Plan plan;
+  Fetches fetches;
+  std::vector<std::string> feeds;
+  for (const auto& [name, input] : signature.inputs) {
+    WEIR_RETURN_IF_ERROR(CheckTensor(name, input));
+    feeds.push_back(input.tensor);
+  }
+  if (output_filter.empty()) {
+    for (const auto& [name, output] : signature.outputs) output_filter.push_back(name);
+  }
+  std::sort(output_filter.begin(), output_filter.end());
+  for (size_t i = 0; i < output_filter.size(); ++i) {
+    const std::string& name = output_filter[i];
+    auto output = signature.outputs.find(name);
+    if (output == signature.outputs.end()) {
+      return InvalidArgument("output tensor alias not found in signature: ", name);
+    }
+    if (i > 0 && output_filter[i - 1] == name) return InvalidArgument("duplicate output tensor alias: ", name);
+    WEIR_RETURN_IF_ERROR(CheckTensor(name, output->second));
+    plan.outputs.emplace_back(name, fetches.Add(output->second.tensor));
+  }
+  plan.step = &version.StepFor(std::move(feeds), std::move(fetches.tensors));
+  return plan;
+}
 
 StatusOr<Prepared> Prepare(ServedVersion& version, PredictQuery& query) {
   WEIR_ASSIGN_OR_RETURN(const Signature* signature,
                         FindSignature(version, query.signature, absl::StatusCode::kFailedPrecondition));
   WEIR_RETURN_IF_ERROR(CheckInputNames(*signature, query.inputs));
   Prepared out;
-  Fetches fetches;
-  std::vector<std::string> feeds;
   for (const auto& [name, input] : signature->inputs) {
-    WEIR_RETURN_IF_ERROR(CheckTensor(name, input));
     auto given = FindNamed(query.inputs, name);
     Tensor value = given != query.inputs.end() ? std::move(given->second) : signature->defaults.at(name);
     if (value.dtype() != input.dtype) {
@@ -72,27 +97,14 @@ StatusOr<Prepared> Prepare(ServedVersion& version, PredictQuery& query) {
       return InvalidArgument("input '", name, "' has shape ", value.shape().ToString(), ", but the signature wants ",
                              input.shape.ToString());
     }
-    feeds.push_back(input.tensor);
     out.feeds.push_back(std::move(value));
   }
   if (query.output_filter.empty()) {
-    for (const auto& [name, output] : signature->outputs) {
-      WEIR_RETURN_IF_ERROR(CheckTensor(name, output));
-      out.outputs.emplace_back(name, fetches.Add(output.tensor));
-    }
+    out.plan = version.PlanOf(query.signature.empty() ? kDefaultSignature : query.signature);
   }
-  std::sort(query.output_filter.begin(), query.output_filter.end());
-  for (size_t i = 0; i < query.output_filter.size(); ++i) {
-    const std::string& name = query.output_filter[i];
-    auto output = signature->outputs.find(name);
-    if (output == signature->outputs.end()) {
-      return InvalidArgument("output tensor alias not found in signature: ", name);
-    }
-    if (i > 0 && query.output_filter[i - 1] == name) return InvalidArgument("duplicate output tensor alias: ", name);
-    WEIR_RETURN_IF_ERROR(CheckTensor(name, output->second));
-    out.outputs.emplace_back(name, fetches.Add(output->second.tensor));
+  if (out.plan == nullptr) {
+    WEIR_ASSIGN_OR_RETURN(out.own, PlanFor(version, *signature, std::move(query.output_filter)));
   }
-  out.step = &version.StepFor(std::move(feeds), std::move(fetches.tensors));
   return out;
 }
 
@@ -111,12 +123,6 @@ int64_t NumRows(const std::vector<Tensor>& feeds) {
   return !feeds.empty() && feeds[0].rank() > 0 ? feeds[0].dim(0) : 1;
 }
 
-void CountExamples(const ServedVersion& version, int64_t count) {
-  version.metrics().Observe(":tensorflow:serving:request_example_counts", {{"model", version.model()}},
-                            static_cast<double>(count));
-  version.metrics().Count(":tensorflow:serving:request_example_count_total", {{"model", version.model()}}, count);
-}
-
 }  // namespace
 
 StatusOr<const Signature*> FindSignature(const ServedVersion& version, const std::string& name, absl::StatusCode code) {
@@ -131,17 +137,21 @@ void Predict(std::shared_ptr<ServedVersion> version, PredictQuery query, const R
              std::function<void(Status, NamedTensors)> done) {
   StatusOr<Prepared> prepared = Prepare(*version, query);
   if (!prepared.ok()) return done(prepared.status(), {});
-  CountExamples(*version, NumRows(prepared->feeds));
+  version->CountExamples(NumRows(prepared->feeds));
   StepScheduler::Job job = MakeJob(std::move(prepared->feeds), context);
   ServedVersion& served = *version;
-  job.done = [version = std::move(version), names = std::move(prepared->outputs), done = std::move(done)](
-                 Status status, std::vector<Tensor> values) {
+  const ServedVersion::Step& step = prepared->plan != nullptr ? *prepared->plan->step : *prepared->own.step;
+  job.done = [version = std::move(version), plan = prepared->plan, own = std::move(prepared->own.outputs),
+              done = std::move(done)](Status status, std::vector<Tensor> values) {
     NamedTensors outputs;
-    for (size_t i = 0; status.ok() && i < names.size(); ++i)
-      outputs.emplace_back(names[i].first, values[names[i].second]);
+    if (status.ok()) {
+      for (const auto& [name, position] : plan != nullptr ? plan->outputs : own) {
+        outputs.emplace_back(name, values[position]);
+      }
+    }
     done(std::move(status), std::move(outputs));
   };
-  served.Submit(*prepared->step, "Predict", std::move(job));
+  served.Submit(step, "Predict", std::move(job));
 }
 
 namespace {
@@ -231,7 +241,7 @@ void RunExamples(std::shared_ptr<ServedVersion> version, std::vector<ExampleTask
     wanted.push_back(*prepared);
   }
   const int64_t rows = static_cast<int64_t>(examples.size());
-  CountExamples(*version, rows);
+  version->CountExamples(rows);
   const Tensor input = Tensor::Vector<std::string>(std::span<const std::string>(examples));
   StepScheduler::Job job = MakeJob(std::vector<Tensor>(feeds.size(), input), context);
   ServedVersion& served = *version;

@@ -43,25 +43,53 @@ std::string InBraces(const std::string& labels) { return labels.empty() ? "" : C
 
 }  // namespace
 
-void ServingMetrics::Count(std::string_view name, Labels labels, int64_t more) {
+void ServingMetrics::Histogram::Observe(double value) {
+  int bucket = 0;
+  for (double bound = kFirstBound; bucket < kBuckets && value > bound; bound *= kFactor) ++bucket;
+  counts_[bucket].fetch_add(1, std::memory_order_relaxed);
+  sum_.fetch_add(value, std::memory_order_relaxed);
+}
+
+ServingMetrics::Counter& ServingMetrics::CounterOf(std::string_view name, Labels labels) {
   const std::string key = LabelText(labels);
   absl::MutexLock lock(&mu_);
   auto family = counters_.find(name);
   if (family == counters_.end()) family = counters_.try_emplace(std::string(name)).first;
-  family->second[key] += more;
+  return family->second[key];
 }
 
-void ServingMetrics::Observe(std::string_view name, Labels labels, double value) {
+ServingMetrics::Histogram& ServingMetrics::HistogramOf(std::string_view name, Labels labels) {
   const std::string key = LabelText(labels);
-  int bucket = 0;
-  for (double bound = kFirstBound; bucket < kBuckets && value > bound; bound *= kFactor) ++bucket;
   absl::MutexLock lock(&mu_);
   auto family = histograms_.find(name);
   if (family == histograms_.end()) family = histograms_.try_emplace(std::string(name)).first;
-  Histogram& histogram = family->second[key];
-  ++histogram.counts[bucket];
-  ++histogram.total;
-  histogram.sum += value;
+  return family->second[key];
+}
+
+std::shared_ptr<ServingMetrics::Histogram> ServingMetrics::PassingHistogram(std::string_view name, Labels labels) {
+  const std::string key = LabelText(labels);
+  absl::MutexLock lock(&mu_);
+  auto family = passing_.find(name);
+  if (family == passing_.end()) family = passing_.try_emplace(std::string(name)).first;
+  std::erase_if(family->second, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<Histogram>& known = family->second[key];
+  std::shared_ptr<Histogram> found = known.lock();
+  if (found == nullptr) known = found = std::make_shared<Histogram>();
+  return found;
+}
+
+void ServingMetrics::Histogram::AppendTo(const std::string& name, const std::string& labels, std::string* page) const {
+  const std::string before = labels.empty() ? "" : labels + ",";
+  int64_t below = 0;
+  double bound = kFirstBound;
+  for (int i = 0; i < kBuckets; ++i, bound *= kFactor) {
+    below += counts_[i].load(std::memory_order_relaxed);
+    *page += Cat(name, "_bucket{", before, "le=\"", Number(bound), "\"} ", below, "\n");
+  }
+  const int64_t total = below + counts_[kBuckets].load(std::memory_order_relaxed);
+  *page += Cat(name, "_bucket{", before, "le=\"+Inf\"} ", total, "\n");
+  *page += Cat(name, "_sum", InBraces(labels), " ", Number(sum_.load(std::memory_order_relaxed)), "\n");
+  *page += Cat(name, "_count", InBraces(labels), " ", total, "\n");
 }
 
 int64_t ServingMetrics::CountOf(std::string_view name, Labels labels) const {
@@ -69,7 +97,7 @@ int64_t ServingMetrics::CountOf(std::string_view name, Labels labels) const {
   auto family = counters_.find(name);
   if (family == counters_.end()) return 0;
   auto found = family->second.find(LabelText(labels));
-  return found != family->second.end() ? found->second : 0;
+  return found != family->second.end() ? found->second.value() : 0;
 }
 
 std::string ServingMetrics::Text() const {
@@ -77,21 +105,16 @@ std::string ServingMetrics::Text() const {
   std::string out;
   for (const auto& [name, values] : counters_) {
     out += Cat("# TYPE ", name, " counter\n");
-    for (const auto& [labels, value] : values) out += Cat(name, InBraces(labels), " ", value, "\n");
+    for (const auto& [labels, value] : values) out += Cat(name, InBraces(labels), " ", value.value(), "\n");
   }
   for (const auto& [name, values] : histograms_) {
     out += Cat("# TYPE ", name, " histogram\n");
-    for (const auto& [labels, histogram] : values) {
-      const std::string before = labels.empty() ? "" : labels + ",";
-      int64_t below = 0;
-      double bound = kFirstBound;
-      for (int i = 0; i < kBuckets; ++i, bound *= kFactor) {
-        below += histogram.counts[i];
-        out += Cat(name, "_bucket{", before, "le=\"", Number(bound), "\"} ", below, "\n");
-      }
-      out += Cat(name, "_bucket{", before, "le=\"+Inf\"} ", histogram.total, "\n");
-      out += Cat(name, "_sum", InBraces(labels), " ", Number(histogram.sum), "\n");
-      out += Cat(name, "_count", InBraces(labels), " ", histogram.total, "\n");
+    for (const auto& [labels, histogram] : values) histogram.AppendTo(name, labels, &out);
+  }
+  for (const auto& [name, values] : passing_) {
+    out += Cat("# TYPE ", name, " histogram\n");
+    for (const auto& [labels, passing] : values) {
+      if (auto histogram = passing.lock()) histogram->AppendTo(name, labels, &out);
     }
   }
   return out;

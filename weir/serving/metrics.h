@@ -6,9 +6,11 @@
 #define WEIR_SERVING_METRICS_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,24 +24,48 @@ class ServingMetrics {
  public:
   using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-  void Count(std::string_view name, Labels labels, int64_t more = 1);
-  void Observe(std::string_view name, Labels labels, double value);
+  class Counter {
+   public:
+    void Add(int64_t more = 1) { value_.fetch_add(more, std::memory_order_relaxed); }
+    int64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+   private:
+    std::atomic<int64_t> value_{0};
+  };
+
+  class Histogram {
+   public:
+    void Observe(double value);
+
+   private:
+    friend class ServingMetrics;
+    void AppendTo(const std::string& name, const std::string& labels, std::string* page) const;
+    static constexpr int kBuckets = 33;
+    std::array<std::atomic<int64_t>, kBuckets + 1> counts_{};
+    std::atomic<double> sum_{0};
+  };
+
+  // Found by its name and labels, or made. They live as long as the metrics: who counts often keeps the reference.
+  Counter& CounterOf(std::string_view name, Labels labels);
+  Histogram& HistogramOf(std::string_view name, Labels labels);
+  // On the page only while somebody holds it: for things that come and go, such as versions.
+  std::shared_ptr<Histogram> PassingHistogram(std::string_view name, Labels labels);
+  void Count(std::string_view name, Labels labels, int64_t more = 1) { CounterOf(name, labels).Add(more); }
+  void Observe(std::string_view name, Labels labels, double value) { HistogramOf(name, labels).Observe(value); }
   // The whole page.
   std::string Text() const;
   // 0 if nothing was counted under this name and these labels.
   int64_t CountOf(std::string_view name, Labels labels) const;
 
  private:
-  static constexpr int kBuckets = 33;
-  struct Histogram {
-    std::array<int64_t, kBuckets + 1> counts{};
-    int64_t total = 0;
-    double sum = 0;
-  };
-  mutable absl::Mutex mu_;
   // By name, then by the labels as the page has them.
-  std::map<std::string, std::map<std::string, int64_t, std::less<>>, std::less<>> counters_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, std::map<std::string, Histogram, std::less<>>, std::less<>> histograms_ ABSL_GUARDED_BY(mu_);
+  template <typename T>
+  using Families = std::map<std::string, std::map<std::string, T, std::less<>>, std::less<>>;
+
+  mutable absl::Mutex mu_;
+  Families<Counter> counters_ ABSL_GUARDED_BY(mu_);
+  Families<Histogram> histograms_ ABSL_GUARDED_BY(mu_);
+  Families<std::weak_ptr<Histogram>> passing_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace weir

@@ -64,9 +64,9 @@ class ModelManager::Graveyard {
       const std::string model = version->model();
       const int64_t number = version->version();
       delete version;
+      if (gone) gone(model, number);
       malloc_trim(0);
       WEIR_LOG(INFO) << "model " << model << " version " << number << " is unloaded";
-      if (gone) gone(model, number);
     }
   }
   absl::Mutex mu_;
@@ -80,6 +80,7 @@ class ModelManager::Graveyard {
 ModelManager::ModelManager(ManagerOptions options)
     : options_(std::move(options)), graveyard_(std::make_shared<Graveyard>()) {
   graveyard_->SetCallback([this](const std::string& name, int64_t number) {
+    shared_tensors_.Sweep();
     absl::MutexLock lock(&mu_);
     auto model = models_.find(name);
     if (model == models_.end()) return;
@@ -336,6 +337,7 @@ StatusOr<std::shared_ptr<ServedVersion>> ModelManager::Read(const LoadTask& task
   options.model = task.model;
   options.version = task.version;
   options.folder = task.folder;
+  options.shared_tensors = &shared_tensors_;
   *bytes = static_cast<int64_t>(static_cast<double>(SummarizeFolder(task.folder).bytes) * kMemoryOverFiles);
   {
     absl::MutexLock lock(&mu_);
@@ -376,10 +378,12 @@ void ModelManager::Load(const LoadTask& task) {
   }
   if (served.ok()) {
     WEIR_LOG(INFO) << "model " << task.model << " version " << task.version << " is available after "
-                   << absl::FormatDuration(took);
+                   << absl::FormatDuration(took) << "; it shares " << (*served)->shared_bytes()
+                   << " bytes with other versions";
     version.state = VersionState::kAvailable;
     version.error = OkStatus();
     version.served = *std::move(served);
+    version.bytes = std::max<int64_t>(version.bytes - version.served->shared_bytes(), 0);
     ApplyLabels(model);
     Advance();
     return;

@@ -45,7 +45,8 @@ struct ManagerOptions {
   int num_load_threads = 1;
   int max_load_retries = 5;
   absl::Duration load_retry_interval = absl::Minutes(1);
-  // Bytes that all versions together may take, by the size of their files; 0: any. A version beyond it is not loaded.
+  // Bytes that all versions together may take, by the size of their files less what they share; 0: any. A version
+  // beyond it is not loaded.
   int64_t memory_budget = 0;
   VersionOptions version;  // what all versions have in common
   // Called in the loading thread, before others see the version. An error fails the load.
@@ -113,6 +114,7 @@ class ModelManager {
   StatusOr<std::shared_ptr<ServedVersion>> Read(const LoadTask& task, int64_t* bytes);
 
   const ManagerOptions options_;
+  SharedTensors shared_tensors_;
   const std::shared_ptr<Graveyard> graveyard_;
   absl::Mutex configure_mu_;  // one Configure at a time
   mutable absl::Mutex mu_;

@@ -320,6 +320,7 @@ StatusOr<std::string> RestApi::Post(const Target& target, const HttpRequest& req
 }
 
 StatusOr<std::string> RestApi::PostPredict(const Target& target, const HttpRequest& request) {
+  const absl::Time start = absl::Now();
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<ServedVersion> version, models_->Find(target.choice));
   WEIR_ASSIGN_OR_RETURN(Body body, ReadBody(request.body));
   WEIR_ASSIGN_OR_RETURN(const Signature* signature,
@@ -336,6 +337,7 @@ StatusOr<std::string> RestApi::PostPredict(const Target& target, const HttpReque
   } else {
     WEIR_ASSIGN_OR_RETURN(query.inputs, ReadInputs(*body.inputs, *signature));
   }
+  version->stages().read->Observe(absl::ToDoubleMicroseconds(absl::Now() - start));
   std::shared_ptr<PredictQuery> logged;
   if (observer_->Samples(*version)) logged = std::make_shared<PredictQuery>(query);
   std::shared_ptr<StepReport> trace = observer_->StartTrace(request.Header("weir-trace"));
@@ -348,7 +350,9 @@ StatusOr<std::string> RestApi::PostPredict(const Target& target, const HttpReque
   if (logged != nullptr) observer_->LogPredict(*version, *logged, outputs);
   if (trace != nullptr) observer_->EndTrace(*version, *trace);
   std::string out;
+  const absl::Time end = absl::Now();
   WEIR_RETURN_IF_ERROR(rows ? WritePredictions(outputs, &out) : WriteOutputs(outputs, &out));
+  version->stages().write->Observe(absl::ToDoubleMicroseconds(absl::Now() - end));
   return out;
 }
 

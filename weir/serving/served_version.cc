@@ -17,7 +17,34 @@ void SortOnce(std::vector<std::string>& names) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
 }
 
+std::shared_ptr<ServingMetrics::Histogram> StageOf(const VersionOptions& options, std::string_view stage) {
+  return options.metrics->PassingHistogram(
+      ":weir:serving:stage_latency",
+      {{"model_name", options.model}, {"version", Cat(options.version)}, {"stage", stage}});
+}
+
 }  // namespace
+
+ServedVersion::Stages::Stages(const VersionOptions& options)
+    : read(StageOf(options, "read")),
+      wait(StageOf(options, "wait")),
+      run(StageOf(options, "run")),
+      write(StageOf(options, "write")) {}
+
+ServedVersion::ServedVersion(VersionOptions options)
+    : options_(std::move(options)),
+      stages_(options_),
+      runs_(options_.metrics->CounterOf(":tensorflow:core:graph_runs", {})),
+      run_micros_(options_.metrics->CounterOf(":tensorflow:core:graph_run_time_usecs", {})),
+      examples_(
+          options_.metrics->CounterOf(":tensorflow:serving:request_example_count_total", {{"model", options_.model}})),
+      example_counts_(
+          options_.metrics->HistogramOf(":tensorflow:serving:request_example_counts", {{"model", options_.model}})) {}
+
+void ServedVersion::CountExamples(int64_t count) const {
+  examples_.Add(count);
+  example_counts_.Observe(static_cast<double>(count));
+}
 
 StatusOr<std::unique_ptr<ServedVersion>> ServedVersion::Load(VersionOptions options) {
   std::unique_ptr<ServedVersion> version(new ServedVersion(std::move(options)));
@@ -32,12 +59,22 @@ StatusOr<std::unique_ptr<ServedVersion>> ServedVersion::Load(VersionOptions opti
   }
   StepOptions quiet;
   quiet.in_caller_thread = true;
-  own.session.isolate_state = true;  // versions have variables of the same names
+  own.session.state = std::make_shared<ResourceManager>();  // versions have variables of the same names
   std::optional<Graph> seen;
-  WEIR_ASSIGN_OR_RETURN(version->model_, LoadedModel::Load(own.folder, own.tags, own.environment, own.session, quiet,
-                                                           [&](const Graph& graph) { seen = graph.Clone(); }));
+  auto prepare = [&](Graph& graph) {
+    if (own.shared_tensors != nullptr) version->shared_bytes_ += own.shared_tensors->ShareConstants(graph);
+    seen = graph.Clone();
+  };
+  WEIR_ASSIGN_OR_RETURN(version->model_,
+                        LoadedModel::Load(own.folder, own.tags, own.environment, own.session, quiet, prepare));
+  if (own.shared_tensors != nullptr) {
+    version->shared_bytes_ += own.shared_tensors->ShareVariables(*seen, *own.session.state);
+  }
   if (own.batching.merge && own.batching.adaptive) version->FindIndependentRows(*seen);
+  seen.reset();  // what it holds of the constants, steps may want to keep in another form
   WEIR_RETURN_IF_ERROR(version->Prepare());
+  version->MakePlans();
+  if (own.shared_tensors != nullptr) own.shared_tensors->Sweep();
   return version;
 }
 
@@ -72,6 +109,32 @@ Status ServedVersion::Prepare() {
   return OkStatus();
 }
 
+void ServedVersion::MakePlans() {
+  for (const auto& [name, signature] : signatures()) {
+    Plan plan;
+    std::vector<std::string> feeds, fetches;
+    bool is_dense = true;
+    for (const auto& [key, input] : signature.inputs) {
+      is_dense = is_dense && !input.tensor.empty();
+      feeds.push_back(input.tensor);
+    }
+    for (const auto& [key, output] : signature.outputs) {
+      is_dense = is_dense && !output.tensor.empty();
+      auto found = std::find(fetches.begin(), fetches.end(), output.tensor);
+      plan.outputs.emplace_back(key, static_cast<size_t>(found - fetches.begin()));
+      if (found == fetches.end()) fetches.push_back(output.tensor);
+    }
+    if (!is_dense) continue;
+    plan.step = &StepFor(std::move(feeds), std::move(fetches));
+    plans_[name] = std::move(plan);
+  }
+}
+
+const ServedVersion::Plan* ServedVersion::PlanOf(const std::string& signature) const {
+  auto found = plans_.find(signature);
+  return found != plans_.end() ? &found->second : nullptr;
+}
+
 const ServedVersion::Step& ServedVersion::StepFor(std::vector<std::string> feeds, std::vector<std::string> fetches) {
   std::string key;
   for (const auto* names : {&feeds, &fetches}) {
@@ -93,20 +156,18 @@ const ServedVersion::Step& ServedVersion::StepFor(std::vector<std::string> feeds
   step = std::make_unique<Step>();
   step->feeds = std::move(feeds);
   step->fetches = std::move(fetches);
-  queue.run = [this, own = step.get(), version = queue.version](const StepOptions& options,
-                                                                std::span<const Tensor> inputs,
-                                                                std::vector<Tensor>* outputs, StepReport* report) {
+  queue.wait = stages_.wait.get();
+  queue.run = [this, own = step.get()](const StepOptions& options, std::span<const Tensor> inputs,
+                                       std::vector<Tensor>* outputs, StepReport* report) {
     std::vector<Feed> named;
     named.reserve(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) named.emplace_back(own->feeds[i], inputs[i]);
     const absl::Time start = absl::Now();
     Status status = model_->session().Run(options, named, own->fetches, {}, outputs, report);
     const double micros = absl::ToDoubleMicroseconds(absl::Now() - start);
-    ServingMetrics& metrics = *options_.metrics;
-    metrics.Count(":tensorflow:core:graph_runs", {});
-    metrics.Count(":tensorflow:core:graph_run_time_usecs", {}, static_cast<int64_t>(micros));
-    metrics.Observe(":weir:serving:stage_latency",
-                    {{"model_name", options_.model}, {"version", version}, {"stage", "run"}}, micros);
+    runs_.Add();
+    run_micros_.Add(static_cast<int64_t>(micros));
+    stages_.run->Observe(micros);
     return status;
   };
   step->queue = options_.scheduler->MakeQueue(std::move(queue));
@@ -117,12 +178,9 @@ void ServedVersion::Submit(const Step& step, std::string_view api, StepScheduler
   const absl::Time start = absl::Now();
   job.done = [this, start, api = std::string(api), done = std::move(job.done)](Status status,
                                                                                std::vector<Tensor> outputs) {
-    const double micros = absl::ToDoubleMicroseconds(absl::Now() - start);
     options_.metrics->Observe(":tensorflow:serving:runtime_latency",
-                              {{"model_name", options_.model}, {"API", api}, {"runtime", "weir"}}, micros);
-    options_.metrics->Observe(":weir:serving:stage_latency",
-                              {{"model_name", options_.model}, {"version", Cat(options_.version)}, {"stage", "step"}},
-                              micros);
+                              {{"model_name", options_.model}, {"API", api}, {"runtime", "weir"}},
+                              absl::ToDoubleMicroseconds(absl::Now() - start));
     done(std::move(status), std::move(outputs));
   };
   options_.scheduler->Submit(step.queue, std::move(job));

@@ -10,6 +10,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "weir/client/saved_model.h"
+#include "weir/serving/shared_tensors.h"
 #include "weir/serving/step_scheduler.h"
 
 namespace weir {
@@ -25,7 +26,8 @@ struct VersionOptions {
   // Batching parameters that lie in the model's folder go before `batching`.
   bool read_batching_parameters = false;
   std::shared_ptr<StepScheduler::Share> share;
-  StepScheduler* scheduler = nullptr;  // both must outlive the version
+  SharedTensors* shared_tensors = nullptr;  // may be null; must outlive the loading
+  StepScheduler* scheduler = nullptr;       // both must outlive the version
   ServingMetrics* metrics = nullptr;
 };
 
@@ -41,6 +43,15 @@ class ServedVersion {
   const std::map<std::string, Signature>& signatures() const { return model_->signatures(); }
   const std::map<std::string, std::string>& signature_defs() const { return model_->signature_defs(); }
   ServingMetrics& metrics() const { return *options_.metrics; }
+  // Where the time of requests goes: reading them, waiting for a slot, the model's step, writing answers. Microseconds.
+  struct Stages {
+    explicit Stages(const VersionOptions& options);
+    std::shared_ptr<ServingMetrics::Histogram> read, wait, run, write;
+  };
+  const Stages& stages() const { return stages_; }
+  void CountExamples(int64_t count) const;  // of a request
+  // Of constants and variables that other versions had in memory already.
+  int64_t shared_bytes() const { return shared_bytes_; }
 
   // Feeds and fetches that requests run with, and the queue they wait in.
   struct Step {
@@ -48,20 +59,33 @@ class ServedVersion {
     std::vector<std::string> fetches;  // each once
     std::shared_ptr<StepScheduler::Queue> queue;
   };
+  // All of a signature's inputs and outputs.
+  struct Plan {
+    const Step* step = nullptr;                           // feeds in the order of the signature's inputs
+    std::vector<std::pair<std::string, size_t>> outputs;  // with positions among the fetches
+  };
+  // Null if the signature is not there, or has a tensor that is not dense.
+  const Plan* PlanOf(const std::string& signature) const;
   // The step that feeds and fetches these, made at its first use.
   const Step& StepFor(std::vector<std::string> feeds, std::vector<std::string> fetches);
   // job.inputs are in the order of the step's feeds. `api` is for the metrics: "Predict".
   void Submit(const Step& step, std::string_view api, StepScheduler::Job job);
 
  private:
-  explicit ServedVersion(VersionOptions options) : options_(std::move(options)) {}
+  explicit ServedVersion(VersionOptions options);
   void FindIndependentRows(const Graph& graph);
   Status Prepare();
+  void MakePlans();
 
   VersionOptions options_;
+  const Stages stages_;
+  ServingMetrics::Counter &runs_, &run_micros_, &examples_;
+  ServingMetrics::Histogram& example_counts_;
   std::unique_ptr<LoadedModel> model_;
+  int64_t shared_bytes_ = 0;
   // Feeds, and the fetches each row of which depends on the same row of these feeds alone.
   std::map<std::set<std::string>, std::set<std::string>> independent_;
+  std::map<std::string, Plan> plans_;  // by signature
   absl::Mutex mu_;
   std::map<std::string, std::unique_ptr<Step>> steps_ ABSL_GUARDED_BY(mu_);
 };

@@ -31,8 +31,12 @@ Status Expired() { return DeadlineExceeded("Deadline Exceeded: the request's tim
 
 class StepScheduler::Queue {
  public:
-  explicit Queue(QueueOptions options) : options(std::move(options)) {}
+  Queue(QueueOptions options, ServingMetrics& metrics)
+      : options(std::move(options)),
+        latency(metrics.HistogramOf(":tensorflow:serving:batching_session:queuing_latency",
+                                    {{"model_name", this->options.model}})) {}
   const QueueOptions options;
+  ServingMetrics::Histogram& latency;  // of waiting
 
   // Guarded by the scheduler's lock.
   std::deque<Job> jobs;  // by priority, then by age
@@ -77,7 +81,7 @@ StepScheduler::~StepScheduler() {
 }
 
 std::shared_ptr<StepScheduler::Queue> StepScheduler::MakeQueue(QueueOptions options) {
-  return std::make_shared<Queue>(std::move(options));
+  return std::make_shared<Queue>(std::move(options), *metrics_);
 }
 
 int64_t StepScheduler::num_waiting() const {
@@ -309,11 +313,10 @@ void StepScheduler::Took(Queue& queue, absl::Duration duration, int64_t rows) {
 void StepScheduler::RunBatch(Queue& queue, Batch batch) {
   const BatchOptions& rules = queue.batching();
   const absl::Time now = absl::Now();
-  if (rules.merge) {
-    for (const Job& job : batch) {
-      metrics_->Observe(":tensorflow:serving:batching_session:queuing_latency", {{"model_name", queue.options.model}},
-                        absl::ToDoubleMicroseconds(now - job.since));
-    }
+  for (const Job& job : batch) {
+    const double micros = absl::ToDoubleMicroseconds(now - job.since);
+    if (rules.merge) queue.latency.Observe(micros);
+    if (queue.options.wait != nullptr) queue.options.wait->Observe(micros);
   }
   const bool fill = rules.merge && !rules.allowed_sizes.empty() && batch[0].report == nullptr && batch[0].rows > 0;
   if ((batch.size() > 1 || fill) && RunMerged(queue, batch)) return;

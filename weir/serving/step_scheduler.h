@@ -84,6 +84,7 @@ class StepScheduler {
     std::shared_ptr<Share> share;
     BatchOptions batching;
     bool rows_are_independent = false;
+    ServingMetrics::Histogram* wait = nullptr;  // microseconds until a job's step begins; may be null
     Run run;
   };
   class Queue;

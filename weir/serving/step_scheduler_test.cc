@@ -131,6 +131,34 @@ TEST_F(SchedulerTest, RowsThatDependOnEachOtherRunApart) {
   EXPECT_THAT(Sizes(), ElementsAre(1, 1, 1));
 }
 
+TEST_F(SchedulerTest, RaggedRequestsArePaddedWhenAsked) {
+  BatchOptions rules;
+  rules.pad = true;
+  auto queue = MakeQueue(rules);
+  Occupy(queue);
+  auto a = Submit(queue, *Rows({2, 3}).Reshaped(Shape({1, 2})));
+  auto b = Submit(queue, *Rows({4, 5, 6}).Reshaped(Shape({1, 3})));
+  LetGo();
+  a->ended.WaitForNotification();
+  b->ended.WaitForNotification();
+  EXPECT_THAT(Sizes(), ElementsAre(1, 2));
+  EXPECT_THAT(a->outputs[0].span<float>(), ElementsAre(2, 3, 0));
+  EXPECT_THAT(b->outputs[0].span<float>(), ElementsAre(4, 5, 6));
+}
+
+TEST_F(SchedulerTest, AModelThatHadLessTimeGoesFirst) {
+  BatchOptions rules;
+  rules.merge = false;
+  auto busy = MakeQueue(rules, "busy"), quiet = MakeQueue(rules, "quiet");
+  Occupy(busy);
+  std::vector<std::shared_ptr<Answer>> answers;
+  for (int i = 0; i < 3; ++i) answers.push_back(Submit(busy, Rows({1})));
+  answers.push_back(Submit(quiet, Rows({1})));
+  LetGo();
+  for (auto& answer : answers) answer->ended.WaitForNotification();
+  EXPECT_THAT(Models(), ElementsAre("busy", "quiet", "busy", "busy", "busy"));
+}
+
 TEST_F(SchedulerTest, ABadRequestFailsAlone) {
   auto queue = MakeQueue({});
   Occupy(queue);

@@ -165,11 +165,26 @@ struct TypeTag {
   using type = T;
 };
 
-// Calls `body(TypeTag<T>{})` for the T of the list whose DType is `dtype` and returns true; false if none is.
+// Element types that this build has loops for: all, unless it is for given models (cmake/WeirInference.cmake), which
+// names theirs by a mask with a bit for each type's number.
+#ifdef WEIR_BUILT_TYPES
+constexpr bool IsBuilt(DType dtype) {
+  return static_cast<unsigned>(dtype) < 64 && (uint64_t{WEIR_BUILT_TYPES} >> static_cast<unsigned>(dtype) & 1) != 0;
+}
+#else
+constexpr bool IsBuilt(DType) { return true; }
+#endif
+
+// Calls `body(TypeTag<T>{})` for the T of the list whose DType is `dtype` and returns true; false if none is, or the
+// type is not built.
 //   DispatchDType(x.dtype(), NumberTypes{}, [&](auto tag) { using T = typename decltype(tag)::type; ... });
 template <typename... Ts, typename Body>
 bool DispatchDType(DType dtype, TypeList<Ts...>, Body&& body) {
-  return ((dtype == kDTypeOf<Ts> && (body(TypeTag<Ts>{}), true)) || ...);
+  auto call = [&]<typename T>(TypeTag<T> tag) {
+    if constexpr (IsBuilt(kDTypeOf<T>)) body(tag);
+    return IsBuilt(kDTypeOf<T>);
+  };
+  return ((dtype == kDTypeOf<Ts> && call(TypeTag<Ts>{})) || ...);
 }
 
 }  // namespace weir

@@ -120,7 +120,9 @@ WEIR_VECTOR void BinaryVectorRun(const void* a, const void* b, void* out, int64_
 
 template <typename Op, typename T>
 constexpr UnaryLoop ChooseUnary() {
-  if constexpr (std::is_same_v<T, float> && requires { Op::kFloats; }) {
+  if constexpr (!IsBuilt(kDTypeOf<T>)) {
+    return nullptr;  // no node has this type
+  } else if constexpr (std::is_same_v<T, float> && requires { Op::kFloats; }) {
     return Op::kFloats;
   } else if constexpr (kIsVectorType<T>) {
     return &UnaryVectorRun<Op, T>;
@@ -130,7 +132,9 @@ constexpr UnaryLoop ChooseUnary() {
 }
 template <typename Op, typename T>
 constexpr BinaryLoop ChooseBinary() {
-  if constexpr (kIsVectorType<T>) {
+  if constexpr (!IsBuilt(kDTypeOf<T>)) {
+    return nullptr;
+  } else if constexpr (kIsVectorType<T>) {
     return &BinaryVectorRun<Op, T>;
   } else {
     return &BinaryRun<Op, T>;

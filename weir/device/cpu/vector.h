@@ -16,7 +16,7 @@
 #include "weir/tensor/number.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    !defined(WEIR_ONE_PROCESSOR) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 #define WEIR_VECTOR __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 
@@ -45,7 +45,7 @@ WEIR_VECTOR_MATH(erfc)
 }
 #undef WEIR_VECTOR_MATH
 
-#else  // other processors, compilers that cannot, and sanitizers, which do not survive the choice at start-up
+#else  // other processors, compilers that cannot, small builds, and sanitizers, which do not survive the choice
 #define WEIR_VECTOR
 #endif
 
