@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "weir/collective/collective.h"
+#include "weir/collective/rendezvous.h"
 
 namespace weir::python {
 namespace {
@@ -32,6 +33,23 @@ bool TakePlace(PyObject* dict, collective::Place* out) {
 PyObject* NoneOr(const Status& status) {
   if (!status.ok()) return Raise(status);
   Py_RETURN_NONE;
+}
+
+// The connection to the launcher of an elastic job. It lasts as long as the process.
+collective::Rendezvous* the_rendezvous = nullptr;
+
+// Meets the others of the next round; false if this process is to leave.
+StatusOr<bool> JoinRound(absl::Duration join_timeout, collective::InitOptions options) {
+  if (the_rendezvous == nullptr) {
+    WEIR_ASSIGN_OR_RETURN(auto rendezvous, collective::Rendezvous::Connect(options.timeout));
+    if (rendezvous == nullptr) return FailedPrecondition("This process was not started by weir launch --elastic");
+    the_rendezvous = rendezvous.release();
+  }
+  WEIR_ASSIGN_OR_RETURN(std::optional<collective::Place> place, the_rendezvous->Join(join_timeout));
+  if (!place.has_value()) return false;
+  options.meeting_alarm = [] { return the_rendezvous->CheckWorkers(); };
+  WEIR_RETURN_IF_ERROR(collective::Init(*place, options));
+  return true;
 }
 
 }  // namespace
@@ -102,6 +120,36 @@ PyObject* CollectiveBarrier(PyObject*, PyObject* set) {
     status = collective::Barrier(static_cast<collective::ProcessSet>(number));
   }
   return NoneOr(status);
+}
+
+PyObject* CollectiveFailure(PyObject*, PyObject*) {
+  const Status failure = collective::Failure();
+  if (failure.ok()) Py_RETURN_NONE;
+  const std::string text(Message(failure));
+  return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+}
+
+PyObject* ElasticJoin(PyObject*, PyObject* args) {
+  double join_timeout, timeout, stall_error;
+  if (!PyArg_ParseTuple(args, "ddd", &join_timeout, &timeout, &stall_error)) return nullptr;
+  collective::InitOptions options;
+  if (timeout > 0) options.timeout = absl::Seconds(timeout);
+  if (stall_error > 0) options.stall_error = absl::Seconds(stall_error);
+  StatusOr<bool> joined = false;
+  {
+    WithoutLock unlocked;
+    joined = JoinRound(join_timeout > 0 ? absl::Seconds(join_timeout) : absl::Minutes(10), options);
+  }
+  return joined.ok() ? PyBool_FromLong(*joined) : Raise(joined.status());
+}
+
+PyObject* ElasticHasNews(PyObject*, PyObject*) {
+  StatusOr<bool> news = the_rendezvous != nullptr ? the_rendezvous->HasNews() : false;
+  return news.ok() ? PyBool_FromLong(*news) : Raise(news.status());
+}
+
+PyObject* ElasticFinish(PyObject*, PyObject*) {
+  return NoneOr(the_rendezvous != nullptr ? the_rendezvous->Finish() : OkStatus());
 }
 
 PyObject* CollectiveTimeline(PyObject*, PyObject* path) {

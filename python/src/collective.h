@@ -19,6 +19,16 @@ PyObject* CollectiveJoin(PyObject* module, PyObject*);          // -> the rank t
 PyObject* CollectiveBarrier(PyObject* module, PyObject* set);
 PyObject* CollectiveTimeline(PyObject* module, PyObject* path);  // None: ends it
 
+// None, or a text: what has ended all collectives (a process that is lost).
+PyObject* CollectiveFailure(PyObject* module, PyObject*);
+
+// Elastic jobs (weir/collective/elastic.h), for weir.horovod.elastic.
+// _core.elastic_join(join timeout, timeout, stall error): a place in the next round, and the meeting. False: this
+// process is to leave.
+PyObject* ElasticJoin(PyObject* module, PyObject* args);
+PyObject* ElasticHasNews(PyObject* module, PyObject*);  // whether another round is wanted
+PyObject* ElasticFinish(PyObject* module, PyObject*);   // training has ended
+
 }  // namespace weir::python
 
 #endif  // WEIR_PYTHON_COLLECTIVE_H_

@@ -52,6 +52,10 @@ PyMethodDef kFunctions[] = {
     {"collective_join", CollectiveJoin, METH_NOARGS, nullptr},
     {"collective_barrier", CollectiveBarrier, METH_O, nullptr},
     {"collective_timeline", CollectiveTimeline, METH_O, nullptr},
+    {"collective_failure", CollectiveFailure, METH_NOARGS, nullptr},
+    {"elastic_join", ElasticJoin, METH_VARARGS, nullptr},
+    {"elastic_has_news", ElasticHasNews, METH_NOARGS, nullptr},
+    {"elastic_finish", ElasticFinish, METH_NOARGS, nullptr},
     {"resume_tapes", ResumeTapes, METH_NOARGS, nullptr},
     {},
 };

@@ -185,7 +185,9 @@ class _HorovodFinder(importlib.abc.MetaPathFinder):
 
     NAMES = {"horovod.tensorflow": "weir.horovod", "horovod.keras": "weir.horovod.keras",
              "horovod.tensorflow.keras": "weir.horovod.keras", "horovod.keras.callbacks": "weir.horovod.callbacks",
-             "horovod.tensorflow.keras.callbacks": "weir.horovod.callbacks"}
+             "horovod.tensorflow.keras.callbacks": "weir.horovod.callbacks",
+             "horovod.tensorflow.elastic": "weir.horovod.elastic", "horovod.keras.elastic": "weir.horovod.elastic",
+             "horovod.tensorflow.keras.elastic": "weir.horovod.elastic"}
 
     def find_spec(self, name, path=None, target=None):
         if name == "horovod":

@@ -28,7 +28,7 @@ from weir.horovod.variables import (BroadcastGlobalVariablesHook, allgather_obje
 
 
 def __getattr__(name):
-    if name in ("keras", "callbacks"):  # need Keras
+    if name in ("keras", "callbacks", "elastic"):  # the first two need Keras
         return importlib.import_module("weir.horovod." + name)
     if name == "SyncBatchNormalization":
         return importlib.import_module("weir.horovod.sync_batch_norm").SyncBatchNormalization

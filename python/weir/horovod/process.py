@@ -21,6 +21,23 @@ def _seconds(*names):
     return 0.0
 
 
+def _times():
+    return (_seconds("WEIR_COLLECTIVE_TIMEOUT", "HOROVOD_GLOO_TIMEOUT_SECONDS"),
+            _seconds("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"))
+
+
+def is_elastic():
+    """Whether `weir launch --elastic` has started this process."""
+    return bool(os.environ.get("WEIR_ELASTIC"))
+
+
+def join_round():
+    """Meets the processes of the next round of an elastic job. Ends this process if it has been told to leave."""
+    if not _core.elastic_join(_seconds("HOROVOD_ELASTIC_TIMEOUT"), *_times()):
+        raise SystemExit(0)
+    after_init()
+
+
 def init(comm=None, process_sets=None):
     """Meets the other processes of the job, which `weir launch`, mpirun, srun or torchrun has started; alone without
     them. Calling it again does nothing. `process_sets` is a list of ProcessSet, or "dynamic"."""
@@ -29,8 +46,10 @@ def init(comm=None, process_sets=None):
                                   "Use process sets for some of them")
     if is_initialized():
         return
-    _core.collective_init(None, _seconds("WEIR_COLLECTIVE_TIMEOUT", "HOROVOD_GLOO_TIMEOUT_SECONDS"),
-                          _seconds("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"))
+    if is_elastic():
+        join_round()
+    else:
+        _core.collective_init(None, *_times())
     after_init()
     _state["dynamic"] = process_sets == "dynamic" or os.environ.get("HOROVOD_DYNAMIC_PROCESS_SETS") == "1"
     if isinstance(process_sets, (list, tuple)):
