@@ -10,7 +10,8 @@ from weir.distribute import remote
 from weir.distribute.parameter_server import ParameterServerStrategy
 from weir.framework import errors
 
-__all__ = ["ClusterCoordinator", "PerWorkerValues", "RemoteValue", "experimental_get_current_worker_index"]
+__all__ = ["ClusterCoordinator", "PerWorkerValue", "PerWorkerValues", "RemoteValue",
+           "experimental_get_current_worker_index"]
 
 _MOST_QUEUED = 256 * 1024
 _RECOVERY_SECONDS = 3600.0  # for a worker that is lost
@@ -58,6 +59,9 @@ class PerWorkerValues:
 
     def __init__(self, values):
         self._values = tuple(values)
+
+
+PerWorkerValue = PerWorkerValues
 
 
 class _PerWorkerIterator(PerWorkerValues):
