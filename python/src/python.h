@@ -4,7 +4,9 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <cxxabi.h>
 #include <structmember.h>
+#include <unistd.h>
 
 #include <string>
 #include <string_view>
@@ -43,11 +45,25 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+// Calls `take`, which takes the interpreter's lock. When the interpreter has begun to end, Python makes a thread that
+// wants the lock leave by pthread_exit, which must not unwind C++ code: such a thread stops here until the process
+// ends.
+template <typename Take>
+void TakeLock(Take take) {
+  try {
+    take();
+  } catch (abi::__forced_unwind&) {
+    while (true) pause();
+  }
+}
+
 // Gives the interpreter's lock up for a while.
 class WithoutLock {
  public:
   WithoutLock() : state_(PyEval_SaveThread()) {}
-  ~WithoutLock() { PyEval_RestoreThread(state_); }
+  ~WithoutLock() {
+    TakeLock([this] { PyEval_RestoreThread(state_); });
+  }
   WithoutLock(const WithoutLock&) = delete;
 
  private:
@@ -57,7 +73,9 @@ class WithoutLock {
 // Takes it, in any thread.
 class WithLock {
  public:
-  WithLock() : state_(PyGILState_Ensure()) {}
+  WithLock() {
+    TakeLock([this] { state_ = PyGILState_Ensure(); });
+  }
   ~WithLock() { PyGILState_Release(state_); }
   WithLock(const WithLock&) = delete;
 

@@ -4,7 +4,7 @@ import importlib.util
 import json
 import os
 import socket
-import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -24,6 +24,27 @@ try:
         strategy.reduce("SUM", v.read_value(), axis=None)
 except tf.errors.OpError as error:
     print(type(error).__name__, error.message, flush=True)
+"""
+
+
+PREEMPTED = """
+import sys, weir as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+with strategy.scope():
+    weight = tf.Variable(0.0)
+checkpoint = tf.train.Checkpoint(weight=weight)
+handler = tf.distribute.experimental.PreemptionCheckpointHandler(strategy.cluster_resolver, checkpoint, sys.argv[1])
+
+@tf.function
+def step():
+    def one():
+        weight.assign_add(tf.distribute.get_replica_context().all_reduce("SUM", 1.0))
+    strategy.run(one)
+
+print(handler.total_run_calls, weight.numpy(), flush=True)
+while handler.total_run_calls < int(sys.argv[2]):
+    handler.run(step)
+print(handler.total_run_calls, weight.numpy(), flush=True)
 """
 
 
@@ -103,6 +124,21 @@ class MultiWorkerTest(unittest.TestCase):
             first.stdin.write("go\n")
             first.stdin.flush()
             self.assertRegex(first.stdout.readline(), "^DeadlineExceededError .*ranks 1")
+
+    def test_workers_that_are_told_to_end_save_the_same_step(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with Processes(["-c", PREEMPTED, folder, "1000000000"], workers(2)) as started:
+                for process in started:
+                    self.assertEqual(process.stdout.readline(), "0 0.0\n")
+                started[1].terminate()  # one of them is enough
+                for process in started:
+                    _, errors = process.communicate(timeout=DEADLINE)
+                    self.assertEqual(process.returncode, 42, errors[-3000:])
+            with Processes(["-c", PREEMPTED, folder, "0"], workers(2)) as started:
+                lines = [process.communicate(timeout=DEADLINE)[0].splitlines()[0] for process in started]
+        calls, weight = lines[0].split()
+        self.assertEqual((lines[0], float(weight)), (lines[1], 2.0 * int(calls)))
+        self.assertGreater(int(calls), 0)
 
     def test_a_worker_that_does_not_start_is_an_error(self):
         code = LOST.replace("strategy = ", "try:\n  strategy = ").replace(

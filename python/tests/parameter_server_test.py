@@ -321,6 +321,27 @@ class LostTasksTest(unittest.TestCase):
                 weight.numpy()
 
 
+    def test_a_program_may_end_while_functions_run(self):
+        code = """if True:
+            import json, sys, weir as tf
+            resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+                tf.train.ClusterSpec(json.loads(sys.argv[1])), rpc_layer="grpc")
+            strategy = tf.distribute.ParameterServerStrategy(resolver)
+            coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
+            with strategy.scope():
+                count = tf.Variable(0)
+            long = tf.function(lambda: tf.while_loop(lambda i: i >= 0, lambda i: [count.assign_add(1).read_value()], [0]))
+            for _ in range(3):
+                coordinator.schedule(long)
+            while int(count) == 0:
+                pass
+        """
+        with contextlib.closing(Cluster(ps=1, workers=1)) as cluster:
+            done = subprocess.run([sys.executable, "-c", code, json.dumps(cluster.spec)], env=environment(),
+                                  capture_output=True, text=True, timeout=DEADLINE)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
 class SettingsTest(unittest.TestCase):
     def test_partitioners(self):
         partitioners = tf.distribute.experimental.partitioners

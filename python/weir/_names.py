@@ -224,6 +224,8 @@ for _name in ("Strategy", "ReplicaContext", "ReduceOp", "get_strategy", "has_str
 for _name in ("MultiWorkerMirroredStrategy", "ParameterServerStrategy", "CentralStorageStrategy", "CollectiveHints",
               "CommunicationImplementation", "CommunicationOptions", "ValueContext"):
     TABLE["distribute.experimental." + _name] = ("weir.distribute", _name)
+for _name in ("PreemptionCheckpointHandler", "TerminationConfig"):
+    TABLE["distribute.experimental." + _name] = ("weir.distribute.preemption", _name)
 TABLE["distribute.experimental.CollectiveCommunication"] = ("weir.distribute", "CommunicationImplementation")
 for _name in ("ClusterCoordinator", "RemoteValue", "experimental_get_current_worker_index"):
     TABLE["distribute.coordinator." + _name] = ("weir.distribute.coordinator", _name)

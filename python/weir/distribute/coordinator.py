@@ -1,5 +1,6 @@
 """tf.distribute.coordinator: functions are given to workers as these become free."""
 
+import atexit
 import collections
 import itertools
 import threading
@@ -10,7 +11,8 @@ from weir.distribute import remote
 from weir.distribute.parameter_server import ParameterServerStrategy
 from weir.framework import errors
 
-__all__ = ["ClusterCoordinator", "PerWorkerValues", "RemoteValue", "experimental_get_current_worker_index"]
+__all__ = ["ClusterCoordinator", "PerWorkerValue", "PerWorkerValues", "RemoteValue",
+           "experimental_get_current_worker_index"]
 
 _MOST_QUEUED = 256 * 1024
 _RECOVERY_SECONDS = 3600.0  # for a worker that is lost
@@ -58,6 +60,9 @@ class PerWorkerValues:
 
     def __init__(self, values):
         self._values = tuple(values)
+
+
+PerWorkerValue = PerWorkerValues
 
 
 class _PerWorkerIterator(PerWorkerValues):
@@ -244,7 +249,15 @@ class _Worker:
     def __init__(self, index, task, strategy, queue):
         self.index, self.task, self.made = index, task, set()
         self._servers, self._queue = strategy.servers, queue
-        threading.Thread(target=self._work, daemon=True, name=f"coordinator of {task.name}").start()
+        self._thread = threading.Thread(target=self._work, daemon=True, name=f"coordinator of {task.name}")
+        self._thread.start()
+
+    def end(self, seconds):
+        """Ends what runs; not longer than so."""
+        closing = threading.Thread(target=self.task.close, daemon=True)
+        closing.start()
+        closing.join(seconds)
+        self._thread.join(seconds)
 
     def _work(self):
         while True:
@@ -289,6 +302,13 @@ class _Worker:
         return True
 
 
+def _end(queue, workers):
+    """When the program ends: no thread may be in the middle of a call then."""
+    queue.close()
+    for worker in workers:
+        worker.end(5.0)
+
+
 class ClusterCoordinator:
     """Gives functions to the workers of a ParameterServerStrategy. There is one for a strategy."""
 
@@ -304,9 +324,9 @@ class ClusterCoordinator:
         if getattr(self, "_queue", None) is not None:
             return
         self._strategy, self._queue = strategy, _Queue()
-        for i, task in enumerate(strategy.workers):
-            _Worker(i, task, strategy, self._queue)
+        workers = [_Worker(i, task, strategy, self._queue) for i, task in enumerate(strategy.workers)]
         weakref.finalize(self, self._queue.close)
+        atexit.register(_end, self._queue, workers)
 
     strategy = property(lambda self: self._strategy)
 

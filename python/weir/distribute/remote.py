@@ -4,6 +4,7 @@ A variable of a parameter server is, in this process, a handle without a value. 
 always; when they run, at a server, the handle is replaced by that of the server's variable.
 """
 
+import contextlib
 import functools
 import itertools
 import socket
@@ -76,6 +77,14 @@ class RemoteTask:
             session = self._session
         fed = {tensor.name: value for tensor, value in zip(inputs, feeds)}
         return session.run(fed, [t.name for t in fetches], [t.name for t in targets])
+
+    def close(self):
+        """Ends what runs here."""
+        from weir.framework import errors
+        session = self._session
+        if session is not None:
+            with contextlib.suppress(errors.OpError):  # the server may be gone
+                session.close()
 
     def handle(self, variable):
         """The handle of a variable, for functions that run here. While the graph is built."""
