@@ -20,6 +20,9 @@ class Cell:
         h = tf.tanh(tf.matmul(tf.concat([x, state], 1), w))
         return h, h
 
+    def zero_state(self, batch_size, dtype):
+        return tf.zeros([batch_size, 3], dtype)
+
 
 class Rnn(unittest.TestCase):
     def run_all(self, **options):
