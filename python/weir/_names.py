@@ -171,7 +171,8 @@ for _name in ("NoGradient", "NotDifferentiable"):
     TABLE["compat.v1." + _name] = ("weir.framework.gradient_registry", "no_gradient")
 TABLE["linalg.LinearOperator"] = ("weir.ops.linear_operator", "LinearOperator")
 for _module, _names in (("basic", "FullMatrix Diag LowerTriangular Identity ScaledIdentity Zeros"),
-                        ("composed", "Adjoint Inversion Composition BlockDiag Kronecker LowRankUpdate BlockLowerTriangular"),
+                        ("composed", "Adjoint Inversion Composition LowRankUpdate"),
+                        ("blocks", "BlockDiag Kronecker BlockLowerTriangular"),
                         ("structured", "Circulant Circulant2D Circulant3D Householder Permutation Toeplitz Tridiag")):
     for _name in _names.split():
         TABLE["linalg.LinearOperator" + _name] = ("weir.ops.linear_operators_" + _module, "LinearOperator" + _name)
