@@ -58,6 +58,25 @@ void Dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
+// An error of a traced function in TensorFlow's words: the node where it arose, and the function that was called.
+Status FromFunction(const Status& status, const CallState& state) {
+  const std::string message(status.message());
+  const size_t mark = message.find("{{node ");
+  const size_t end = mark == std::string::npos ? mark : message.find("}}", mark);
+  if (end == std::string::npos) return status;
+  const std::string node = message.substr(mark + 7, end - mark - 7);
+  const std::string own = Cat(" [Op:", state.schema->name, "]");
+  Status named = status;
+  if (message.ends_with(own)) {
+    StatusOr<FunctionAttr> function = GetAttr<FunctionAttr>(state.attrs, "f");
+    named = Status(status.code(), message.substr(0, message.size() - own.size()));
+    status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { named.SetPayload(url, payload); });
+    named = Annotate(named, "", Cat(" [Op:", function.ok() ? function->name : state.schema->name, "]"));
+  }
+  return Annotate(named, Cat("Graph execution error:\n\nDetected at node ", node,
+                             " defined at (most recent call last):\n<stack traces unavailable>\n"));
+}
+
 PyObject* ToList(const Tensors& tensors) {
   PyObject* list = PyList_New(static_cast<Py_ssize_t>(tensors.size()));
   for (size_t i = 0; list != nullptr && i < tensors.size(); ++i) {
@@ -111,7 +130,7 @@ PyObject* Run(PyObject* self, PyObject* arg) {
       state.prepared = prepared;
     }
   }
-  if (!status.ok()) return interruptible.RaiseIfInterrupted() ? nullptr : Raise(status);
+  if (!status.ok()) return interruptible.RaiseIfInterrupted() ? nullptr : Raise(FromFunction(status, state));
   for (Tensor& result : results) {
     outputs.push_back(Ref::Own(NewEager(std::move(result))));
     if (!outputs.back()) return nullptr;

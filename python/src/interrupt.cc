@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <thread>
 
@@ -27,6 +29,9 @@ State& TheState() {
 sem_t g_signals;
 struct sigaction g_before;
 std::atomic<bool> g_watches{false};
+// The number of the main thread's outermost call that may wait, 0 outside of any; that of the call a signal came in.
+// Only that call is cancelled: the thread may wake when the main thread is further on.
+std::atomic<uint64_t> g_active{0}, g_interrupted{0};
 
 bool IsMainThread() {
   thread_local const bool is_main = syscall(SYS_gettid) == getpid();
@@ -34,7 +39,10 @@ bool IsMainThread() {
 }
 
 void OnInterrupt(int signal, siginfo_t* info, void* context) {
-  sem_post(&g_signals);
+  if (const uint64_t active = g_active.load(); active != 0) {
+    g_interrupted = active;
+    sem_post(&g_signals);
+  }
   if ((g_before.sa_flags & SA_SIGINFO) != 0) {
     g_before.sa_sigaction(signal, info, context);
   } else if (g_before.sa_handler != SIG_IGN && g_before.sa_handler != SIG_DFL) {
@@ -47,7 +55,8 @@ void Watch() {
     if (sem_wait(&g_signals) != 0) continue;
     State& state = TheState();
     absl::MutexLock lock(&state.mu);
-    if (state.depth > 0) state.cancellation->StartCancel(Cancelled("Interrupted by the user"));
+    if (state.depth > 0 && g_interrupted == g_active)
+      state.cancellation->StartCancel(Cancelled("Interrupted by the user"));
   }
 }
 
@@ -82,7 +91,8 @@ Interruptible::Interruptible() : cancellation_(nullptr) {
   StartWatching();
   State& state = TheState();
   absl::MutexLock lock(&state.mu);
-  ++state.depth;
+  static uint64_t count = 0;
+  if (++state.depth == 1) g_active = ++count;
   cancellation_ = state.cancellation.get();
 }
 
@@ -90,9 +100,9 @@ Interruptible::~Interruptible() {
   if (cancellation_ == nullptr) return;
   State& state = TheState();
   absl::MutexLock lock(&state.mu);
-  if (--state.depth == 0 && state.cancellation->cancelled()) {
-    state.cancellation = std::make_unique<CancellationManager>();
-  }
+  if (--state.depth > 0) return;
+  g_active = 0;
+  if (state.cancellation->cancelled()) state.cancellation = std::make_unique<CancellationManager>();
 }
 
 bool Interruptible::RaiseIfInterrupted() {

@@ -1,7 +1,7 @@
 // Ctrl-C while the main thread waits inside the engine: the step is cancelled and KeyboardInterrupt is raised.
 //
-// Python runs its signal handlers between bytecodes only, so a step that waits for a queue would never end. A handler of
-// SIGINT, in front of Python's own, wakes a thread that cancels what the main thread runs.
+// Python runs its signal handlers between bytecodes only, so a step that waits for a queue would never end. A handler
+// of SIGINT, in front of Python's own, wakes a thread that cancels what the main thread runs.
 #ifndef WEIR_PYTHON_INTERRUPT_H_
 #define WEIR_PYTHON_INTERRUPT_H_
 

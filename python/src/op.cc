@@ -84,6 +84,19 @@ bool IsArray(PyObject* object) {
           PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(generic)));
 }
 
+bool IsNumericArray(PyObject* object) {
+  static PyObject* const ndarray = Hook("ndarray");
+  if (ndarray == nullptr || !PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(ndarray))) return false;
+  Ref dtype = Ref::Own(PyObject_GetAttrString(object, "dtype"));
+  Ref kind = dtype ? Ref::Own(PyObject_GetAttrString(dtype.get(), "kind")) : Ref();
+  const char* letter = kind ? PyUnicode_AsUTF8(kind.get()) : nullptr;
+  if (letter == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  return std::strchr("biufc", letter[0]) != nullptr;
+}
+
 class Call;
 thread_local const Call* t_call = nullptr;  // whose op Execute runs, for the end of an error's message
 
@@ -416,6 +429,8 @@ class Call {
           wanted = GivenType(schema.type_attr);
           if (wanted == DType::kInvalid) wanted = TypeOf(schema.type_attr);
           if (wanted == DType::kInvalid) preferred = DefaultType(schema.type_attr);
+          // Arrays of numbers are cast to the attribute's default, as TensorFlow does.
+          if (preferred != DType::kInvalid && IsNumericArray(value)) wanted = preferred;
         }
         if (value == Py_None) {
           PyErr_Format(PyExc_ValueError,

@@ -53,8 +53,11 @@ def flatten(value):
     return [np.asarray(str(value)) if array.dtype == object else array]
 
 
-def run(module, rounds, seed, only, cases="function_cases"):
-    """{(round, position, name): ("ok", arrays) or ("error", class, message)}"""
+def run(module, rounds, seed, only, cases="function_cases", begin=lambda key: True, end=lambda key, result: None):
+    """{(round, position, name): ("ok", arrays) or ("error", class, message)}
+
+    A call is left out unless begin(key); end(key, result) is told of each result.
+    """
     library = importlib.import_module(module)
     make_cases = importlib.import_module(cases).cases
     results = {}
@@ -66,8 +69,11 @@ def run(module, rounds, seed, only, cases="function_cases"):
                 continue
             function = lookup(library, name)
             key = (number, position, name)
+            if not begin(key):
+                continue
             if function is None:
                 results[key] = ("missing",)
+                end(key, results[key])
                 continue
             try:
                 if as_tensors:
@@ -76,7 +82,35 @@ def run(module, rounds, seed, only, cases="function_cases"):
                 results[key] = ("ok", flatten(function(*args, **kwargs)))
             except Exception as error:  # pylint: disable=broad-except
                 results[key] = ("error", type(error).__name__, str(error)[:300])
+            end(key, results[key])
     return results
+
+
+def run_in_steps(options):
+    """As `run`, with each call and result appended to a file, so that a call that ends the process is known."""
+    done = dict(read_steps(options.out))
+    with open(options.out, "ab", buffering=0) as out:
+        def begin(key):
+            if key in done:
+                return False
+            out.write(pickle.dumps((key, None)))
+            return True
+        run(options.run, options.rounds, options.seed, options.only, options.cases, begin,
+            lambda key, result: out.write(pickle.dumps((key, result))))
+
+
+def read_steps(path):
+    """(key, result) of a file of steps; ("crash",) for a call without a result."""
+    out = {}
+    if os.path.exists(path):
+        with open(path, "rb") as source:
+            while True:
+                try:
+                    key, result = pickle.load(source)
+                except EOFError:
+                    break
+                out[key] = result if result is not None else ("crash",)
+    return out
 
 
 def _encode(array):
@@ -159,14 +193,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", help="one function")
-    parser.add_argument("--cases", default="function_cases", help="a module beside this file: function_cases, numpy_cases")
+    parser.add_argument("--cases", default="function_cases", help="a module beside this file: function_cases, numpy_cases, public_cases")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
     parser.add_argument("--record", help="write TensorFlow's results to this file")
     options = parser.parse_args()
     if options.run:
-        with open(options.out, "wb") as out:
-            pickle.dump(run(options.run, options.rounds, options.seed, options.only, options.cases), out)
+        run_in_steps(options)
         return 0
     sides = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -179,15 +212,21 @@ def main():
             if options.only:
                 command += ["--only", options.only]
             environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")
-            subprocess.run(command, check=True, env=environment)
-            with open(path, "rb") as source:
-                sides[module] = pickle.load(source)
+            for _ in range(200):  # a call that ends the process is left out of the next
+                code = subprocess.run(command, check=False, env=environment).returncode
+                if code >= 0:
+                    break
+            if code != 0:
+                raise RuntimeError(f"{' '.join(command)} ended with {code}")
+            sides[module] = read_steps(path)
     if options.record:
         record(options.record, options.rounds, options.seed, sides["tensorflow"])
         return 0
     compared, missing, found = 0, set(), {}
     for key, theirs in sides["tensorflow"].items():
         mine = sides["weir"][key]
+        if theirs[0] == "crash":
+            continue
         if mine[0] == "missing" or theirs[0] == "missing":
             missing.add(key[2] + ("" if mine[0] == "missing" else " (only in weir)"))
             continue

@@ -75,7 +75,7 @@ def pool():
              [-1, 2], ["a", 1], [0], [1, 2, 3]]
     arrays = [np.zeros((0,), np.float32), np.zeros((0, 3), np.int64), np.ones((2, 3), np.float32), np.array("a"), np.array([b"x", "y"]),
               np.array([object()]), np.float16(1), np.ones((1, 4, 4, 1), np.float64), np.arange(6), np.array(True), np.zeros((2, 0, 2)),
-              np.array([np.nan, np.inf], np.float32), np.empty((2,), [("f", np.int32)]), np.broadcast_to(np.float32(1), (1000, 1000))]
+              np.array([np.nan, np.inf], np.float32), np.empty((2,), [("f", np.int32)]), np.broadcast_to(np.float32(1), (100, 100))]
     tensors = [tf.constant(1), tf.constant(1.0), tf.zeros([0]), tf.zeros([0, 2], tf.int64), tf.constant(["a", "b"]), tf.constant(""),
                tf.ones([2, 3]), tf.ones([2, 2, 2], tf.float64), tf.constant([True, False]), tf.constant([1 + 2j]), tf.ones([1, 4, 4, 3]),
                tf.cast([1, 2], tf.uint8), tf.cast([1.5], tf.bfloat16), tf.constant([-1, 5], tf.int64), tf.constant(2**31 - 1),

@@ -171,7 +171,8 @@ for _name in ("NoGradient", "NotDifferentiable"):
     TABLE["compat.v1." + _name] = ("weir.framework.gradient_registry", "no_gradient")
 TABLE["linalg.LinearOperator"] = ("weir.ops.linear_operator", "LinearOperator")
 for _module, _names in (("basic", "FullMatrix Diag LowerTriangular Identity ScaledIdentity Zeros"),
-                        ("composed", "Adjoint Inversion Composition BlockDiag Kronecker LowRankUpdate BlockLowerTriangular"),
+                        ("composed", "Adjoint Inversion Composition LowRankUpdate"),
+                        ("blocks", "BlockDiag Kronecker BlockLowerTriangular"),
                         ("structured", "Circulant Circulant2D Circulant3D Householder Permutation Toeplitz Tridiag")):
     for _name in _names.split():
         TABLE["linalg.LinearOperator" + _name] = ("weir.ops.linear_operators_" + _module, "LinearOperator" + _name)
@@ -210,6 +211,12 @@ for _name in ("float4_e2m1fn", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4
 TABLE["dtypes.QUANTIZED_DTYPES"] = ("weir.framework.dtypes", "QUANTIZED_DTYPES")
 for _name in ("get_step", "set_step", "summary_scope", "write_raw_pb"):
     TABLE["summary.experimental." + _name] = ("weir.summary", _name)
+for _name in ("numeric_column", "bucketized_column", "categorical_column_with_identity", "categorical_column_with_hash_bucket",
+              "categorical_column_with_vocabulary_list", "categorical_column_with_vocabulary_file", "indicator_column",
+              "embedding_column", "crossed_column", "weighted_categorical_column", "make_parse_example_spec"):
+    TABLE["feature_column." + _name] = ("weir.ops.feature_column", _name)
+for _name in ("input_layer", "linear_model"):
+    TABLE["compat.v1.feature_column." + _name] = ("weir.ops.feature_column", _name)
 TABLE["experimental.RowPartition"] = ("weir.ops.row_partition", "RowPartition")
 TABLE["experimental.DynamicRaggedShape"] = ("weir.ops.dynamic_ragged_shape", "DynamicRaggedShape")
 for _name in ("as_bytes", "as_str", "as_str_any", "as_text", "path_to_bytes", "path_to_str"):

@@ -201,7 +201,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
             num = known[axis]
         if num is None:
             raise ValueError(f"Cannot infer argument `num` from shape {known}")
-    return list(raw_ops.Unpack(value=value, num=int(num), axis=axis, name=name))
+    return list(raw_ops.Unpack(value=value, num=int(num), axis=axis, name=name)) if int(num) != 0 else []
 
 
 @dispatch
@@ -416,7 +416,7 @@ def linspace(start, stop, num, name=None, axis=0):
     num = convert_to_tensor(num, name="num")
     count = cast(num, dtypes.int32)
     known = get_static_value(count)
-    if known is not None and known <= 0:
+    if known is not None and known < 0:
         from weir.framework import errors
         raise errors.InvalidArgumentError(None, None, f"Requires num > 0: {known} [Op:LinSpace]")
     full = broadcast_dynamic_shape(shape(start), shape(stop))

@@ -374,6 +374,8 @@ def _as_dense(value):
 @dispatch
 def add_n(inputs, name=None):
     """The sum of a list of tensors of equal shape and type."""
+    if isinstance(inputs, np.ndarray) or (is_tensor(inputs) and inputs.shape.rank):
+        inputs = array.unstack(inputs)
     if not isinstance(inputs, (builtins.list, builtins.tuple)) or not inputs:
         raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and "
                          "shape.")
@@ -850,15 +852,24 @@ def sobol_sample(dim, num_results, skip=0, dtype=dtypes.float32, name=None):
     return raw_ops.SobolSample(dim=dim, num_results=num_results, skip=skip, dtype=dtype, name=name)
 
 
+def _numeric(x):
+    x = convert_to_tensor(x, name="x")
+    if x.dtype.name in ("bool", "string", "resource", "variant"):
+        raise TypeError(f"Expected x to be numeric, instead found: {x!s}")
+    return x
+
+
 def is_non_decreasing(x, name=None):
     """Whether no element of `x`, read row by row, is less than the one before."""
     del name
+    x = _numeric(x)
     return reduce_all(raw_ops.LessEqual(x=array.zeros([], dtype=convert_to_tensor(x).dtype), y=_steps(x)))
 
 
 def is_strictly_increasing(x, name=None):
     """Whether every element of `x`, read row by row, is greater than the one before."""
     del name
+    x = _numeric(x)
     return reduce_all(raw_ops.Less(x=array.zeros([], dtype=convert_to_tensor(x).dtype), y=_steps(x)))
 
 

@@ -24,7 +24,7 @@ def leaky_relu(features, alpha=0.2, name=None):
         features = cast(features, dtypes.float32)
     if isinstance(alpha, np.ndarray):
         alpha = alpha.item()
-    return raw_ops.LeakyRelu(features=features, alpha=float(alpha), name=name)
+    return raw_ops.LeakyRelu(features=features, alpha=0.2 if alpha is None else float(alpha), name=name)
 
 
 @dispatch
@@ -670,7 +670,7 @@ def isotonic_regression(inputs, decreasing=True, axis=-1, name=None):
         inputs = -inputs
     out_type = {"float16": "float16", "bfloat16": "bfloat16", "int8": "float16", "int16": "float32",
                 "float64": "float64", "int32": "float64", "int64": "float64"}.get(inputs.dtype.name, "float32")
-    flat = _flatten_outer(inputs)
+    flat = _flatten_outer(inputs) if rank != 0 else array.reshape(inputs, [1, 1])
     output, segments = raw_ops.IsotonicRegression(input=flat, output_dtype=as_dtype(out_type))
     shape = array.shape(inputs)
     output, segments = array.reshape(output, shape), array.reshape(segments, shape)

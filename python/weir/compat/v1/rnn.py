@@ -50,7 +50,7 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
 
     Beyond the length of a sequence outputs are zeros and the state stays as it was.
     """
-    with tf.compat.v1.variable_scope(scope or "rnn"):
+    with tf.compat.v1.variable_scope(scope or "rnn") as inner:
         inputs = nest.map_structure(tf.convert_to_tensor, inputs)
         if not time_major:
             inputs = nest.map_structure(_swap, inputs)
@@ -83,6 +83,7 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
             return output, new_state
 
         first_output, first_state = step(tf.constant(0), state)
+        inner.reuse_variables()
         outputs = [tf.TensorArray(o.dtype, size=steps, element_shape=o.shape).write(0, o)
                    for o in nest.flatten(first_output)]
 

@@ -1,0 +1,81 @@
+"""tf.feature_column with compat.v1's input_layer and linear_model; numbers recorded from TensorFlow 2.21."""
+
+import unittest
+
+import numpy as np
+
+import weir as tf
+
+v1, columns = tf.compat.v1, tf.feature_column
+
+
+def _features():
+    return {"age": tf.constant([[10.0], [35.0], [70.0]]), "city": tf.constant([["a"], ["b"], ["zz"]]),
+            "id": tf.constant([[0], [2], [9]], tf.int64), "w": tf.constant([[0.5], [2.0], [3.0]]),
+            "tags": tf.SparseTensor([[0, 0], [0, 1], [2, 0]], ["x", "y", "x"], [3, 2])}
+
+
+AGE = columns.numeric_column("age")
+BUCKETS = columns.bucketized_column(AGE, [18, 40])
+CITY = columns.categorical_column_with_vocabulary_list("city", ["a", "b"], num_oov_buckets=1)
+IDS = columns.categorical_column_with_identity("id", 4, default_value=0)
+TAGS = columns.categorical_column_with_vocabulary_list("tags", ["x", "y"])
+
+EXPECTED = [
+    (AGE, [[10], [35], [70]]),
+    (BUCKETS, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+    (columns.indicator_column(CITY), [[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
+    (columns.indicator_column(IDS), [[1, 0, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]]),
+    (columns.indicator_column(TAGS), [[1, 1], [0, 0], [1, 0]]),
+    (columns.indicator_column(columns.weighted_categorical_column(IDS, "w")), [[0.5, 0, 0, 0], [0, 0, 2, 0], [3, 0, 0, 0]]),
+    (columns.embedding_column(TAGS, 2, initializer=tf.constant_initializer([[1.0, 2.0], [3.0, 4.0]])),
+     [[2, 3], [0, 0], [1, 2]]),
+]
+
+
+class Columns(unittest.TestCase):
+    def layer(self, chosen):
+        with tf.Graph().as_default():
+            out = v1.feature_column.input_layer(_features(), chosen)
+            with v1.Session() as session:
+                session.run([v1.global_variables_initializer(), v1.tables_initializer()])
+                return session.run(out), [v.name for v in v1.global_variables()]
+
+    def test_one_by_one(self):
+        for column, expected in EXPECTED:
+            with self.subTest(column.name):
+                np.testing.assert_allclose(self.layer([column])[0], expected)
+
+    def test_together_in_the_order_of_names(self):
+        found, _ = self.layer([EXPECTED[2][0], AGE])
+        np.testing.assert_allclose(found, [[10, 1, 0, 0], [35, 0, 1, 0], [70, 0, 0, 1]])
+
+    def test_variables(self):
+        self.assertEqual(self.layer([EXPECTED[-1][0]])[1], ["input_layer/tags_embedding/embedding_weights:0"])
+
+    def test_linear_model(self):
+        crossed = columns.crossed_column([BUCKETS, "city"], 11)
+        self.assertEqual(crossed.name, "age_bucketized_X_city")
+        with tf.Graph().as_default():
+            out = v1.feature_column.linear_model(_features(), [AGE, CITY, crossed], units=2)
+            names = sorted(v.name for v in v1.global_variables())
+            with v1.Session() as session:
+                session.run([v1.global_variables_initializer(), v1.tables_initializer()])
+                self.assertEqual(session.run(out).shape, (3, 2))
+        self.assertEqual(names, ["linear_model/age/weights:0", "linear_model/age_bucketized_X_city/weights:0",
+                                 "linear_model/bias_weights:0", "linear_model/city/weights:0"])
+
+    def test_parse_spec(self):
+        spec = columns.make_parse_example_spec([AGE, CITY, BUCKETS])
+        self.assertEqual(sorted(spec), ["age", "city"])
+        self.assertEqual(spec["age"], tf.io.FixedLenFeature((1,), tf.float32, None))
+
+    def test_mistakes(self):
+        with self.assertRaisesRegex(ValueError, "boundaries must be a sorted list"):
+            columns.bucketized_column(AGE, [3, 1])
+        with self.assertRaisesRegex(ValueError, "must be a _DenseColumn"):
+            self.layer([CITY])
+
+
+if __name__ == "__main__":
+    unittest.main()
