@@ -4,7 +4,8 @@
 An item is a folder with a SavedModel or the name of an op. Written into OUTPUT_DIR:
   ops.ops           the schemas of all ops that the models' graphs mention
   register.cc       RegisterBuiltinKernels and RegisterBuiltinShapeFunctions, which name only the groups that are needed
-  selection.cmake   the sources with kernels and shape functions, and the element types as a mask
+  selection.cmake   the sources with kernels and shape functions and those of weir/io that they and the reading of models
+                    need, the wire formats of these, and the element types as a mask
 
 Kernels are those that the models' signatures, restoring and initialisation lead to, and what rewrites make of them.
 Which registration function has which kernels says weir/ops/kernel_groups.txt, which a test keeps true.
@@ -234,6 +235,33 @@ def sources_of(source, groups, where):
     return sorted(files)
 
 
+# What reading a SavedModel needs of weir/io, and libraries that such a build does not link.
+IO_FILES = ["checkpoint_reader", "checkpoint_v1_reader", "bundle_reader", "local_file_system", "memory_file_system",
+            "saved_model", "absent/proto_text"]
+FOREIGN = re.compile(r'#include [<"](re2/|zlib\.h|png\.h|jpeglib\.h|gif_lib\.h|webp/|Eigen/|weir/collective/|weir/io/image_codec)')
+
+
+def io_sources(source, files):
+    """The files of weir/io that these and each other include, and the wire formats that all of them use."""
+    found, protos = set(), set()
+    pending = [source / "weir/io" / (name + ".cc") for name in IO_FILES] + list(files)
+    while pending:
+        path = pending.pop()
+        if path in found:
+            continue
+        found.add(path)
+        content = path.read_text()
+        protos.update(re.findall(r'#include "weir/proto/(\w+)\.pb\.h"', content))
+        for name in re.findall(r'#include "weir/io/(\w+?)(?:_internal)?\.h"', content):
+            pending += [each for each in (source / f"weir/io/{name}.cc", source / f"weir/io/{name}.h") if each.exists()]
+    for path in sorted(found):
+        foreign = FOREIGN.search(path.read_text())
+        if foreign:
+            sys.exit(f"these models need {path.relative_to(source)}, which uses {foreign.group(1)}: that is not linked into "
+                     "a library for devices")
+    return sorted(path for path in found - set(files) if path.suffix == ".cc"), sorted(protos)
+
+
 def main():
     source, output, *items = sys.argv[1:]
     source, output = pathlib.Path(source), pathlib.Path(output)
@@ -283,10 +311,12 @@ def main():
     (output / "register.cc").write_text("\n".join(lines))
 
     files = sources_of(source, groups, kernels) + sorted({shapes[name] for name in shape_groups})
+    io, protos = io_sources(source, files)
     mask = sum(1 << number for number in needs.types if 0 < number < 64)
     (output / "selection.cmake").write_text(
-        "set(selected_tables %s)\nset(selected_sources\n  %s)\nset(selected_types 0x%xull)\n" %
-        (" ".join(map(str, lists)), "\n  ".join(map(str, files)), mask))
+        "set(selected_tables %s)\nset(selected_sources\n  %s)\nset(selected_io\n  %s)\nset(selected_protos %s)\n"
+        "set(selected_types 0x%xull)\n" %
+        (" ".join(map(str, lists)), "\n  ".join(map(str, files)), "\n  ".join(map(str, io)), " ".join(protos), mask))
     print(f"{len(needs.run)} ops run, {len(groups)} groups of kernels, {len(files)} files, types {sorted(needs.types)}")
 
 
