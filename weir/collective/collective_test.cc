@@ -156,6 +156,8 @@ TEST(HorovodTest, Int8IsForSumsOfFloats) {
     EXPECT_EQ(AllReduce("int", Tensor::Scalar<int32_t>(300), sum)->scalar<int32_t>(), 600);
     EXPECT_EQ(AllReduce("zero", Tensor::Scalar(0.0f), sum)->scalar<float>(), 0);
     EXPECT_EQ(AllReduce("none", Tensor::Vector<float>({}), sum)->num_elements(), 0);
+    EXPECT_EQ(AllReduce("none", Tensor::Vector<float>({0, 0}), sum)->data<float>()[1],
+              0);  // another tensor by that name
     const float bad = Rank() == 1 ? std::numeric_limits<float>::infinity() : 1;
     EXPECT_TRUE(std::isnan(AllReduce("bad", Tensor::Scalar(bad), sum)->scalar<float>()));
     EXPECT_NEAR(AllReduce("bad", Tensor::Scalar(3.0f), sum)->scalar<float>(), 6, 1e-5);  // and no trace of it is left

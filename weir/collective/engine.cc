@@ -369,7 +369,8 @@ Status Engine::ReducePart(ProcessGroup& group, const ReduceOptions& options, con
       for (size_t j = 0; j < requests[i].values.size(); ++j, ++next) {
         if (buffer.part_of(next) != part) continue;
         std::vector<float>& kept = residuals_[Cat(bucket.keys[i], "#", j)];
-        kept.resize(requests[i].values[j].num_elements());
+        const size_t count = requests[i].values[j].num_elements();
+        if (kept.size() != count) kept.assign(count, 0);  // another tensor by the same name
         visit(kept, lost.data() + buffer.begin_of(next));
       }
     }

@@ -4,7 +4,6 @@
 #define WEIR_COLLECTIVE_QUANTIZED_REDUCE_H_
 
 #include <span>
-#include <string>
 
 #include "weir/collective/process_group.h"
 
