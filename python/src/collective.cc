@@ -38,18 +38,21 @@ PyObject* NoneOr(const Status& status) {
 // The connection to the launcher of an elastic job. It lasts as long as the process.
 collective::Rendezvous* the_rendezvous = nullptr;
 
-// Meets the others of the next round; false if this process is to leave.
-StatusOr<bool> JoinRound(absl::Duration join_timeout, collective::InitOptions options) {
+enum class Joined { kYes, kAgain, kLeave };
+
+// Meets the others of the next round.
+StatusOr<Joined> JoinRound(absl::Duration join_timeout, collective::InitOptions options) {
   if (the_rendezvous == nullptr) {
     WEIR_ASSIGN_OR_RETURN(auto rendezvous, collective::Rendezvous::Connect(options.timeout));
     if (rendezvous == nullptr) return FailedPrecondition("This process was not started by weir launch --elastic");
     the_rendezvous = rendezvous.release();
   }
   WEIR_ASSIGN_OR_RETURN(std::optional<collective::Place> place, the_rendezvous->Join(join_timeout));
-  if (!place.has_value()) return false;
+  if (!place.has_value()) return Joined::kLeave;
   options.meeting_alarm = [] { return the_rendezvous->CheckWorkers(); };
-  WEIR_RETURN_IF_ERROR(collective::Init(*place, options));
-  return true;
+  const Status met = collective::Init(*place, options);
+  if (!met.ok() && !absl::IsUnavailable(met) && !absl::IsDeadlineExceeded(met)) return met;
+  return met.ok() ? Joined::kYes : Joined::kAgain;
 }
 
 }  // namespace
@@ -135,12 +138,14 @@ PyObject* ElasticJoin(PyObject*, PyObject* args) {
   collective::InitOptions options;
   if (timeout > 0) options.timeout = absl::Seconds(timeout);
   if (stall_error > 0) options.stall_error = absl::Seconds(stall_error);
-  StatusOr<bool> joined = false;
+  StatusOr<Joined> joined = Joined::kLeave;
   {
     WithoutLock unlocked;
     joined = JoinRound(join_timeout > 0 ? absl::Seconds(join_timeout) : absl::Minutes(10), options);
   }
-  return joined.ok() ? PyBool_FromLong(*joined) : Raise(joined.status());
+  if (!joined.ok()) return Raise(joined.status());
+  if (*joined == Joined::kAgain) Py_RETURN_NONE;
+  return PyBool_FromLong(*joined == Joined::kYes);
 }
 
 PyObject* ElasticHasNews(PyObject*, PyObject*) {

@@ -24,7 +24,7 @@ PyObject* CollectiveFailure(PyObject* module, PyObject*);
 
 // Elastic jobs (weir/collective/elastic.h), for weir.horovod.elastic.
 // _core.elastic_join(join timeout, timeout, stall error): a place in the next round, and the meeting. False: this
-// process is to leave.
+// process is to leave. None: another process was lost while they met, and it is to join again.
 PyObject* ElasticJoin(PyObject* module, PyObject* args);
 PyObject* ElasticHasNews(PyObject* module, PyObject*);  // whether another round is wanted
 PyObject* ElasticFinish(PyObject* module, PyObject*);   // training has ended

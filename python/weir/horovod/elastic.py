@@ -134,17 +134,13 @@ class TensorFlowState(ObjectState):
 
     def sync(self):
         variables = self.variables
-        # A newcomer may have made fewer variables than rank 0: the rest follows when it has.
         count = broadcast_object(len(variables), root_rank=0, name="elastic/count")
         if count != len(variables):
-            variables = self._matched(count)
+            raise ValueError(f"hvd.elastic: this process has {len(variables)} variables, rank 0 has {count}: build the "
+                             "model and its optimizer before the first step")
         for i, variable in enumerate(variables):
             variable.assign(broadcast(variable, 0, f"elastic/{i}"))
         super().sync()
-
-    def _matched(self, count):
-        raise ValueError(f"hvd.elastic: this process has {len(self.variables)} variables, rank 0 has {count}: build the "
-                         "model and its optimizer before the first step")
 
 
 class TensorFlowKerasState(TensorFlowState):
@@ -165,18 +161,6 @@ class TensorFlowKerasState(TensorFlowState):
 
 
 KerasState = TensorFlowKerasState
-
-
-def _meet_anew():
-    """Another round; its processes may be lost, too, while they meet."""
-    import weir as tf
-    while True:
-        shutdown()
-        try:
-            return join_round()
-        except tf.errors.UnavailableError as error:
-            if "launcher" in str(error):
-                raise
 
 
 def run(func):
@@ -200,7 +184,8 @@ def run(func):
                     raise
                 print(f"weir.horovod: the processes meet anew: {_core.collective_failure() or error}", flush=True)
                 state.restore()
-            _meet_anew()
+            shutdown()
+            join_round()
             state.on_reset()
     return wrapper
 

@@ -33,7 +33,10 @@ def is_elastic():
 
 def join_round():
     """Meets the processes of the next round of an elastic job. Ends this process if it has been told to leave."""
-    if not _core.elastic_join(_seconds("HOROVOD_ELASTIC_TIMEOUT"), *_times()):
+    joined = None
+    while joined is None:  # others were lost while they met
+        joined = _core.elastic_join(_seconds("HOROVOD_ELASTIC_TIMEOUT"), *_times())
+    if not joined:
         raise SystemExit(0)
     after_init()
 
