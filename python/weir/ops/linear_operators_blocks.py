@@ -1,5 +1,8 @@
 """Linear operators made of blocks of others: along the diagonal, below it, and Kronecker products."""
 
+from functools import reduce
+from operator import add, mul
+
 import weir as tf
 from weir.ops.linear_operator import LinearOperator
 from weir.ops.linear_operators_basic import maybe_adjoint
@@ -93,22 +96,13 @@ class LinearOperatorBlockDiag(LinearOperator):
         return self._each("solve", rhs, adjoint, adjoint_arg, self._sizes(not adjoint))
 
     def _determinant(self):
-        result = self._operators[0].determinant()
-        for op in self._operators[1:]:
-            result = result * op.determinant()
-        return result
+        return reduce(mul, (op.determinant() for op in self._operators))
 
     def _log_abs_determinant(self):
-        result = self._operators[0].log_abs_determinant()
-        for op in self._operators[1:]:
-            result = result + op.log_abs_determinant()
-        return result
+        return reduce(add, (op.log_abs_determinant() for op in self._operators))
 
     def _trace(self):
-        result = self._operators[0].trace()
-        for op in self._operators[1:]:
-            result = result + op.trace()
-        return result
+        return reduce(add, (op.trace() for op in self._operators))
 
     def _diag_part(self):
         if not all(op.is_square for op in self._operators):
@@ -248,22 +242,13 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
         return tf.concat(_same_batch(found), axis=-2)
 
     def _determinant(self):
-        result = self._diagonal[0].determinant()
-        for op in self._diagonal[1:]:
-            result = result * op.determinant()
-        return result
+        return reduce(mul, (op.determinant() for op in self._diagonal))
 
     def _log_abs_determinant(self):
-        result = self._diagonal[0].log_abs_determinant()
-        for op in self._diagonal[1:]:
-            result = result + op.log_abs_determinant()
-        return result
+        return reduce(add, (op.log_abs_determinant() for op in self._diagonal))
 
     def _trace(self):
-        result = self._diagonal[0].trace()
-        for op in self._diagonal[1:]:
-            result = result + op.trace()
-        return result
+        return reduce(add, (op.trace() for op in self._diagonal))
 
     def _diag_part(self):
         parts = [tf.expand_dims(op.diag_part(), -1) for op in self._diagonal]

@@ -1,5 +1,8 @@
 """Linear operators made of others: adjoint, inverse, products, updates of low rank."""
 
+from functools import reduce
+from operator import add, mul
+
 import weir as tf
 from weir.ops.linear_operator import LinearOperator, broadcast_matrices
 from weir.ops.linear_operators_basic import LinearOperatorDiag, LinearOperatorIdentity, convert_nonref, maybe_adjoint
@@ -211,16 +214,10 @@ class LinearOperatorComposition(LinearOperator):
         return result
 
     def _determinant(self):
-        result = self._operators[0].determinant()
-        for op in self._operators[1:]:
-            result = result * op.determinant()
-        return result
+        return reduce(mul, (op.determinant() for op in self._operators))
 
     def _log_abs_determinant(self):
-        result = self._operators[0].log_abs_determinant()
-        for op in self._operators[1:]:
-            result = result + op.log_abs_determinant()
-        return result
+        return reduce(add, (op.log_abs_determinant() for op in self._operators))
 
 
 class LinearOperatorLowRankUpdate(LinearOperator):
