@@ -27,6 +27,7 @@ StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions&
   for (int i = 0; i < options.num_cpu_devices; ++i) {
     environment->devices.Add(MakeCpuDevice(environment->task_name, i));
   }
+  WEIR_RETURN_IF_ERROR(AddGpuDevices(environment.get(), options.gpu));
   for (const std::string& library : options.libraries) {
     WEIR_RETURN_IF_ERROR(LoadLibrary(library, environment.get()));
   }

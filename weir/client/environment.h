@@ -9,6 +9,7 @@
 
 #include "weir/base/export.h"
 #include "weir/base/status.h"
+#include "weir/client/gpu_devices.h"
 #include "weir/runtime/environment.h"
 
 namespace WEIR_PUBLIC weir {
@@ -19,6 +20,7 @@ struct EnvironmentOptions {
   std::vector<std::string> libraries;  // files of operations, kernels and devices to load (load_library.h)
   std::string file_root;       // graphs may touch files below this folder only, in the whole process; empty: any
   int64_t memory_limit = 0;    // bytes that the host's tensors may take together, in the whole process; 0: any
+  GpuOptions gpu;              // which GPUs to use, and how
   bool deterministic = false;  // what steps compute never depends on the number of threads
 };
 

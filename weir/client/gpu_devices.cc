@@ -1,0 +1,81 @@
+#include "weir/client/gpu_devices.h"
+
+#ifdef WEIR_HAS_CUDA
+#include <cstdlib>
+
+#include "weir/base/logging.h"
+#include "weir/base/parse_number.h"
+#include "weir/device/cuda/cuda_device.h"
+#include "weir/ops/cuda/register.h"
+#endif
+
+namespace weir {
+
+#ifndef WEIR_HAS_CUDA
+
+Status AddGpuDevices(Environment*, const GpuOptions&) { return OkStatus(); }
+
+#else
+
+namespace {
+
+bool IsSwitchedOff() {
+  const char* value = std::getenv("WEIR_CUDA");
+  const std::string_view text = value == nullptr ? "" : value;
+  return text == "off" || text == "OFF" || text == "0";
+}
+
+// The cards that the options choose.
+StatusOr<std::vector<int>> VisibleCards(const std::string& list, int count) {
+  std::vector<int> cards;
+  if (list.empty()) {
+    for (int i = 0; i < count; ++i) cards.push_back(i);
+    return cards;
+  }
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    const std::string item = list.substr(begin, end - begin);
+    char* rest = nullptr;
+    const long number = std::strtol(item.c_str(), &rest, 10);
+    if (item.empty() || *rest != '\0' || number < 0 || number >= count) {
+      return InvalidArgument("'visible_device_list' listed an invalid GPU id '", item, "' but visible device count is ",
+                             count);
+    }
+    cards.push_back(static_cast<int>(number));
+    begin = end + 1;
+  }
+  return cards;
+}
+
+}  // namespace
+
+Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
+  if (!options.enabled || IsSwitchedOff()) return OkStatus();
+  const int count = cuda::Gpu::Count();
+  if (count == 0) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(std::vector<int> cards, VisibleCards(options.visible_devices, count));
+  if (cards.empty()) return OkStatus();
+  int index = 0;
+  for (size_t i = 0; i < cards.size(); ++i) {
+    WEIR_ASSIGN_OR_RETURN(cuda::Gpu * gpu, cuda::Gpu::Get(cards[i]));
+    std::vector<int64_t> limits = {0};
+    if (i < options.logical_devices.size() && !options.logical_devices[i].empty()) limits = options.logical_devices[i];
+    for (int64_t limit : limits) {
+      if (limit < 0) return InvalidArgument("A logical GPU cannot have a memory limit of ", limit, " bytes");
+      cuda::LogicalGpu logical{.gpu = cards[i], .memory_limit = static_cast<size_t>(limit), .grow = options.allow_growth};
+      if (limit == 0 && options.memory_fraction > 0) {
+        logical.memory_limit = static_cast<size_t>(options.memory_fraction * static_cast<double>(gpu->total_memory()));
+      }
+      WEIR_ASSIGN_OR_RETURN(std::shared_ptr<cuda::CudaDevice> device,
+                            cuda::CudaDevice::Make(environment->task_name, index, logical));
+      environment->devices.Add(std::move(device));
+      ++index;
+    }
+  }
+  cuda::RegisterGpuKernels(environment->ops, environment->kernels);
+  return OkStatus();
+}
+
+#endif
+
+}  // namespace weir

@@ -1,0 +1,31 @@
+// The GPUs of this machine as devices of an environment.
+#ifndef WEIR_CLIENT_GPU_DEVICES_H_
+#define WEIR_CLIENT_GPU_DEVICES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weir/base/export.h"
+#include "weir/base/status.h"
+#include "weir/runtime/environment.h"
+
+namespace WEIR_PUBLIC weir {
+
+struct GpuOptions {
+  bool enabled = true;  // $WEIR_CUDA=off says no, too
+  // Numbers of the cards to use, in this order, among those that $CUDA_VISIBLE_DEVICES leaves: "1,0". Empty: all.
+  std::string visible_devices;
+  double memory_fraction = 0;  // of each card's memory that this process may take; 0: what is free
+  bool allow_growth = true;    // take memory as it is needed; else all of it at once
+  // Logical devices of each visible card, as their limits in bytes. Empty: each card is one device.
+  std::vector<std::vector<int64_t>> logical_devices;
+};
+
+// Adds a device for every GPU, with its kernels and rewrites. OK, having done nothing, on a machine without a driver or a
+// GPU, and in a build without support for them.
+Status AddGpuDevices(Environment* environment, const GpuOptions& options);
+
+}  // namespace weir
+
+#endif  // WEIR_CLIENT_GPU_DEVICES_H_

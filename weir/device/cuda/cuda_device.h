@@ -1,0 +1,138 @@
+// CudaDevice: an NVIDIA GPU, or a share of one, as a device of weir ("/device:GPU:0").
+//
+// Kernels give work to one compute stream and return. Copies have a stream for each direction; events order them with
+// the compute stream:
+//
+// - from the host: the copy waits for the compute stream as it is now, because the memory it writes may have been freed
+//   while work on it is pending; later work of the compute stream waits for the copy.
+// - to the host and to other devices: the copy waits for the compute stream, and holds the tensor until it is done.
+//
+// So all memory belongs to the compute stream (memory_pool.h), and tensors may die as soon as the host has no use for
+// them. An error of the GPU itself (a bad address, a lost card) poisons the device: everything given to it from then on
+// fails with that error, and the process goes on.
+#ifndef WEIR_DEVICE_CUDA_CUDA_DEVICE_H_
+#define WEIR_DEVICE_CUDA_CUDA_DEVICE_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/device/cuda/gpu.h"
+#include "weir/device/cuda/memory_pool.h"
+#include "weir/device/cuda/stream.h"
+#include "weir/framework/device.h"
+
+namespace weir::cuda {
+
+inline constexpr std::string_view kDeviceType = "GPU";
+
+struct LogicalGpu {
+  int gpu = 0;              // number of the physical card
+  size_t memory_limit = 0;  // bytes; 0: what is free when the device is made, less a reserve
+  bool grow = true;         // take memory as it is needed, not all at once
+};
+
+// What the logical devices with other resources (Device::WithResources) share. Thread-safe.
+class CudaParts {
+ public:
+  // The error that poisons the device; OK if none.
+  Status health() const;
+  void Poison(const Status& status);
+  // Keeps tensors until the compute stream has done all that was given to it so far.
+  void HoldForCompute(std::vector<Tensor> tensors);
+  // Memory of the host that the GPU reads and writes.
+  MemoryPool& pinned() { return gpu->pinned(); }
+
+ private:
+  mutable absl::Mutex mu_;
+  Status failure_ ABSL_GUARDED_BY(mu_);
+  std::atomic<bool> has_failed_ = false;
+
+ public:  // in this order: streams end first, and their callbacks use all of the others
+  Gpu* gpu = nullptr;
+  std::unique_ptr<MemoryPool> memory;
+  std::unique_ptr<EventPool> timers;
+  std::unique_ptr<CudaStream> compute, from_host, to_host, to_device;
+};
+
+// What one run of a plan gives to the device.
+class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
+ public:
+  explicit CudaRun(std::shared_ptr<CudaParts> parts) : parts_(std::move(parts)) {}
+
+  void WhenDone(std::function<void(Status)> done) override;
+  uint64_t BeginSpan() override;
+  void EndSpan(uint64_t span, SpanReport report) override;
+  bool has_spans() const override { return true; }
+
+  CudaParts& parts() { return *parts_; }
+  CudaStream& stream() { return *parts_->compute; }
+  // Called by everything that gives work to the compute stream.
+  void NoteWork() { has_work_.store(true, std::memory_order_relaxed); }
+
+  // A word in memory that both sides see: if work on the device makes it other than 0, the run fails with `status`.
+  StatusOr<unsigned*> ErrorWord(Status status);
+  // The first error that is known now; does not wait.
+  Status CurrentStatus();
+
+ private:
+  struct Span {
+    EventHandle begin = nullptr, end = nullptr;
+    SpanReport report;
+  };
+  void ReportSpans();
+
+  const std::shared_ptr<CudaParts> parts_;
+  std::atomic<bool> has_work_ = false;
+  absl::Mutex mu_;
+  std::vector<std::pair<Tensor, Status>> words_ ABSL_GUARDED_BY(mu_);
+  std::vector<Span> spans_ ABSL_GUARDED_BY(mu_);
+};
+
+// The host as a GPU's nodes see it: memory of the host, and the GPU's resources and name. For kernels of the host that
+// run for a node of the GPU.
+class HostSide : public Device {
+ public:
+  using Device::Device;
+  Allocator* allocator() override { return CpuAllocator(); }
+  bool is_host() const override { return true; }
+  void CopyToHost(const Tensor& device_tensor, DeviceRun*, CopyDone done) override { done(device_tensor); }
+  void CopyFromHost(const Tensor& host_tensor, DeviceRun*, CopyDone done) override { done(host_tensor); }
+};
+
+class CudaDevice : public Device {
+ public:
+  static StatusOr<std::shared_ptr<CudaDevice>> Make(std::string_view task_name, int index, const LogicalGpu& options);
+
+  Allocator* allocator() override { return parts_->memory.get(); }
+  Allocator* host_allocator() override { return &parts_->pinned(); }
+  std::shared_ptr<DeviceRun> StartRun() override { return std::make_shared<CudaRun>(parts_); }
+  void CopyToHost(const Tensor& device_tensor, DeviceRun* run, CopyDone done) override;
+  void CopyFromHost(const Tensor& host_tensor, DeviceRun* run, CopyDone done) override;
+  bool CopyToDevice(const Tensor& device_tensor, Device& other, DeviceRun* run, const CopyDone& done) override;
+  void CopyAllFromHost(std::vector<Tensor> host_tensors, CopyAllDone done) override;
+  std::shared_ptr<Device> WithResources(std::shared_ptr<ResourceManager> resources) override;
+
+  CudaParts& parts() { return *parts_; }
+  Gpu& gpu() { return *parts_->gpu; }
+  Device& host_side() { return host_side_; }
+
+ private:
+  CudaDevice(DeviceInfo info, std::shared_ptr<ResourceManager> resources, std::shared_ptr<CudaParts> parts)
+      : Device(std::move(info), std::move(resources)),
+        parts_(std::move(parts)),
+        host_side_(Device::info(), shared_resources()) {}
+  StatusOr<std::vector<Tensor>> StartCopies(const std::vector<Tensor>& host_tensors);
+
+  const std::shared_ptr<CudaParts> parts_;
+  HostSide host_side_;
+};
+
+// Where the GPU finds a tensor's elements.
+inline DeviceAddress Address(const Tensor& tensor) { return reinterpret_cast<DeviceAddress>(tensor.raw_data()); }
+
+}  // namespace weir::cuda
+
+#endif  // WEIR_DEVICE_CUDA_CUDA_DEVICE_H_

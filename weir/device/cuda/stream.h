@@ -1,0 +1,70 @@
+// Streams and events of one GPU.
+#ifndef WEIR_DEVICE_CUDA_STREAM_H_
+#define WEIR_DEVICE_CUDA_STREAM_H_
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/base/status.h"
+#include "weir/device/cuda/driver.h"
+
+namespace weir::cuda {
+
+// Events that are used again and again; making one costs the driver microseconds. Thread-safe.
+class EventPool {
+ public:
+  // `flags` as for cuEventCreate.
+  EventPool(ContextHandle context, unsigned flags) : context_(context), flags_(flags) {}
+  ~EventPool();
+  StatusOr<EventHandle> Take();
+  void Give(EventHandle event);
+
+ private:
+  const ContextHandle context_;
+  const unsigned flags_;
+  absl::Mutex mu_;
+  std::vector<EventHandle> idle_ ABSL_GUARDED_BY(mu_);
+};
+
+// A stream, and a thread that calls back when the stream has come to a point. The thread starts with the first callback
+// and sleeps while none is wanted. Thread-safe.
+class CudaStream {
+ public:
+  static StatusOr<std::unique_ptr<CudaStream>> Make(ContextHandle context, bool high_priority);
+  ~CudaStream();  // waits for the stream's work and its callbacks
+
+  StreamHandle handle() const { return handle_; }
+  ContextHandle context() const { return context_; }
+
+  // Work given to this stream from now on is done after all that was given to `other` so far.
+  Status WaitFor(CudaStream& other);
+  // Calls `done` once all work given so far has ended: with OK, or with the error that the GPU is in. From the stream's
+  // thread, which it must not keep.
+  void WhenDone(std::function<void(Status)> done);
+  // Blocks until all work given so far has ended.
+  Status Synchronize();
+
+ private:
+  CudaStream(ContextHandle context, StreamHandle handle);
+  void Loop();
+
+  struct Waiter {
+    EventHandle event = nullptr;
+    std::function<void(Status)> done;
+  };
+  const ContextHandle context_;
+  const StreamHandle handle_;
+  EventPool events_;
+  absl::Mutex mu_;
+  std::deque<Waiter> waiters_ ABSL_GUARDED_BY(mu_);
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::thread thread_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace weir::cuda
+
+#endif  // WEIR_DEVICE_CUDA_STREAM_H_

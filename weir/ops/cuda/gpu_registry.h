@@ -1,0 +1,52 @@
+// Registering kernels for GPUs by TensorFlow's own table (gpu_kernels.txt): for which types an op has one, and which
+// arguments it takes in the host's memory. A node then goes where TensorFlow would put it.
+//
+//   registry.Add("Cumsum", MakeKernel<CumulativeSum>);
+#ifndef WEIR_OPS_CUDA_GPU_REGISTRY_H_
+#define WEIR_OPS_CUDA_GPU_REGISTRY_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/framework/kernel_registry.h"
+#include "weir/framework/op_registry.h"
+
+namespace weir::cuda {
+
+// One combination of types of an op.
+struct GpuCombination {
+  std::vector<KernelEntry::Constraint> types;
+  std::vector<std::string> host_memory;
+  bool all_on_host = false;  // so the host's kernel runs it
+};
+
+class GpuRegistry {
+ public:
+  // Both must outlive this object, and `kernels` what it registers.
+  GpuRegistry(const OpRegistry& ops, KernelRegistry& kernels);
+
+  // Registers a kernel for all types in the table whose arguments are not all on the host. `only` restricts the types
+  // of one attribute further, for kernels that do not have all of them.
+  void Add(std::string_view op, const KernelFactory& factory);
+  void Add(std::string_view op, const KernelFactory& factory, std::string_view attr, const std::vector<DType>& only);
+  // The host's kernel, which only moves the tensors that are in the GPU's memory. REQUIRES: it never looks at their
+  // elements, nor makes a tensor that is to be in the GPU's memory.
+  void AddMoving(std::string_view op);
+  // For all ops of the table: the host's kernel where all arguments are on the host.
+  void AddHostKernels();
+  // Kernels that the table does not know.
+  KernelRegistry& kernels() { return kernels_; }
+
+  const std::map<std::string, std::vector<GpuCombination>, std::less<>>& table() const { return table_; }
+
+ private:
+  const OpRegistry& ops_;
+  KernelRegistry& kernels_;
+  std::map<std::string, std::vector<GpuCombination>, std::less<>> table_;
+};
+
+}  // namespace weir::cuda
+
+#endif  // WEIR_OPS_CUDA_GPU_REGISTRY_H_

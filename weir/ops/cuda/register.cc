@@ -1,0 +1,13 @@
+#include "weir/ops/cuda/register.h"
+
+namespace weir::cuda {
+
+void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
+  GpuRegistry registry(ops, kernels);
+  registry.AddHostKernels();
+  RegisterElementwiseKernels(registry);
+  RegisterReductionKernels(registry);
+  RegisterVariableKernels(registry);
+}
+
+}  // namespace weir::cuda

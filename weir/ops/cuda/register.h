@@ -1,0 +1,19 @@
+// All kernels for GPUs.
+#ifndef WEIR_OPS_CUDA_REGISTER_H_
+#define WEIR_OPS_CUDA_REGISTER_H_
+
+#include "weir/ops/cuda/gpu_registry.h"
+
+namespace weir::cuda {
+
+// After the host's kernels: those run what is in the host's memory.
+void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
+
+// By family.
+void RegisterElementwiseKernels(GpuRegistry& registry);
+void RegisterReductionKernels(GpuRegistry& registry);
+void RegisterVariableKernels(GpuRegistry& registry);
+
+}  // namespace weir::cuda
+
+#endif  // WEIR_OPS_CUDA_REGISTER_H_

@@ -1,0 +1,141 @@
+// Elementwise operations on GPUs: every one is a program of one step (device/cuda/elementwise_source.h).
+#include "weir/device/cuda/elementwise.h"
+
+#include <cstring>
+
+#include "absl/container/inlined_vector.h"
+#include "weir/device/cpu/broadcast.h"
+#include "weir/ops/cuda/register.h"
+
+namespace weir::cuda {
+namespace {
+
+// How the shapes of the operands must fit each other.
+enum class Shapes {
+  kBroadcast,
+  kSameCount,  // and the result has the first one's
+};
+
+class ElementwiseKernel : public Kernel {
+ public:
+  ElementwiseKernel(ElementwiseProgram program, Shapes shapes) : function_(std::move(program)), shapes_(shapes) {}
+
+  // `operation` names the struct in device code.
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, std::string operation, Shapes shapes) {
+    ElementwiseProgram program;
+    ElementwiseStep step{std::move(operation), {}, init.input_type(0), init.output_type(0)};
+    for (int i = 0; i < init.num_inputs(); ++i) {
+      program.inputs.push_back(init.input_type(i));
+      step.operands.push_back(i);
+    }
+    program.outputs = {init.num_inputs()};
+    program.steps = {std::move(step)};
+    auto kernel = std::make_unique<ElementwiseKernel>(std::move(program), shapes);
+    if (init.HasAttr("incompatible_shape_error")) {
+      WEIR_ASSIGN_OR_RETURN(kernel->incompatible_shape_error_, init.Attr<bool>("incompatible_shape_error"));
+      kernel->value_if_incompatible_ = init.schema().name == "NotEqual";
+    }
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    absl::InlinedVector<ElementwiseOperand, 3> inputs;
+    absl::InlinedVector<int, 3> candidates;
+    for (int i = 0; i < ctx.num_inputs(); ++i) {
+      inputs.emplace_back(ctx.input(i));
+      candidates.push_back(i);
+    }
+    Shape shape = inputs[0].shape;
+    for (size_t i = 1; i < inputs.size(); ++i) {
+      const Shape& other = inputs[i].shape;
+      if (shapes_ == Shapes::kSameCount) {
+        if (shape.num_elements() != other.num_elements()) {
+          return InvalidArgument("The two arguments to a cwise op must have same number of elements, got ",
+                                 shape.num_elements(), " and ", other.num_elements());
+        }
+        continue;
+      }
+      StatusOr<Shape> common = BroadcastShape(shape, other);
+      if (!common.ok() && !incompatible_shape_error_) return Incompatible(ctx);
+      WEIR_RETURN_IF_ERROR(common.status());
+      shape = *std::move(common);
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocateOutput(candidates, 0, shape));
+    Tensor* const outputs[] = {out};
+    return function_.Run(ctx, inputs, shape, outputs);
+  }
+
+ private:
+  // Operands that cannot be equal, as old graphs ask for it.
+  Status Incompatible(KernelContext& ctx) const {
+    const bool value = value_if_incompatible_;
+    WEIR_ASSIGN_OR_RETURN(Tensor made, Upload(ctx, &value, sizeof(value)));
+    WEIR_ASSIGN_OR_RETURN(Tensor out, made.Bitcast(DType::kBool, Shape()));
+    ctx.set_output(0, std::move(out));
+    return OkStatus();
+  }
+
+  const ElementwiseFunction function_;
+  const Shapes shapes_;
+  bool incompatible_shape_error_ = true;
+  bool value_if_incompatible_ = false;
+};
+
+KernelFactory Elementwise(std::string operation, Shapes shapes = Shapes::kBroadcast) {
+  return [operation = std::move(operation), shapes](const KernelInit& init) {
+    return ElementwiseKernel::Make(init, operation, shapes);
+  };
+}
+
+// An operation with a float attribute: the number's bits are a template argument.
+KernelFactory WithAttribute(std::string operation, std::string attr, Shapes shapes) {
+  return [=](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+    WEIR_ASSIGN_OR_RETURN(float value, init.Attr<float>(attr));
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return ElementwiseKernel::Make(init, Cat(operation, "<", bits, "u>"), shapes);
+  };
+}
+
+StatusOr<std::unique_ptr<Kernel>> MakeCast(const KernelInit& init) {
+  return ElementwiseKernel::Make(init, Cat("Cast<", DeviceTypeName(init.output_type(0)), ">"), Shapes::kBroadcast);
+}
+
+// Ops whose struct has their name.
+const char* const kSameName[] = {
+    "Abs",         "Acos",       "Acosh",      "Add",         "AddV2",
+    "Angle",       "Asin",       "Asinh",      "Atan",        "Atan2",
+    "Atanh",       "BitwiseAnd", "BitwiseOr",  "BitwiseXor",  "Ceil",
+    "ClipByValue", "Complex",    "ComplexAbs", "Conj",        "Cos",
+    "Cosh",        "Div",        "DivNoNan",   "Elu",         "Equal",
+    "Erf",         "Erfc",       "Erfinv",     "Exp",         "Expm1",
+    "Floor",       "FloorDiv",   "FloorMod",   "Greater",     "GreaterEqual",
+    "Imag",        "Inv",        "Invert",     "IsFinite",    "IsInf",
+    "LeftShift",   "Less",       "LessEqual",  "Lgamma",      "Log",
+    "Log1p",       "LogicalAnd", "LogicalNot", "LogicalOr",   "Maximum",
+    "Minimum",     "Mod",        "Mul",        "MulNoNan",    "Ndtri",
+    "Neg",         "NextAfter",  "NotEqual",   "OnesLike",    "PopulationCount",
+    "Pow",         "Real",       "RealDiv",    "Reciprocal",  "Relu",
+    "Relu6",       "RightShift", "Rint",       "Round",       "Rsqrt",
+    "Selu",        "Sigmoid",    "Sign",       "Sin",         "Sinh",
+    "Softplus",    "Softsign",   "Sqrt",       "Square",      "SquaredDifference",
+    "Sub",         "Tan",        "Tanh",       "TruncateDiv", "TruncateMod",
+    "Xdivy",       "Xlog1py",    "Xlogy",      "ZerosLike",
+};
+const char* const kGradients[] = {"EluGrad",  "InvGrad",     "ReciprocalGrad", "Relu6Grad",    "ReluGrad", "RsqrtGrad",
+                                  "SeluGrad", "SigmoidGrad", "SoftplusGrad",   "SoftsignGrad", "SqrtGrad", "TanhGrad"};
+
+}  // namespace
+
+void RegisterElementwiseKernels(GpuRegistry& registry) {
+  for (const char* op : kSameName) registry.Add(op, Elementwise(op));
+  for (const char* op : kGradients) registry.Add(op, Elementwise(op, Shapes::kSameCount));
+  registry.Add("IsNan", Elementwise("IsNanOp"));
+  registry.Add("SelectV2", Elementwise("Select3"));
+  registry.Add("Cast", MakeCast);
+  registry.Add("LeakyRelu", WithAttribute("LeakyRelu", "alpha", Shapes::kBroadcast));
+  registry.Add("LeakyReluGrad", WithAttribute("LeakyReluGrad", "alpha", Shapes::kSameCount));
+  registry.Add("ApproximateEqual", WithAttribute("ApproximateEqual", "tolerance", Shapes::kSameCount));
+}
+
+}  // namespace weir::cuda
