@@ -5,8 +5,10 @@
 
 #include "weir/base/logging.h"
 #include "weir/base/parse_number.h"
+#include "weir/device/cpu/rewrites/fuse_elementwise.h"
 #include "weir/device/cuda/cuda_device.h"
 #include "weir/ops/cuda/register.h"
+#include "weir/ops/math/cuda/elementwise_operations.h"
 #endif
 
 namespace weir {
@@ -26,7 +28,7 @@ bool IsSwitchedOff() {
 }
 
 // The cards that the options choose.
-StatusOr<std::vector<int>> VisibleCards(const std::string& list, int count) {
+StatusOr<std::vector<int> > VisibleCards(const std::string& list, int count) {
   std::vector<int> cards;
   if (list.empty()) {
     for (int i = 0; i < count; ++i) cards.push_back(i);
@@ -47,6 +49,18 @@ StatusOr<std::vector<int>> VisibleCards(const std::string& list, int count) {
   return cards;
 }
 
+// What is done to a GPU's part of a graph.
+void RegisterGpuRewrites(DeviceRewrites& rewrites) {
+  rewrites.Add(std::string(cuda::kDeviceType), "fuse elementwise operations",
+               [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
+                 if (!options.fusion) return OkStatus();
+                 auto has_loop = [](std::string_view op) {
+                   return op == "AddN" || cuda::FindElementwiseOperation(op) != nullptr;
+                 };
+                 return FuseElementwise(context, {.rows = false, .has_loop = has_loop});
+               });
+}
+
 }  // namespace
 
 Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
@@ -62,7 +76,8 @@ Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
     if (i < options.logical_devices.size() && !options.logical_devices[i].empty()) limits = options.logical_devices[i];
     for (int64_t limit : limits) {
       if (limit < 0) return InvalidArgument("A logical GPU cannot have a memory limit of ", limit, " bytes");
-      cuda::LogicalGpu logical{.gpu = cards[i], .memory_limit = static_cast<size_t>(limit), .grow = options.allow_growth};
+      cuda::LogicalGpu logical{
+          .gpu = cards[i], .memory_limit = static_cast<size_t>(limit), .grow = options.allow_growth};
       if (limit == 0 && options.memory_fraction > 0) {
         logical.memory_limit = static_cast<size_t>(options.memory_fraction * static_cast<double>(gpu->total_memory()));
       }
@@ -73,6 +88,7 @@ Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
     }
   }
   cuda::RegisterGpuKernels(environment->ops, environment->kernels);
+  RegisterGpuRewrites(environment->rewrites);
   return OkStatus();
 }
 

@@ -22,8 +22,8 @@ struct GpuOptions {
   std::vector<std::vector<int64_t>> logical_devices;
 };
 
-// Adds a device for every GPU, with its kernels and rewrites. OK, having done nothing, on a machine without a driver or a
-// GPU, and in a build without support for them.
+// Adds a device for every GPU, with its kernels and rewrites. OK, having done nothing, on a machine without a driver or
+// a GPU, and in a build without support for them.
 Status AddGpuDevices(Environment* environment, const GpuOptions& options);
 
 }  // namespace weir

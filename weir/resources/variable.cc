@@ -24,6 +24,14 @@ Status VariableResource::MakeWritable(Allocator* allocator) {
   return OkStatus();
 }
 
+Status VariableResource::MakeWritable(Allocator* allocator, Copy copy) {
+  if (tensor.unique()) return OkStatus();
+  WEIR_ASSIGN_OR_RETURN(Tensor made, Tensor::Allocate(tensor.dtype(), tensor.shape(), allocator));
+  WEIR_RETURN_IF_ERROR(copy(tensor, made));
+  tensor = std::move(made);
+  return OkStatus();
+}
+
 Status UninitializedVariable(std::string_view container, std::string_view name) {
   return FailedPrecondition("Error while reading resource variable ", name, " from Container: ", container,
                             ". This could mean that the variable was uninitialized.");

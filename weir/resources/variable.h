@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "weir/framework/resource.h"
 
@@ -27,6 +28,9 @@ class VariableResource : public Resource {
   Tensor Read() const;
   // Makes `tensor` writable in place: copies it if somebody else holds it. REQUIRES: initialised.
   Status MakeWritable(Allocator* allocator) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  // The same for memory that the host cannot touch: `copy` fills the new tensor.
+  using Copy = absl::FunctionRef<Status(const Tensor& from, const Tensor& to)>;
+  Status MakeWritable(Allocator* allocator, Copy copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
 
   mutable absl::Mutex mu;
   Tensor tensor ABSL_GUARDED_BY(mu);  // no value before initialisation

@@ -70,7 +70,8 @@ Status Reduce(KernelContext& ctx, std::string_view operation, const Tensor& in, 
   r.results = out.num_elements();
   const std::string_view type = DeviceTypeName(in.dtype());
   const int64_t total = r.count;
-  auto launch = [&](bool runs, bool from_partial, bool to_partial, int64_t pieces, DeviceAddress from, DeviceAddress to) {
+  auto launch = [&](bool runs, bool from_partial, bool to_partial, int64_t pieces, DeviceAddress from,
+                    DeviceAddress to) {
     const std::string name = Cat(runs ? "ReduceRuns<" : "ReduceRows<", type, ", ", operation, "<", type, ">, ",
                                  from_partial, ", ", to_partial, ">");
     const int64_t columns = runs ? r.results : (r.results + 31) / 32;

@@ -6,6 +6,8 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   GpuRegistry registry(ops, kernels);
   registry.AddHostKernels();
   RegisterElementwiseKernels(registry);
+  RegisterFusedKernels(registry);
+  RegisterOptimizerKernels(registry);
   RegisterReductionKernels(registry);
   RegisterVariableKernels(registry);
 }

@@ -11,6 +11,8 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 
 // By family.
 void RegisterElementwiseKernels(GpuRegistry& registry);
+void RegisterFusedKernels(GpuRegistry& registry);
+void RegisterOptimizerKernels(GpuRegistry& registry);
 void RegisterReductionKernels(GpuRegistry& registry);
 void RegisterVariableKernels(GpuRegistry& registry);
 

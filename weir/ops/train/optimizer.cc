@@ -1,77 +1,13 @@
 #include "weir/ops/train/optimizer.h"
 
-#include <algorithm>
 #include <cstring>
-#include <functional>
 
-#include "weir/resources/variable.h"
+#include "weir/ops/train/locked_states.h"
 
 namespace weir::train {
 namespace {
 
 using Check = OptimizerOptions::Check;
-
-// The variables of a node, locked: each once, in the order of their addresses, so that no two nodes wait for each
-// other.
-class LockedStates {
- public:
-  static StatusOr<std::unique_ptr<LockedStates>> Lock(KernelContext& ctx, int count) {
-    auto states = std::make_unique<LockedStates>();
-    for (int i = 0; i < count; ++i) {
-      if (ctx.is_ref_input(i)) {
-        states->locks_.push_back(&ctx.ref_input(i).mu);
-        continue;
-      }
-      auto variable = LookUpResource<VariableResource>(ctx, i);
-      if (absl::IsNotFound(variable.status())) return Uninitialized(ctx, i);
-      if (!variable.ok()) return variable.status();
-      states->locks_.push_back(&(*variable)->mu);
-      states->variables_.push_back(*std::move(variable));
-    }
-    std::sort(states->locks_.begin(), states->locks_.end(), std::less<absl::Mutex*>());
-    states->locks_.erase(std::unique(states->locks_.begin(), states->locks_.end()), states->locks_.end());
-    states->Acquire();
-    return states;
-  }
-  ~LockedStates() { Release(); }
-
-  // The tensors, checked and writable.
-  StatusOr<std::vector<Tensor*>> Tensors(KernelContext& ctx, int count, DType dtype) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    std::vector<Tensor*> tensors;
-    for (int i = 0; i < count; ++i) {
-      Tensor* tensor = ctx.is_ref_input(i) ? &ctx.ref_input(i).tensor : &variables_[i]->tensor;
-      if (!tensor->has_value()) return Uninitialized(ctx, i);
-      if (tensor->dtype() != dtype) {
-        return InvalidArgument("Expected a variable of type ", Name(dtype), " for ", ctx.node().schema->inputs[i].name,
-                               ", got ", Name(tensor->dtype()));
-      }
-      tensors.push_back(tensor);
-    }
-    return tensors;
-  }
-  Status MakeWritable(Allocator* allocator) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    for (const auto& variable : variables_) WEIR_RETURN_IF_ERROR(variable->MakeWritable(allocator));
-    return OkStatus();
-  }
-
- private:
-  static Status Uninitialized(KernelContext& ctx, int i) {
-    const std::string& name = ctx.is_ref_input(i) ? ctx.ref_input(i).name : ctx.input(i).scalar<ResourceHandle>().name;
-    return FailedPrecondition("Attempting to use uninitialized variables: ", name);
-  }
-  void Acquire() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    for (absl::Mutex* mu : locks_) mu->Lock();
-    is_locked_ = true;
-  }
-  void Release() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (!is_locked_) return;
-    for (absl::Mutex* mu : locks_) mu->Unlock();
-  }
-
-  std::vector<std::shared_ptr<VariableResource>> variables_;
-  std::vector<absl::Mutex*> locks_;
-  bool is_locked_ = false;
-};
 
 double RealValue(const Tensor& tensor) {
   double value = 0;
@@ -163,11 +99,6 @@ class OptimizerKernel : public Kernel {
 
  private:
   double cost_ns() const { return 2.0 * num_states_; }  // of an element
-  static Status ShapesDiffer(KernelContext& ctx, int input, const Tensor& var, const Tensor& other) {
-    return InvalidArgument("var and ", ctx.node().schema->inputs[input].name, " do not have the same shape",
-                           var.shape().ToString(), " ", other.shape().ToString());
-  }
-
   Status CheckScalars(KernelContext& ctx) const {
     for (int i : scalars_) {
       const std::string& name = ctx.node().schema->inputs[i].name;
@@ -176,20 +107,6 @@ class OptimizerKernel : public Kernel {
       }
       if (check_ == Check::kNone || (lr_may_be_zero_ && name == "lr" && RealValue(ctx.input(i)) == 0)) continue;
       WEIR_RETURN_IF_ERROR(CheckRange(check_, name, ctx.input(i)));
-    }
-    return OkStatus();
-  }
-
-  static Status CheckRows(const Shape& var, const Shape& grad, const Tensor& indices) {
-    if (!indices.shape().IsVector()) return InvalidArgument("indices must be one-dimensional");
-    if (grad.rank() != var.rank()) {
-      return InvalidArgument("var and grad must match in rank, got ", var.ToString(), " and ", grad.ToString());
-    }
-    for (int d = 1; d < var.rank(); ++d) {
-      if (var.dim(d) != grad.dim(d)) return InvalidArgument("var and grad must match in dimension ", d);
-    }
-    if (grad.dim(0) != indices.dim(0)) {
-      return InvalidArgument("grad must be the same size as indices in the first dimension.");
     }
     return OkStatus();
   }
@@ -264,6 +181,25 @@ class OptimizerKernel : public Kernel {
 };
 
 }  // namespace
+
+Status ShapesDiffer(KernelContext& ctx, int input, const Tensor& var, const Tensor& other) {
+  return InvalidArgument("var and ", ctx.node().schema->inputs[input].name, " do not have the same shape",
+                         var.shape().ToString(), " ", other.shape().ToString());
+}
+
+Status CheckRows(const Shape& var, const Shape& grad, const Tensor& indices) {
+  if (!indices.shape().IsVector()) return InvalidArgument("indices must be one-dimensional");
+  if (grad.rank() != var.rank()) {
+    return InvalidArgument("var and grad must match in rank, got ", var.ToString(), " and ", grad.ToString());
+  }
+  for (int d = 1; d < var.rank(); ++d) {
+    if (var.dim(d) != grad.dim(d)) return InvalidArgument("var and grad must match in dimension ", d);
+  }
+  if (grad.dim(0) != indices.dim(0)) {
+    return InvalidArgument("grad must be the same size as indices in the first dimension.");
+  }
+  return OkStatus();
+}
 
 void RegisterOptimizerTable(KernelRegistry& registry, std::string_view op, int num_states,
                             std::span<const UpdateEntry> table, const OptimizerOptions& options) {

@@ -1,43 +1,11 @@
-// Gradient steps followed by the proximal step of l1 and l2 regularisation.
+// Kernels of the rules in proximal_rules.h.
 #include "weir/ops/train/optimizer.h"
+#include "weir/ops/train/proximal_rules.h"
 #include "weir/ops/train/register.h"
 
 namespace weir {
-namespace {
 
-using namespace train;  // NOLINT: the rules' arithmetic
-
-template <typename N>
-N Shrink(N x, N rate, N l1, N l2) {
-  if (l1 > N(0)) return Sign(x) * Max(Abs(x) - rate * l1, N(0)) / (N(1) + l2 * rate);
-  return x / (N(1) + l2 * rate);
-}
-
-template <typename N>
-struct ProximalGradientDescent {
-  static constexpr int kStates = 1;
-  explicit ProximalGradientDescent(const N* s) : rate(s[0]), l1(s[1]), l2(s[2]) {}
-  template <bool>
-  void Step(N* state, N grad) const {
-    state[0] = Shrink(state[0] - grad * rate, rate, l1, l2);
-  }
-  N rate, l1, l2;
-};
-
-template <typename N>
-struct ProximalAdagrad {
-  static constexpr int kStates = 2;
-  explicit ProximalAdagrad(const N* s) : rate(s[0]), l1(s[1]), l2(s[2]) {}
-  template <bool>
-  void Step(N* state, N grad) const {
-    state[1] = state[1] + Square(grad);
-    N own_rate = rate * Rsqrt(state[1]);
-    state[0] = Shrink(state[0] - grad * own_rate, own_rate, l1, l2);
-  }
-  N rate, l1, l2;
-};
-
-}  // namespace
+using namespace train;  // NOLINT: the rules
 
 void RegisterProximalKernels(KernelRegistry& registry) {
   RegisterOptimizer<ProximalGradientDescent>(

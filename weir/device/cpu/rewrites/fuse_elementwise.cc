@@ -22,8 +22,9 @@ constexpr int64_t kMostSteps = 64;
 // node: then no cycle can arise.
 class ElementwiseFuser {
  public:
-  ElementwiseFuser(RewriteContext& context, const OpSchema* schema)
-      : context_(context),
+  ElementwiseFuser(RewriteContext& context, const OpSchema* schema, const FuseElementwiseOptions& options)
+      : options_(options),
+        context_(context),
         graph_(context.graph()),
         schema_(schema),
         consumers_(context.consumers()),
@@ -79,6 +80,7 @@ class ElementwiseFuser {
       return false;
     }
     if (node.schema->is_elementwise) return true;
+    if (!options_.rows && WorksAlongRows(node)) return false;
     if (node.schema->is_rowwise) return HasFusibleRows(node);
     if (node.schema->is_reduction) return IsAlongRows(node) && HasFusibleRows(node);
     return node.op() == "AddN" && IsFusibleSum(node);
@@ -87,7 +89,9 @@ class ElementwiseFuser {
   // Whether a loop over floats stands for the whole operation, attributes included.
   bool HasFloatLoop(const Node& node) {
     auto [found, is_new] = has_loop_.try_emplace(node.schema, false);
-    if (is_new) found->second = FindFloatLoop(node.op()).has_value();
+    if (is_new) {
+      found->second = FindFloatLoop(node.op()).has_value() && (!options_.has_loop || options_.has_loop(node.op()));
+    }
     return found->second;
   }
 
@@ -399,6 +403,7 @@ class ElementwiseFuser {
     return context_.Changed(fused);
   }
 
+  const FuseElementwiseOptions& options_;
   RewriteContext& context_;
   Graph& graph_;
   const OpSchema* const schema_;
@@ -417,10 +422,12 @@ class ElementwiseFuser {
 
 }  // namespace
 
-Status FuseElementwise(RewriteContext& context) {
+Status FuseElementwise(RewriteContext& context) { return FuseElementwise(context, {}); }
+
+Status FuseElementwise(RewriteContext& context, const FuseElementwiseOptions& options) {
   auto schema = context.graph().ops().LookUp("_FusedElementwise");
   if (!schema.ok()) return OkStatus();  // a registry with other operations only
-  return ElementwiseFuser(context, *schema).Run();
+  return ElementwiseFuser(context, *schema, options).Run();
 }
 
 }  // namespace weir

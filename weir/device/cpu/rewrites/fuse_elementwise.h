@@ -2,6 +2,9 @@
 #ifndef WEIR_DEVICE_CPU_REWRITES_FUSE_ELEMENTWISE_H_
 #define WEIR_DEVICE_CPU_REWRITES_FUSE_ELEMENTWISE_H_
 
+#include <functional>
+#include <string_view>
+
 #include "weir/passes/rewrite_context.h"
 
 namespace weir {
@@ -13,6 +16,14 @@ namespace weir {
 // each group that takes it instead of being stored. Shapes need not be known for elementwise operations: the kernel
 // sees them.
 Status FuseElementwise(RewriteContext& context);
+
+// The same for a device with loops of its own.
+struct FuseElementwiseOptions {
+  bool rows = true;  // sums, means and softmax too
+  std::function<bool(std::string_view op)>
+      has_loop;  // whether the device's kernel knows an operation; null: the host's
+};
+Status FuseElementwise(RewriteContext& context, const FuseElementwiseOptions& options);
 
 }  // namespace weir
 

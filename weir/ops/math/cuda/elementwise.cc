@@ -6,6 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "weir/device/cpu/broadcast.h"
 #include "weir/ops/cuda/register.h"
+#include "weir/ops/math/cuda/elementwise_operations.h"
 
 namespace weir::cuda {
 namespace {
@@ -101,36 +102,13 @@ StatusOr<std::unique_ptr<Kernel>> MakeCast(const KernelInit& init) {
   return ElementwiseKernel::Make(init, Cat("Cast<", DeviceTypeName(init.output_type(0)), ">"), Shapes::kBroadcast);
 }
 
-// Ops whose struct has their name.
-const char* const kSameName[] = {
-    "Abs",         "Acos",       "Acosh",      "Add",         "AddV2",
-    "Angle",       "Asin",       "Asinh",      "Atan",        "Atan2",
-    "Atanh",       "BitwiseAnd", "BitwiseOr",  "BitwiseXor",  "Ceil",
-    "ClipByValue", "Complex",    "ComplexAbs", "Conj",        "Cos",
-    "Cosh",        "Div",        "DivNoNan",   "Elu",         "Equal",
-    "Erf",         "Erfc",       "Erfinv",     "Exp",         "Expm1",
-    "Floor",       "FloorDiv",   "FloorMod",   "Greater",     "GreaterEqual",
-    "Imag",        "Inv",        "Invert",     "IsFinite",    "IsInf",
-    "LeftShift",   "Less",       "LessEqual",  "Lgamma",      "Log",
-    "Log1p",       "LogicalAnd", "LogicalNot", "LogicalOr",   "Maximum",
-    "Minimum",     "Mod",        "Mul",        "MulNoNan",    "Ndtri",
-    "Neg",         "NextAfter",  "NotEqual",   "OnesLike",    "PopulationCount",
-    "Pow",         "Real",       "RealDiv",    "Reciprocal",  "Relu",
-    "Relu6",       "RightShift", "Rint",       "Round",       "Rsqrt",
-    "Selu",        "Sigmoid",    "Sign",       "Sin",         "Sinh",
-    "Softplus",    "Softsign",   "Sqrt",       "Square",      "SquaredDifference",
-    "Sub",         "Tan",        "Tanh",       "TruncateDiv", "TruncateMod",
-    "Xdivy",       "Xlog1py",    "Xlogy",      "ZerosLike",
-};
-const char* const kGradients[] = {"EluGrad",  "InvGrad",     "ReciprocalGrad", "Relu6Grad",    "ReluGrad", "RsqrtGrad",
-                                  "SeluGrad", "SigmoidGrad", "SoftplusGrad",   "SoftsignGrad", "SqrtGrad", "TanhGrad"};
-
 }  // namespace
 
 void RegisterElementwiseKernels(GpuRegistry& registry) {
-  for (const char* op : kSameName) registry.Add(op, Elementwise(op));
-  for (const char* op : kGradients) registry.Add(op, Elementwise(op, Shapes::kSameCount));
-  registry.Add("IsNan", Elementwise("IsNanOp"));
+  for (const ElementwiseOperation& operation : ElementwiseOperations()) {
+    registry.Add(operation.op,
+                 Elementwise(operation.name, operation.broadcasts ? Shapes::kBroadcast : Shapes::kSameCount));
+  }
   registry.Add("SelectV2", Elementwise("Select3"));
   registry.Add("Cast", MakeCast);
   registry.Add("LeakyRelu", WithAttribute("LeakyRelu", "alpha", Shapes::kBroadcast));

@@ -1,10 +1,52 @@
-// Variables of a GPU: what only hands tensors around is done by the host's kernels.
+// Variables of a GPU. What only hands tensors around is done by the host's kernels.
+#include "weir/device/cuda/elementwise.h"
 #include "weir/ops/cuda/register.h"
+#include "weir/ops/state/cuda/update_variable.h"
 
 namespace weir::cuda {
+namespace {
+
+// AssignAddVariableOp and AssignSubVariableOp.
+class AssignUpdateKernel : public Kernel {
+ public:
+  AssignUpdateKernel(DType dtype, const char* operation) : function_(ProgramOf(dtype, operation)) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& value = ctx.input(1);
+    return UpdateVariable(ctx, value.dtype(), [&](Tensor& variable) -> Status {
+      if (variable.shape() != value.shape()) {
+        return InvalidArgument("Cannot update variable with shape ", variable.shape().ToString(),
+                               " using a Tensor with shape ", value.shape().ToString(), ", shapes must be equal.");
+      }
+      const ElementwiseOperand operands[] = {ElementwiseOperand(variable), ElementwiseOperand(value)};
+      Tensor* const outputs[] = {&variable};
+      return function_.Run(ctx, operands, variable.shape(), outputs);
+    });
+  }
+
+ private:
+  static ElementwiseProgram ProgramOf(DType dtype, const char* operation) {
+    ElementwiseProgram program;
+    program.inputs = {dtype, dtype};
+    program.steps = {{operation, {0, 1}, dtype, dtype}};
+    program.outputs = {2};
+    return program;
+  }
+  const ElementwiseFunction function_;
+};
+
+KernelFactory AssignUpdate(const char* operation) {
+  return [operation](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+    return std::make_unique<AssignUpdateKernel>(init.input_type(1), operation);
+  };
+}
+
+}  // namespace
 
 void RegisterVariableKernels(GpuRegistry& registry) {
   for (const char* op : {"ReadVariableOp", "_ReadVariablesOp", "AssignVariableOp"}) registry.AddMoving(op);
+  registry.Add("AssignAddVariableOp", AssignUpdate("AddV2"));
+  registry.Add("AssignSubVariableOp", AssignUpdate("Sub"));
 }
 
 }  // namespace weir::cuda

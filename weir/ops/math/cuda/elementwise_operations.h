@@ -1,0 +1,21 @@
+// The elementwise ops that device code has a struct for (device/cuda/device_code/elementwise.cuh).
+#ifndef WEIR_OPS_MATH_CUDA_ELEMENTWISE_OPERATIONS_H_
+#define WEIR_OPS_MATH_CUDA_ELEMENTWISE_OPERATIONS_H_
+
+#include <span>
+#include <string_view>
+
+namespace weir::cuda {
+
+struct ElementwiseOperation {
+  const char* op;
+  const char* name;        // of the struct
+  bool broadcasts = true;  // false: the operands have as many elements, and the result has the first one's shape
+};
+
+std::span<const ElementwiseOperation> ElementwiseOperations();
+const ElementwiseOperation* FindElementwiseOperation(std::string_view op);  // null if there is none
+
+}  // namespace weir::cuda
+
+#endif  // WEIR_OPS_MATH_CUDA_ELEMENTWISE_OPERATIONS_H_

@@ -1,0 +1,158 @@
+// Optimizers on GPUs: the host's update rules (ops/train/*_rules.h), compiled as device code.
+#include "weir/device/cuda/launch.h"
+#include "weir/ops/cuda/register.h"
+#include "weir/ops/train/locked_states.h"
+
+namespace weir::cuda {
+namespace {
+
+using train::LockedStates;
+
+constexpr std::string_view kSource = "weir/ops/train/cuda/optimizer.cu";
+constexpr int kMaxStates = 4, kMaxScalars = 8;
+
+// As device code declares it.
+struct Update {
+  DeviceAddress states[kMaxStates] = {};
+  DeviceAddress scalars[kMaxScalars] = {};
+  int64_t num_scalars = 0;
+  DeviceAddress grad = 0;
+};
+
+struct Rule {
+  const char* name;
+  int num_states;
+  const char* flag;  // attribute; null if there is none
+};
+
+class OptimizerKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, const Rule& rule) {
+    auto kernel = std::make_unique<OptimizerKernel>();
+    kernel->num_states_ = rule.num_states;
+    WEIR_ASSIGN_OR_RETURN(kernel->dtype_, init.Attr<DType>("T"));
+    bool flag = false;
+    if (rule.flag != nullptr) {
+      WEIR_ASSIGN_OR_RETURN(flag, init.Attr<bool>(rule.flag));
+    }
+    const auto& inputs = init.schema().inputs;
+    for (int i = rule.num_states; i < static_cast<int>(inputs.size()); ++i) {
+      if (inputs[i].name == "grad" || inputs[i].name == "delta") {
+        kernel->grad_ = i;
+      } else if (inputs[i].name == "indices") {
+        kernel->indices_ = i;
+      } else {
+        kernel->scalars_.push_back(i);
+      }
+    }
+    if (kernel->grad_ < 0 || kernel->scalars_.size() > kMaxScalars) return Internal("Not the schema of an optimizer");
+    const std::string_view type = DeviceTypeName(kernel->dtype_);
+    const std::string tail = Cat(rule.name, ", ", flag, ">");
+    if (kernel->indices_ < 0) {
+      kernel->function_ = Cat("UpdateAll<", type, ", ", tail);
+    } else {
+      const std::string_view index = DeviceTypeName(init.input_type(kernel->indices_));
+      kernel->function_ = Cat("UpdateRows<", type, ", ", index, ", ", tail);
+      kernel->link_ = Cat("LinkRows<", index, ">");
+    }
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    WEIR_ASSIGN_OR_RETURN(auto states, LockedStates::Lock(ctx, num_states_));
+    WEIR_ASSIGN_OR_RETURN(std::vector<Tensor*> tensors, states->Tensors(ctx, num_states_, dtype_));
+    for (int i = 1; i < num_states_; ++i) {
+      if (tensors[i]->shape() != tensors[0]->shape()) return train::ShapesDiffer(ctx, i, *tensors[0], *tensors[i]);
+    }
+    const Tensor& grad = ctx.input(grad_);
+    Update update;
+    for (int i : scalars_) {
+      if (!ctx.input(i).shape().IsScalar()) {
+        return InvalidArgument(ctx.node().schema->inputs[i].name,
+                               " is not a scalar: ", ctx.input(i).shape().ToString());
+      }
+      update.scalars[update.num_scalars++] = Address(ctx.input(i));
+    }
+    if (indices_ < 0) {
+      if (grad.shape() != tensors[0]->shape()) return train::ShapesDiffer(ctx, grad_, *tensors[0], grad);
+    } else {
+      if (tensors[0]->rank() < 1) return InvalidArgument("var must be at least 1 dimensional");
+      WEIR_RETURN_IF_ERROR(train::CheckRows(tensors[0]->shape(), grad.shape(), ctx.input(indices_)));
+    }
+    // Only now: a failed step must leave every snapshot as it was.
+    WEIR_RETURN_IF_ERROR(states->MakeWritable(ctx.device().allocator(), [&](const Tensor& from, const Tensor& to) {
+      return CopyOnDevice(ctx, Address(to), Address(from), from.num_bytes());
+    }));
+    for (int k = 0; k < num_states_; ++k) update.states[k] = Address(*tensors[k]);
+    update.grad = Address(grad);
+    if (indices_ < 0) {
+      WEIR_RETURN_IF_ERROR(LaunchOver(ctx, {kSource, function_}, grad.num_elements(), update, grad.num_elements()));
+    } else {
+      WEIR_RETURN_IF_ERROR(UpdateRows(ctx, update, grad, *tensors[0]));
+    }
+    if (ctx.num_outputs() > 0) ctx.ForwardRefInput(0, 0);
+    return OkStatus();
+  }
+
+ private:
+  Status UpdateRows(KernelContext& ctx, const Update& update, const Tensor& grad, const Tensor& var) const {
+    const Tensor& indices = ctx.input(indices_);
+    const int64_t rows = indices.num_elements();
+    if (rows == 0) return OkStatus();
+    WEIR_ASSIGN_OR_RETURN(Tensor next, ctx.AllocateTemp(DType::kInt64, Shape({rows})));
+    WEIR_ASSIGN_OR_RETURN(Tensor is_first, ctx.AllocateTemp(DType::kBool, Shape({rows})));
+    WEIR_ASSIGN_OR_RETURN(
+        unsigned* error,
+        RunOf(ctx).ErrorWord(InvalidArgument("indices of ", ctx.node_name(), " are not all in [0, ", var.dim(0), ")")));
+    WEIR_RETURN_IF_ERROR(LaunchOver(ctx, {kSource, link_}, rows, Address(indices), rows, var.dim(0), Address(next),
+                                    Address(is_first), reinterpret_cast<DeviceAddress>(error)));
+    const int64_t row_size = grad.num_elements() / rows;
+    return LaunchOver(ctx, {kSource, function_}, grad.num_elements(), update, Address(indices), Address(next),
+                      Address(is_first), rows, row_size);
+  }
+
+  int num_states_ = 0;
+  DType dtype_ = DType::kInvalid;
+  int grad_ = -1, indices_ = -1;
+  std::vector<int> scalars_;
+  std::string function_, link_;
+};
+
+void AddRule(GpuRegistry& registry, std::initializer_list<const char*> ops, const Rule& rule) {
+  for (const char* op : ops) {
+    registry.Add(op, [rule](const KernelInit& init) { return OptimizerKernel::Make(init, rule); });
+  }
+}
+
+}  // namespace
+
+void RegisterOptimizerKernels(GpuRegistry& registry) {
+  AddRule(registry, {"ApplyGradientDescent", "ResourceApplyGradientDescent"}, {"GradientDescent", 1, nullptr});
+  AddRule(registry, {"ApplyMomentum", "ResourceApplyMomentum"}, {"Momentum", 2, "use_nesterov"});
+  AddRule(registry, {"ResourceApplyKerasMomentum", "ResourceSparseApplyKerasMomentum"},
+          {"KerasMomentum", 2, "use_nesterov"});
+  AddRule(registry, {"ApplyAddSign", "ResourceApplyAddSign"}, {"AddSign", 2, nullptr});
+  AddRule(registry, {"ApplyPowerSign", "ResourceApplyPowerSign"}, {"PowerSign", 2, nullptr});
+  AddRule(registry, {"ApplyAdagrad", "ResourceApplyAdagrad", "SparseApplyAdagrad", "ResourceSparseApplyAdagrad"},
+          {"Adagrad", 2, "update_slots"});
+  AddRule(registry,
+          {"ApplyAdagradV2", "ResourceApplyAdagradV2", "SparseApplyAdagradV2", "ResourceSparseApplyAdagradV2"},
+          {"AdagradV2", 2, "update_slots"});
+  AddRule(registry, {"ApplyAdadelta", "ResourceApplyAdadelta", "SparseApplyAdadelta", "ResourceSparseApplyAdadelta"},
+          {"Adadelta", 3, nullptr});
+  AddRule(registry, {"ApplyAdam", "ResourceApplyAdam"}, {"Adam", 3, "use_nesterov"});
+  AddRule(registry, {"ResourceApplyAdamWithAmsgrad"}, {"AdamWithAmsgrad", 4, nullptr});
+  AddRule(registry, {"ApplyAdaMax", "ResourceApplyAdaMax"}, {"AdaMax", 3, nullptr});
+  AddRule(registry, {"ApplyFtrl", "ResourceApplyFtrl", "SparseApplyFtrl", "ResourceSparseApplyFtrl"},
+          {"Ftrl", 3, "multiply_linear_by_lr"});
+  AddRule(registry, {"ApplyFtrlV2", "ResourceApplyFtrlV2", "SparseApplyFtrlV2", "ResourceSparseApplyFtrlV2"},
+          {"FtrlV2", 3, "multiply_linear_by_lr"});
+  AddRule(registry,
+          {"ApplyProximalAdagrad", "ResourceApplyProximalAdagrad", "SparseApplyProximalAdagrad",
+           "ResourceSparseApplyProximalAdagrad"},
+          {"ProximalAdagrad", 2, nullptr});
+  AddRule(registry, {"ApplyRMSProp", "ResourceApplyRMSProp"}, {"RmsProp", 3, nullptr});
+  AddRule(registry, {"ApplyCenteredRMSProp", "ResourceApplyCenteredRMSProp"}, {"CenteredRmsProp", 4, nullptr});
+}
+
+}  // namespace weir::cuda
