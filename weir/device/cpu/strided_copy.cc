@@ -5,6 +5,7 @@
 
 #include "weir/device/cpu/copy_bytes.h"
 #include "weir/device/cpu/vector.h"
+#include "weir/framework/element_mover.h"
 #include "weir/tensor/resource_handle.h"
 #include "weir/tensor/variant.h"
 
@@ -256,6 +257,12 @@ bool SwapCopy(const KernelContext& ctx, DType dtype, const absl::InlinedVector<D
   return true;
 }
 
+StatusOr<ElementMover*> MoverOf(const KernelContext& ctx) {
+  auto* mover = dynamic_cast<ElementMover*>(&ctx.device());
+  if (mover == nullptr) return Unimplemented("The device ", ctx.device().name(), " does not move elements itself");
+  return mover;
+}
+
 }  // namespace
 
 Dims DenseStrides(std::span<const int64_t> dims) {
@@ -278,13 +285,42 @@ Dims BroadcastStrides(const Shape& from, const Shape& to) {
 
 void FillElements(DType dtype, const void* value, void* to, int64_t n) { FindCopyRun(dtype)(value, 0, to, 1, n); }
 
-void StridedCopy(const KernelContext& ctx, DType dtype, std::span<const int64_t> dims, const void* from,
-                 std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides) {
+Status FillElements(const KernelContext& ctx, DType dtype, const void* value, void* to, int64_t n) {
+  if (ctx.device().is_host()) {
+    FillElements(dtype, value, to, n);
+    return OkStatus();
+  }
+  WEIR_ASSIGN_OR_RETURN(ElementMover * mover, MoverOf(ctx));
+  return mover->FillElements(ctx, SizeOf(dtype), value, to, n);
+}
+
+Status ClearElements(const KernelContext& ctx, Tensor& tensor) {
+  if (!IsPlain(tensor.dtype())) return OkStatus();
+  if (ctx.device().is_host()) {
+    std::memset(tensor.raw_data(), 0, tensor.num_bytes());
+    return OkStatus();
+  }
+  WEIR_ASSIGN_OR_RETURN(ElementMover * mover, MoverOf(ctx));
+  return mover->ClearBytes(ctx, tensor.raw_data(), tensor.num_bytes());
+}
+
+Status StridedCopy(const KernelContext& ctx, DType dtype, std::span<const int64_t> dims, const void* from,
+                   std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides) {
   for (int64_t size : dims) {
-    if (size == 0) return;
+    if (size == 0) return OkStatus();
   }
   const absl::InlinedVector<Dim, 8> merged = Merge(dims, from_strides, to_strides);
-  if (SwapCopy(ctx, dtype, merged, from, to)) return;
+  if (!ctx.device().is_host()) {
+    WEIR_ASSIGN_OR_RETURN(ElementMover * mover, MoverOf(ctx));
+    Dims sizes, froms, tos;
+    for (size_t d = merged.size(); d-- > 0;) {
+      sizes.push_back(merged[d].size);
+      froms.push_back(merged[d].from);
+      tos.push_back(merged[d].to);
+    }
+    return mover->MoveElements(ctx, SizeOf(dtype), sizes, from, froms, to, tos);
+  }
+  if (SwapCopy(ctx, dtype, merged, from, to)) return OkStatus();
   const Dim run = merged[0];
   const bool dense = run.from == 1 && run.to == 1;
   const bool whole_blocks = dense && IsPlain(dtype);
@@ -330,10 +366,14 @@ void StridedCopy(const KernelContext& ctx, DType dtype, std::span<const int64_t>
       }
     }
   };
-  if (rows * run.size < 8192) return copy_rows(0, rows);
+  if (rows * run.size < 8192) {
+    copy_rows(0, rows);
+    return OkStatus();
+  }
   ctx.ParallelFor(rows, 2 + run.size * (dense ? size * 0.1 : 1.0), [&](int64_t begin, int64_t end) {
     if (begin < end) copy_rows(begin, end);
   });
+  return OkStatus();
 }
 
 }  // namespace weir

@@ -23,11 +23,17 @@ Dims BroadcastStrides(const Shape& from, const Shape& to);
 // n copies of one element.
 void FillElements(DType dtype, const void* value, void* to, int64_t n);
 
+// The same in the memory of the device that `ctx` runs on; `value` is in the host's.
+Status FillElements(const KernelContext& ctx, DType dtype, const void* value, void* to, int64_t n);
+// Makes all bytes of a tensor of the device zero. Elements that are no plain bytes stay as they are.
+Status ClearElements(const KernelContext& ctx, Tensor& tensor);
+
 // Copies an array of sizes `dims`, element (i, j, ...) at from + i * from_strides[0] + ... The strides count elements
-// and may be zero (in `from`) or negative. Uses the threads of `ctx` if there is much to do. REQUIRES: both strides as
-// many as dims; the destinations are distinct.
-void StridedCopy(const KernelContext& ctx, DType dtype, std::span<const int64_t> dims, const void* from,
-                 std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides);
+// and may be zero (in `from`) or negative. On the host, uses the threads of `ctx` if there is much to do; another
+// device does it itself, in order with its other work (framework/element_mover.h). REQUIRES: both strides as many as
+// dims; the destinations are distinct.
+Status StridedCopy(const KernelContext& ctx, DType dtype, std::span<const int64_t> dims, const void* from,
+                   std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides);
 
 }  // namespace weir
 

@@ -41,14 +41,14 @@ StatusOr<SolvedSlice> SolveStridedSlice(const Shape& shape, const Tensor& begin,
   return out;
 }
 
-void ReadSlice(const KernelContext& ctx, DType dtype, const SolvedSlice& slice, const void* from, void* to) {
+Status ReadSlice(const KernelContext& ctx, DType dtype, const SolvedSlice& slice, const void* from, void* to) {
   const char* first = static_cast<const char*>(from) + slice.offset * static_cast<int64_t>(SizeOf(dtype));
-  StridedCopy(ctx, dtype, slice.sizes, first, slice.element_strides, to, DenseStrides(slice.sizes));
+  return StridedCopy(ctx, dtype, slice.sizes, first, slice.element_strides, to, DenseStrides(slice.sizes));
 }
 
-void WriteSlice(const KernelContext& ctx, DType dtype, const SolvedSlice& slice, const void* from, void* to) {
+Status WriteSlice(const KernelContext& ctx, DType dtype, const SolvedSlice& slice, const void* from, void* to) {
   char* first = static_cast<char*>(to) + slice.offset * static_cast<int64_t>(SizeOf(dtype));
-  StridedCopy(ctx, dtype, slice.sizes, from, DenseStrides(slice.sizes), first, slice.element_strides);
+  return StridedCopy(ctx, dtype, slice.sizes, from, DenseStrides(slice.sizes), first, slice.element_strides);
 }
 
 Status CheckAssignable(const SolvedSlice& slice, const Shape& value) {
@@ -59,8 +59,8 @@ Status CheckAssignable(const SolvedSlice& slice, const Shape& value) {
                          slice.shape.ToString());
 }
 
-void AssignSlice(const KernelContext& ctx, const SolvedSlice& slice, const Tensor& value, void* to) {
-  if (slice.shape.num_elements() == 0) return;
+Status AssignSlice(const KernelContext& ctx, const SolvedSlice& slice, const Tensor& value, void* to) {
+  if (slice.shape.num_elements() == 0) return OkStatus();
   const Dims steps = BroadcastStrides(WithoutLeadingOnes(value.shape(), slice.shape.rank()), slice.shape);
   Dims value_strides(slice.sizes.size(), 0);  // shrunk dimensions stand still
   for (size_t r = 0; r < steps.size(); ++r) {
@@ -68,7 +68,7 @@ void AssignSlice(const KernelContext& ctx, const SolvedSlice& slice, const Tenso
     if (d != SliceRanges::kNewAxis) value_strides[d] = steps[r];
   }
   char* first = static_cast<char*>(to) + slice.offset * static_cast<int64_t>(SizeOf(value.dtype()));
-  StridedCopy(ctx, value.dtype(), slice.sizes, value.raw_data(), value_strides, first, slice.element_strides);
+  return StridedCopy(ctx, value.dtype(), slice.sizes, value.raw_data(), value_strides, first, slice.element_strides);
 }
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Strided slices (x[1:3, ..., ::-1, newaxis, 0]) of tensors in the host's memory.
+// Strided slices (x[1:3, ..., ::-1, newaxis, 0]) of tensors.
 #ifndef WEIR_DEVICE_CPU_STRIDED_SLICE_H_
 #define WEIR_DEVICE_CPU_STRIDED_SLICE_H_
 
@@ -20,14 +20,14 @@ StatusOr<SolvedSlice> SolveStridedSlice(const Shape& shape, const Tensor& begin,
                                         const Tensor& strides, const StridedSliceMasks& masks);
 
 // The slice as a dense block `to`, and a dense block written into the slice.
-void ReadSlice(const KernelContext& ctx, DType dtype, const SolvedSlice& slice, const void* from, void* to);
-void WriteSlice(const KernelContext& ctx, DType dtype, const SolvedSlice& slice, const void* from, void* to);
+Status ReadSlice(const KernelContext& ctx, DType dtype, const SolvedSlice& slice, const void* from, void* to);
+Status WriteSlice(const KernelContext& ctx, DType dtype, const SolvedSlice& slice, const void* from, void* to);
 
 // Whether a value of a shape may be assigned to a slice: it broadcasts to the slice's shape, and leading dimensions of
 // size 1 do not count. Anything may be assigned to an empty slice. INVALID_ARGUMENT if not.
 Status CheckAssignable(const SolvedSlice& slice, const Shape& value);
 // Writes `value`, broadcast, into the slice of `to`. REQUIRES: CheckAssignable; the two do not share memory.
-void AssignSlice(const KernelContext& ctx, const SolvedSlice& slice, const Tensor& value, void* to);
+Status AssignSlice(const KernelContext& ctx, const SolvedSlice& slice, const Tensor& value, void* to);
 
 }  // namespace weir
 

@@ -23,6 +23,7 @@
 #include "weir/device/cuda/memory_pool.h"
 #include "weir/device/cuda/stream.h"
 #include "weir/framework/device.h"
+#include "weir/framework/element_mover.h"
 
 namespace weir::cuda {
 
@@ -102,7 +103,7 @@ class HostSide : public Device {
   void CopyFromHost(const Tensor& host_tensor, DeviceRun*, CopyDone done) override { done(host_tensor); }
 };
 
-class CudaDevice : public Device {
+class CudaDevice : public Device, public ElementMover {
  public:
   static StatusOr<std::shared_ptr<CudaDevice>> Make(std::string_view task_name, int index, const LogicalGpu& options);
 
@@ -114,6 +115,10 @@ class CudaDevice : public Device {
   bool CopyToDevice(const Tensor& device_tensor, Device& other, DeviceRun* run, const CopyDone& done) override;
   void CopyAllFromHost(std::vector<Tensor> host_tensors, CopyAllDone done) override;
   std::shared_ptr<Device> WithResources(std::shared_ptr<ResourceManager> resources) override;
+  Status MoveElements(const KernelContext& ctx, size_t element_size, std::span<const int64_t> dims, const void* from,
+                      std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides) override;
+  Status FillElements(const KernelContext& ctx, size_t element_size, const void* value, void* to, int64_t n) override;
+  Status ClearBytes(const KernelContext& ctx, void* to, size_t bytes) override;
 
   CudaParts& parts() { return *parts_; }
   Gpu& gpu() { return *parts_->gpu; }

@@ -62,16 +62,16 @@ std::string_view DeviceTypeName(DType dtype) {
   }
 }
 
-StatusOr<FunctionHandle> Find(KernelContext& ctx, const DeviceFunction& function) {
+StatusOr<FunctionHandle> Find(const KernelContext& ctx, const DeviceFunction& function) {
   return DeviceOf(ctx).gpu().programs().Get(function.source, function.name);
 }
 
-StatusOr<FunctionHandle> FindGenerated(KernelContext& ctx, std::string_view path, std::string_view text,
+StatusOr<FunctionHandle> FindGenerated(const KernelContext& ctx, std::string_view path, std::string_view text,
                                        std::string_view name) {
   return DeviceOf(ctx).gpu().programs().GetGenerated(path, text, name);
 }
 
-Status LaunchFunction(KernelContext& ctx, FunctionHandle function, const LaunchShape& shape, void** arguments) {
+Status LaunchFunction(const KernelContext& ctx, FunctionHandle function, const LaunchShape& shape, void** arguments) {
   CudaRun& run = RunOf(ctx);
   WEIR_RETURN_IF_ERROR(run.parts().health());
   UseContext(run.stream().context());
@@ -93,13 +93,13 @@ Status LaunchFunction(KernelContext& ctx, FunctionHandle function, const LaunchS
   return OkStatus();
 }
 
-LaunchShape ShapeFor(KernelContext& ctx, int64_t n) {
+LaunchShape ShapeFor(const KernelContext& ctx, int64_t n) {
   const int64_t blocks = (n + kBlockThreads - 1) / kBlockThreads;
   const int64_t most = int64_t{DeviceOf(ctx).gpu().multiprocessors()} * kBlocksPerMultiprocessor;
   return {.grid = static_cast<unsigned>(std::clamp<int64_t>(blocks, 1, most)), .block = kBlockThreads};
 }
 
-Status CopyOnDevice(KernelContext& ctx, DeviceAddress to, DeviceAddress from, size_t bytes) {
+Status CopyOnDevice(const KernelContext& ctx, DeviceAddress to, DeviceAddress from, size_t bytes) {
   if (bytes == 0 || to == from) return OkStatus();
   CudaRun& run = RunOf(ctx);
   WEIR_RETURN_IF_ERROR(run.parts().health());
@@ -108,7 +108,7 @@ Status CopyOnDevice(KernelContext& ctx, DeviceAddress to, DeviceAddress from, si
   return CheckDriver(Driver().MemcpyDtoDAsync(to, from, bytes, run.stream().handle()), "copying on the GPU");
 }
 
-Status FillZero(KernelContext& ctx, DeviceAddress to, size_t bytes) {
+Status FillZero(const KernelContext& ctx, DeviceAddress to, size_t bytes) {
   if (bytes == 0) return OkStatus();
   CudaRun& run = RunOf(ctx);
   WEIR_RETURN_IF_ERROR(run.parts().health());
@@ -133,7 +133,7 @@ StatusOr<Tensor> Upload(KernelContext& ctx, const void* values, size_t bytes) {
   return device;
 }
 
-void ReadBack(KernelContext& ctx, const Tensor& tensor, std::function<void(StatusOr<Tensor>)> then) {
+void ReadBack(const KernelContext& ctx, const Tensor& tensor, std::function<void(StatusOr<Tensor>)> then) {
   // The stream's thread must not be kept: what follows may allocate and launch.
   auto runner = ctx.step().runner;
   ctx.device().CopyToHost(tensor, ctx.step().device_run, [runner, then = std::move(then)](StatusOr<Tensor> host) {

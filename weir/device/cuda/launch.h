@@ -39,21 +39,21 @@ inline constexpr unsigned kBlockThreads = 256;
 // The type's name in device code: "float", "half", "long long", "complex64".
 std::string_view DeviceTypeName(DType dtype);
 
-inline CudaDevice& DeviceOf(KernelContext& ctx) { return static_cast<CudaDevice&>(ctx.device()); }
-inline CudaRun& RunOf(KernelContext& ctx) { return static_cast<CudaRun&>(*ctx.step().device_run); }
+inline CudaDevice& DeviceOf(const KernelContext& ctx) { return static_cast<CudaDevice&>(ctx.device()); }
+inline CudaRun& RunOf(const KernelContext& ctx) { return static_cast<CudaRun&>(*ctx.step().device_run); }
 
 // The compiled function; made on first use.
-StatusOr<FunctionHandle> Find(KernelContext& ctx, const DeviceFunction& function);
+StatusOr<FunctionHandle> Find(const KernelContext& ctx, const DeviceFunction& function);
 // The same for generated text (program_cache.h).
-StatusOr<FunctionHandle> FindGenerated(KernelContext& ctx, std::string_view path, std::string_view text,
+StatusOr<FunctionHandle> FindGenerated(const KernelContext& ctx, std::string_view path, std::string_view text,
                                        std::string_view name);
 
 // Enqueues a call; `arguments` are pointers to the values. With $WEIR_CUDA_DEBUG=1 waits for it, so that the error of a
 // faulty kernel names its node.
-Status LaunchFunction(KernelContext& ctx, FunctionHandle function, const LaunchShape& shape, void** arguments);
+Status LaunchFunction(const KernelContext& ctx, FunctionHandle function, const LaunchShape& shape, void** arguments);
 
 template <typename... Args>
-Status Launch(KernelContext& ctx, const DeviceFunction& function, const LaunchShape& shape, const Args&... args) {
+Status Launch(const KernelContext& ctx, const DeviceFunction& function, const LaunchShape& shape, const Args&... args) {
   static_assert((std::is_trivially_copyable_v<Args> && ...));
   WEIR_ASSIGN_OR_RETURN(FunctionHandle found, Find(ctx, function));
   std::array<void*, sizeof...(Args) + 1> pointers{const_cast<void*>(static_cast<const void*>(&args))..., nullptr};
@@ -61,18 +61,18 @@ Status Launch(KernelContext& ctx, const DeviceFunction& function, const LaunchSh
 }
 
 // A grid for `n` elements that its threads share in a loop with the grid's size as its stride.
-LaunchShape ShapeFor(KernelContext& ctx, int64_t n);
+LaunchShape ShapeFor(const KernelContext& ctx, int64_t n);
 
 // Launch with ShapeFor(n); nothing to do if n is 0.
 template <typename... Args>
-Status LaunchOver(KernelContext& ctx, const DeviceFunction& function, int64_t n, const Args&... args) {
+Status LaunchOver(const KernelContext& ctx, const DeviceFunction& function, int64_t n, const Args&... args) {
   if (n == 0) return OkStatus();
   return Launch(ctx, function, ShapeFor(ctx, n), args...);
 }
 
 // In the compute stream, in order with kernels.
-Status CopyOnDevice(KernelContext& ctx, DeviceAddress to, DeviceAddress from, size_t bytes);
-Status FillZero(KernelContext& ctx, DeviceAddress to, size_t bytes);
+Status CopyOnDevice(const KernelContext& ctx, DeviceAddress to, DeviceAddress from, size_t bytes);
+Status FillZero(const KernelContext& ctx, DeviceAddress to, size_t bytes);
 // Values of the host as a tensor of the device, for kernels with more parameters than fit a launch.
 StatusOr<Tensor> Upload(KernelContext& ctx, const void* values, size_t bytes);
 template <typename T>
@@ -82,7 +82,7 @@ StatusOr<Tensor> Upload(KernelContext& ctx, const std::vector<T>& values) {
 
 // Brings a tensor to the host and goes on in `then`, from another thread: for asynchronous kernels whose output's shape
 // depends on values.
-void ReadBack(KernelContext& ctx, const Tensor& tensor, std::function<void(StatusOr<Tensor>)> then);
+void ReadBack(const KernelContext& ctx, const Tensor& tensor, std::function<void(StatusOr<Tensor>)> then);
 
 // KernelBuilder(op).Device("GPU").
 KernelBuilder OnGpu(std::string_view op);

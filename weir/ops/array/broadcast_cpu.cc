@@ -29,8 +29,8 @@ class BroadcastToKernel : public Kernel {
       return InvalidArgument("Incompatible shapes: ", x.shape().ToString(), " vs. ", shape.ToString());
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    StridedCopy(ctx, x.dtype(), shape.dims(), x.raw_data(), BroadcastStrides(x.shape(), shape), out->raw_data(),
-                DenseStrides(shape.dims()));
+    WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), shape.dims(), x.raw_data(), BroadcastStrides(x.shape(), shape),
+                                     out->raw_data(), DenseStrides(shape.dims())));
     return OkStatus();
   }
 };
@@ -65,7 +65,7 @@ class TileKernel : public Kernel {
       return OkStatus();
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    StridedCopy(ctx, x.dtype(), split, x.raw_data(), from, out->raw_data(), DenseStrides(split));
+    WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), split, x.raw_data(), from, out->raw_data(), DenseStrides(split)));
     return OkStatus();
   }
 };

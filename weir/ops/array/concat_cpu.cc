@@ -14,6 +14,14 @@ Status JoinColumns(KernelContext& ctx, int first, int count, Tensor& out, int64_
   const DType dtype = out.dtype();
   const int64_t size = static_cast<int64_t>(SizeOf(dtype));
   char* to = static_cast<char*>(out.raw_data());
+  if (!ctx.device().is_host()) {
+    for (int i = 0; i < count; to += widths[i++] * size) {
+      const int64_t dims[] = {outer, widths[i]}, from_strides[] = {widths[i], 1}, to_strides[] = {total, 1};
+      WEIR_RETURN_IF_ERROR(
+          StridedCopy(ctx, dtype, dims, ctx.input(first + i).raw_data(), from_strides, to, to_strides));
+    }
+    return OkStatus();
+  }
   auto rows = [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       char* at = to + row * total * size;

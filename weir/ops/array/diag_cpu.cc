@@ -16,10 +16,10 @@ class DiagKernel : public Kernel {
     if (x.rank() < 1) return InvalidArgument("Input must be at least rank 1, got 0");
     WEIR_ASSIGN_OR_RETURN(Shape shape, x.shape().Concat(x.shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    std::memset(out->raw_data(), 0, out->num_bytes());
+    WEIR_RETURN_IF_ERROR(ClearElements(ctx, *out));
     const int64_t n = x.num_elements();
     const int64_t dims[] = {n}, from[] = {1}, to[] = {n + 1};
-    StridedCopy(ctx, x.dtype(), dims, x.raw_data(), from, out->raw_data(), to);
+    WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, x.raw_data(), from, out->raw_data(), to));
     return OkStatus();
   }
 };
@@ -41,7 +41,7 @@ class DiagPartKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     const int64_t n = shape.num_elements();
     const int64_t dims[] = {n}, from[] = {n + 1}, to[] = {1};
-    StridedCopy(ctx, x.dtype(), dims, x.raw_data(), from, out->raw_data(), to);
+    WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, x.raw_data(), from, out->raw_data(), to));
     return OkStatus();
   }
 };

@@ -1,6 +1,4 @@
 // Padding with a constant or with the tensor's own mirror image.
-#include <cstring>
-
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
@@ -65,15 +63,16 @@ class PadKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Shape shape, PaddedShape(x.shape(), paddings));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (value.has_value()) {
-      FillElements(x.dtype(), value.raw_data(), out->raw_data(), out->num_elements());
-    } else if (IsPlain(x.dtype())) {
-      std::memset(out->raw_data(), 0, out->num_bytes());
+      WEIR_RETURN_IF_ERROR(FillElements(ctx, x.dtype(), value.raw_data(), out->raw_data(), out->num_elements()));
+    } else {
+      WEIR_RETURN_IF_ERROR(ClearElements(ctx, *out));
     }
     const Dims strides = DenseStrides(shape.dims());
     int64_t offset = 0;
     for (int d = 0; d < x.rank(); ++d) offset += paddings[d].before * strides[d];
     char* to = static_cast<char*>(out->raw_data()) + offset * static_cast<int64_t>(SizeOf(x.dtype()));
-    StridedCopy(ctx, x.dtype(), x.shape().dims(), x.raw_data(), DenseStrides(x.shape().dims()), to, strides);
+    WEIR_RETURN_IF_ERROR(
+        StridedCopy(ctx, x.dtype(), x.shape().dims(), x.raw_data(), DenseStrides(x.shape().dims()), to, strides));
     return OkStatus();
   }
 };

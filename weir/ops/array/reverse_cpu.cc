@@ -18,7 +18,7 @@ Status ReverseInto(KernelContext& ctx, const Tensor& x, const absl::InlinedVecto
     strides[d] = -strides[d];
   }
   const char* from = static_cast<const char*>(x.raw_data()) + offset * static_cast<int64_t>(SizeOf(x.dtype()));
-  StridedCopy(ctx, x.dtype(), x.shape().dims(), from, strides, out->raw_data(), dense);
+  WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), x.shape().dims(), from, strides, out->raw_data(), dense));
   return OkStatus();
 }
 
@@ -107,12 +107,12 @@ class ReverseSequenceKernel : public Kernel {
       if (length > 0) {
         part[seq] = length;
         strides[seq] = -dense[seq];
-        StridedCopy(ctx, x.dtype(), part, from + (base + (length - 1) * dense[seq]) * size, strides, to + base * size,
-                    dense);
+        WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), part, from + (base + (length - 1) * dense[seq]) * size,
+                                         strides, to + base * size, dense));
       }
       part[seq] = x.dim(seq) - length;
       const int64_t rest = base + length * dense[seq];
-      StridedCopy(ctx, x.dtype(), part, from + rest * size, dense, to + rest * size, dense);
+      WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), part, from + rest * size, dense, to + rest * size, dense));
     }
     return OkStatus();
   }
@@ -166,8 +166,8 @@ class RollKernel : public Kernel {
           to += shift[d] * dense[d];
         }
       }
-      StridedCopy(ctx, x.dtype(), dims, static_cast<const char*>(x.raw_data()) + from * size, dense,
-                  static_cast<char*>(out->raw_data()) + to * size, dense);
+      WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, static_cast<const char*>(x.raw_data()) + from * size,
+                                       dense, static_cast<char*>(out->raw_data()) + to * size, dense));
     }
     return OkStatus();
   }

@@ -1,6 +1,4 @@
 // Slices: Slice, StridedSlice and its gradient, TensorStridedSliceUpdate.
-#include <cstring>
-
 #include "weir/device/cpu/index_input.h"
 #include "weir/device/cpu/strided_slice.h"
 #include "weir/framework/kernel_registry.h"
@@ -55,7 +53,7 @@ class SliceKernel : public Kernel {
     int64_t offset = 0;
     for (int d = 0; d < rank; ++d) offset += begin[d] * strides[d];
     const char* from = static_cast<const char*>(x.raw_data()) + offset * static_cast<int64_t>(SizeOf(x.dtype()));
-    StridedCopy(ctx, x.dtype(), size, from, strides, out->raw_data(), DenseStrides(size));
+    WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), size, from, strides, out->raw_data(), DenseStrides(size)));
     return OkStatus();
   }
 };
@@ -97,7 +95,7 @@ class StridedSliceKernel : public SlicedKernel {
       }
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, slice.shape));
-    ReadSlice(ctx, x.dtype(), slice, x.raw_data(), out->raw_data());
+    WEIR_RETURN_IF_ERROR(ReadSlice(ctx, x.dtype(), slice, x.raw_data(), out->raw_data()));
     return OkStatus();
   }
 };
@@ -117,8 +115,8 @@ class StridedSliceGradKernel : public SlicedKernel {
       return InvalidArgument("shape of dy was ", dy.shape().ToString(), " instead of ", slice.shape.ToString());
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (IsPlain(out->dtype())) std::memset(out->raw_data(), 0, out->num_bytes());
-    WriteSlice(ctx, dy.dtype(), slice, dy.raw_data(), out->raw_data());
+    WEIR_RETURN_IF_ERROR(ClearElements(ctx, *out));
+    WEIR_RETURN_IF_ERROR(WriteSlice(ctx, dy.dtype(), slice, dy.raw_data(), out->raw_data()));
     return OkStatus();
   }
 };
@@ -134,9 +132,12 @@ class StridedSliceUpdateKernel : public SlicedKernel {
     WEIR_RETURN_IF_ERROR(CheckAssignable(slice, value.shape()));
     Tensor x = ctx.TakeInput(0);
     if (!x.unique() && slice.shape.num_elements() > 0) {
-      WEIR_ASSIGN_OR_RETURN(x, x.Clone());
+      WEIR_ASSIGN_OR_RETURN(Tensor copy, ctx.AllocateTemp(x.dtype(), x.shape()));
+      const Dims dense = DenseStrides(shape.dims());
+      WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), shape.dims(), x.raw_data(), dense, copy.raw_data(), dense));
+      x = std::move(copy);
     }
-    AssignSlice(ctx, slice, value, x.raw_data());
+    WEIR_RETURN_IF_ERROR(AssignSlice(ctx, slice, value, x.raw_data()));
     ctx.set_output(0, std::move(x));
     return OkStatus();
   }

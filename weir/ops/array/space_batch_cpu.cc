@@ -1,6 +1,4 @@
 // Moving blocks of space into the batch or depth dimension and back.
-#include <cstring>
-
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/array/register.h"
@@ -93,13 +91,13 @@ class SpaceToBatchKernel : public SpaceBatchKernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     WEIR_ASSIGN_OR_RETURN(Tensor temp, ctx.AllocateTemp(x.dtype(), padded_shape));
-    std::memset(temp.raw_data(), 0, temp.num_bytes());
+    WEIR_RETURN_IF_ERROR(ClearElements(ctx, temp));
     const Dims strides = DenseStrides(padded);
     int64_t offset = 0;
     for (int i = 0; i < count; ++i) offset += blocks.before[i] * strides[1 + i];
     const int64_t size = static_cast<int64_t>(SizeOf(x.dtype()));
-    StridedCopy(ctx, x.dtype(), x.shape().dims(), x.raw_data(), DenseStrides(x.shape().dims()),
-                static_cast<char*>(temp.raw_data()) + offset * size, strides);
+    WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), x.shape().dims(), x.raw_data(), DenseStrides(x.shape().dims()),
+                                     static_cast<char*>(temp.raw_data()) + offset * size, strides));
     // [blocks..., batch, space / blocks..., rest] read from the padded tensor.
     Dims dims, from;
     for (int i = 0; i < count; ++i) {
@@ -116,7 +114,7 @@ class SpaceToBatchKernel : public SpaceBatchKernel {
       dims.push_back(padded[d]);
       from.push_back(strides[d]);
     }
-    StridedCopy(ctx, x.dtype(), dims, temp.raw_data(), from, out->raw_data(), DenseStrides(dims));
+    WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, temp.raw_data(), from, out->raw_data(), DenseStrides(dims)));
     return OkStatus();
   }
 };
@@ -173,13 +171,13 @@ class BatchToSpaceKernel : public SpaceBatchKernel {
       dims.push_back(x.dim(d));
       to.push_back(d <= count ? strides[d] * blocks.sizes[d - 1] : strides[d]);
     }
-    StridedCopy(ctx, x.dtype(), dims, x.raw_data(), DenseStrides(dims), temp.raw_data(), to);
+    WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, x.raw_data(), DenseStrides(dims), temp.raw_data(), to));
     int64_t offset = 0;
     for (int i = 0; i < count; ++i) offset += blocks.before[i] * strides[1 + i];
-    StridedCopy(
+    WEIR_RETURN_IF_ERROR(StridedCopy(
         ctx, x.dtype(), result,
         static_cast<const char*>(std::as_const(temp).raw_data()) + offset * static_cast<int64_t>(SizeOf(x.dtype())),
-        strides, out->raw_data(), DenseStrides(result));
+        strides, out->raw_data(), DenseStrides(result)));
     return OkStatus();
   }
 };
@@ -211,7 +209,7 @@ class DepthSpaceKernel : public Kernel {
       WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
       const int64_t dims[] = {n * height, block_, width, block_ * rest};
       const int64_t from[] = {width * depth, block_ * rest, depth, 1};
-      StridedCopy(ctx, x.dtype(), dims, x.raw_data(), from, out->raw_data(), DenseStrides(dims));
+      WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, x.raw_data(), from, out->raw_data(), DenseStrides(dims)));
     } else {
       if (height % block_ != 0 || width % block_ != 0) {
         return InvalidArgument("Image width ", width, " and height ", height,
@@ -221,7 +219,7 @@ class DepthSpaceKernel : public Kernel {
       WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
       const int64_t dims[] = {n * (height / block_), width / block_, block_, block_ * depth};
       const int64_t from[] = {block_ * width * depth, block_ * depth, width * depth, 1};
-      StridedCopy(ctx, x.dtype(), dims, x.raw_data(), from, out->raw_data(), DenseStrides(dims));
+      WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, x.raw_data(), from, out->raw_data(), DenseStrides(dims)));
     }
     return OkStatus();
   }

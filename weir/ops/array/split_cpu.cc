@@ -13,7 +13,7 @@ Status TakeColumns(KernelContext& ctx, const Tensor& x, int output, const Shape&
   if (shape.num_elements() == 0) return OkStatus();
   const int64_t dims[] = {outer, width}, from_strides[] = {columns, 1}, to_strides[] = {width, 1};
   const char* from = static_cast<const char*>(x.raw_data()) + start * static_cast<int64_t>(SizeOf(x.dtype()));
-  StridedCopy(ctx, x.dtype(), dims, from, from_strides, out->raw_data(), to_strides);
+  WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, from, from_strides, out->raw_data(), to_strides));
   return OkStatus();
 }
 

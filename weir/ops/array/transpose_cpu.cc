@@ -36,7 +36,7 @@ class TransposeKernel : public Kernel {
       return OkStatus();
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    StridedCopy(ctx, x.dtype(), dims, x.raw_data(), strides, out->raw_data(), DenseStrides(dims));
+    WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, x.raw_data(), strides, out->raw_data(), DenseStrides(dims)));
     if (conjugate_) {
       DispatchDType(out->dtype(), ComplexTypes{}, [&](auto tag) {
         for (auto& z : out->template span<typename decltype(tag)::type>()) z = std::conj(z);

@@ -65,7 +65,7 @@ GpuRegistry::GpuRegistry(const OpRegistry& ops, KernelRegistry& kernels) : ops_(
 void GpuRegistry::Add(std::string_view op, const KernelFactory& factory) { Add(op, factory, "", {}); }
 
 void GpuRegistry::Add(std::string_view op, const KernelFactory& factory, std::string_view attr,
-                      const std::vector<DType>& only) {
+                      const std::vector<DType>& only, const std::vector<std::string>& also_on_host) {
   auto found = table_.find(op);
   if (found == table_.end()) return;
   for (const GpuCombination& combination : found->second) {
@@ -75,6 +75,7 @@ void GpuRegistry::Add(std::string_view op, const KernelFactory& factory, std::st
     entry.device_type = kDeviceType;
     entry.constraints = combination.types;
     entry.host_memory = combination.host_memory;
+    entry.host_memory.insert(entry.host_memory.end(), also_on_host.begin(), also_on_host.end());
     entry.factory = factory;
     if (!attr.empty()) {
       auto constraint = std::ranges::find(entry.constraints, attr, &KernelEntry::Constraint::attr);
@@ -93,6 +94,14 @@ void GpuRegistry::Add(std::string_view op, const KernelFactory& factory, std::st
 }
 
 void GpuRegistry::AddMoving(std::string_view op) { Add(op, HostKernelFactory(kernels_)); }
+
+void GpuRegistry::AddPortable(std::string_view op, const std::vector<std::string>& also_on_host) {
+  auto factory = [&kernels = kernels_](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+    WEIR_ASSIGN_OR_RETURN(const KernelEntry* entry, kernels.Find(init.schema().name, "CPU", init.attrs()));
+    return entry->factory(init);
+  };
+  Add(op, factory, "", {}, also_on_host);
+}
 
 void GpuRegistry::AddHostKernels() {
   for (const auto& [op, combinations] : table_) {

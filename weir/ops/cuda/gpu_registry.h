@@ -30,10 +30,14 @@ class GpuRegistry {
   // Registers a kernel for all types in the table whose arguments are not all on the host. `only` restricts the types
   // of one attribute further, for kernels that do not have all of them.
   void Add(std::string_view op, const KernelFactory& factory);
-  void Add(std::string_view op, const KernelFactory& factory, std::string_view attr, const std::vector<DType>& only);
+  void Add(std::string_view op, const KernelFactory& factory, std::string_view attr, const std::vector<DType>& only,
+           const std::vector<std::string>& also_on_host = {});
   // The host's kernel, which only moves the tensors that are in the GPU's memory. REQUIRES: it never looks at their
   // elements, nor makes a tensor that is to be in the GPU's memory.
   void AddMoving(std::string_view op);
+  // The host's kernel as it is, on the GPU: one that only moves elements by StridedCopy and its kin.
+  // `also_on_host` names further arguments whose values it reads.
+  void AddPortable(std::string_view op, const std::vector<std::string>& also_on_host = {});
   // For all ops of the table: the host's kernel where all arguments are on the host.
   void AddHostKernels();
   // Kernels that the table does not know.

@@ -8,6 +8,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterElementwiseKernels(registry);
   RegisterFusedKernels(registry);
   RegisterOptimizerKernels(registry);
+  RegisterPortableArrayKernels(registry);
   RegisterReductionKernels(registry);
   RegisterVariableKernels(registry);
 }

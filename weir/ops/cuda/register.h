@@ -13,6 +13,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 void RegisterElementwiseKernels(GpuRegistry& registry);
 void RegisterFusedKernels(GpuRegistry& registry);
 void RegisterOptimizerKernels(GpuRegistry& registry);
+void RegisterPortableArrayKernels(GpuRegistry& registry);
 void RegisterReductionKernels(GpuRegistry& registry);
 void RegisterVariableKernels(GpuRegistry& registry);
 

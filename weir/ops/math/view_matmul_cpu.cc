@@ -126,8 +126,8 @@ class ViewMatMulKernel : public Kernel {
         MultiplyFloatMatrices(ctx, {a + i * p.a.outer + j * p.a.inner, p.a.row, p.a.column, 0},
                               {b + i * p.b.outer + j * p.b.inner, p.b.row, p.b.column, 0}, apart.data<float>(), p.m,
                               p.n, p.k);
-        StridedCopy(ctx, DType::kFloat, dims, apart.data<float>(), dense, out + i * p.out.outer + j * p.out.inner,
-                    strides);
+        WEIR_RETURN_IF_ERROR(StridedCopy(ctx, DType::kFloat, dims, apart.data<float>(), dense,
+                                         out + i * p.out.outer + j * p.out.inner, strides));
       }
     }
     return OkStatus();

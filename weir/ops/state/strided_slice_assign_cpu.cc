@@ -24,7 +24,7 @@ class StridedSliceAssignKernel : public Kernel {
       if (value.SharesBufferWith(tensor)) {
         WEIR_ASSIGN_OR_RETURN(value, value.Clone());
       }
-      AssignSlice(ctx, slice, value, tensor.raw_data());
+      WEIR_RETURN_IF_ERROR(AssignSlice(ctx, slice, value, tensor.raw_data()));
       return OkStatus();
     });
   }

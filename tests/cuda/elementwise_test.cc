@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include "tests/cuda/gpu_fixture.h"
+
+namespace weir::gpu_testing {
+namespace {
+
+const std::vector<DType> kTypes = {DType::kFloat,  DType::kDouble, DType::kHalf,      DType::kBFloat16,  DType::kInt8,
+                                   DType::kUInt8,  DType::kInt16,  DType::kUInt16,    DType::kInt64,     DType::kUInt32,
+                                   DType::kUInt64, DType::kBool,   DType::kComplex64, DType::kComplex128};
+
+TEST(GpuElementwise, BinaryOperationsAgreeWithTheHostForAllTypes) {
+  for (const char* op : {"AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "SquaredDifference", "Equal", "Less",
+                         "GreaterEqual", "BitwiseXor", "LogicalAnd", "Pow", "FloorMod", "DivNoNan"}) {
+    int count = 0;
+    for (DType dtype : kTypes) {
+      if (!HasGpuKernel(op, {{"T", dtype}})) continue;
+      ++count;
+      const bool positive = std::string(op) == "Pow" || std::string(op) == "FloorMod";
+      auto make = positive ? RandomPositive : Random;
+      ExpectAgree(op, {make(dtype, {3, 5}, 1), make(dtype, {3, 5}, 2)}, {});
+    }
+    EXPECT_GT(count, 0) << op;
+  }
+}
+
+TEST(GpuElementwise, OperandsBroadcast) {
+  ExpectAgree("AddV2", {Random(DType::kFloat, {2, 3, 4}), Random(DType::kFloat, {4}, 2)});
+  ExpectAgree("Mul", {Random(DType::kFloat, {2, 1, 4}), Random(DType::kFloat, {3, 1}, 2)});
+  ExpectAgree("Sub", {Random(DType::kFloat, {}), Random(DType::kFloat, {3, 1}, 2)});
+  ExpectAgree("AddV2", {Random(DType::kFloat, {0, 4}), Random(DType::kFloat, {4}, 2)});
+  ExpectAgree("AddV2", {Random(DType::kFloat, {2}), Random(DType::kFloat, {3}, 2)});  // an error
+  ExpectAgree("SelectV2",
+              {Random(DType::kBool, {2, 1}), Random(DType::kFloat, {3}, 2), Random(DType::kFloat, {2, 3}, 3)});
+}
+
+TEST(GpuElementwise, LargeTensorsAreReadInVectors) {
+  ExpectAgree("AddV2", {Random(DType::kFloat, {128, 64}), Random(DType::kFloat, {128, 64}, 2)});
+  ExpectAgree("Mul", {Random(DType::kHalf, {128, 64}), Random(DType::kHalf, {}, 2)});
+}
+
+TEST(GpuElementwise, FunctionsAgreeWithTheHost) {
+  for (const char* op :
+       {"Exp",   "Log",   "Tanh",  "Sigmoid", "Sqrt", "Rsqrt", "Erf",  "Lgamma",   "Softplus", "Elu", "Sin",
+        "Floor", "Log1p", "Expm1", "Square",  "Neg",  "Abs",   "Sign", "IsFinite", "Relu",     "Selu"}) {
+    for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kComplex64}) {
+      if (HasGpuKernel(op, {{"T", dtype}})) ExpectAgree(op, {RandomPositive(dtype, {7, 3})}, {});
+    }
+  }
+}
+
+TEST(GpuElementwise, ReductionsAgreeWithTheHost) {
+  const Tensor last = Tensor::Vector<int32_t>({-1}), first = Tensor::Vector<int32_t>({0}),
+               both = Tensor::Vector<int32_t>({0, 2}), none = Tensor::Vector<int32_t>({});
+  for (const char* op : {"Sum", "Mean", "Max", "Min", "Prod"}) {
+    for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kInt64}) {
+      if (!HasGpuKernel(op, {{"T", dtype}, {"Tidx", DType::kInt32}})) continue;
+      for (const Tensor& axes : {last, first, both, none}) {
+        ExpectAgree(op, {Random(dtype, {3, 4, 5}), axes}, {{"keep_dims", true}});
+      }
+    }
+  }
+  ExpectAgree("Sum", {Random(DType::kFloat, {64, 300}), Tensor::Vector<int32_t>({0, 1})}, {}, 1e-4);
+  ExpectAgree("Mean", {Random(DType::kFloat, {9000}), first}, {}, 1e-4);
+  ExpectAgree("Sum", {Random(DType::kFloat, {9000, 3}), first}, {}, 1e-4);
+  ExpectAgree("Sum", {Random(DType::kFloat, {0, 3}), first});
+  ExpectAgree("Any", {Random(DType::kBool, {4, 3}), last});
+}
+
+}  // namespace
+}  // namespace weir::gpu_testing
