@@ -88,7 +88,7 @@ class RaggedTensorToTensorKernel : public Kernel {
     Dims strides(ragged_rank + 1, 0);
     for (int64_t stride : BroadcastStrides(fallback.shape(), element)) strides.push_back(stride);
     WEIR_RETURN_IF_ERROR(StridedCopy(ctx, values.dtype(), shape.dims(), fallback.raw_data(), strides, out->raw_data(),
-                DenseStrides(shape.dims())));
+                                     DenseStrides(shape.dims())));
     const int64_t size = element.num_elements(), bytes = size * static_cast<int64_t>(SizeOf(values.dtype()));
     const Dims places = Places(levels, shape);
     for (int64_t i = 0; i < values.dim(0); ++i) {
