@@ -294,11 +294,11 @@ typedef Reciprocal Inv;
 UNARY(Floor, floor(x))
 UNARY(Ceil, ceil(x))
 UNARY(Rint, rint(x))
-struct Round {  // half to even
+struct Round {  // half to even; of integers 0, as TensorFlow's
   template <typename T>
   static T Do(T x) {
     if constexpr (IsFloating<T>::value) return rint(x);
-    else return x;
+    else return 0;
   }
 };
 UNARY(OnesLike, T(1))
@@ -444,7 +444,7 @@ struct Select3 {
 };
 struct ClipByValue {
   template <typename T>
-  static T Do(T x, T low, T high) { return Minimum::Do(Maximum::Do(x, low), high); }
+  static T Do(T x, T low, T high) { return Maximum::Do(Minimum::Do(x, high), low); }
 };
 // --- with a number of the node's, whose bits are the template's argument
 template <uint32 kAlpha>

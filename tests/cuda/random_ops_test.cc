@@ -1,0 +1,144 @@
+// Random nodes of every op that a GPU has a kernel for, run on the host and on the GPU: where the host gives a result,
+// the GPU gives the same within rounding.
+//
+// WEIR_GPU_CASES=N makes N cases of each op; WEIR_GPU_OPS=A,B only of these ops; WEIR_GPU_SEED=S others.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "tests/cuda/gpu_fixture.h"
+#include "tests/op_fuzz/op_case.h"
+#include "weir/device/cpu/arithmetic.h"
+
+namespace weir::gpu_testing {
+namespace {
+
+using op_fuzz::CaseGenerator;
+using op_fuzz::CaseInput;
+using op_fuzz::Chance;
+using op_fuzz::OpCase;
+
+int64_t Number(const char* name, int64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoll(value, nullptr, 10);
+}
+
+bool IsChosen(const std::string& op) {
+  const char* list = std::getenv("WEIR_GPU_OPS");
+  return list == nullptr || (std::string(",") + list + ",").find("," + op + ",") != std::string::npos;
+}
+
+// Ops whose results are not a function of their inputs alone.
+bool IsComparable(const OpSchema& schema) {
+  if (schema.is_stateful) return false;
+  static const std::set<std::string> others = {"Empty", "TemporaryVariable", "ApproxTopK", "TopK",
+                                               // Values where gradients or ties may choose.
+                                               "ParallelDynamicStitch"};
+  return !others.contains(schema.name);
+}
+
+bool IsPlainCase(const OpCase& node) {
+  for (const CaseInput& input : node.inputs) {
+    if (input.maker >= 0 || !IsPlain(BaseType(input.dtype)) || IsRef(input.dtype)) return false;
+  }
+  return true;
+}
+
+double Epsilon(DType dtype) {
+  switch (dtype) {
+    case DType::kHalf:
+      return 4e-3;
+    case DType::kBFloat16:
+      return 3e-2;
+    case DType::kDouble:
+    case DType::kComplex128:
+      return 1e-8;
+    default:
+      return 2e-4;
+  }
+}
+
+template <typename T>
+bool IsNear(T a, T b, double tolerance) {
+  if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+    return IsNear(a.real(), b.real(), tolerance) && IsNear(a.imag(), b.imag(), tolerance);
+  } else {
+    const double x = static_cast<double>(a), y = static_cast<double>(b);
+    if (std::isnan(x) || std::isnan(y)) return std::isnan(x) == std::isnan(y);
+    if (x == y) return true;
+    if (std::isinf(x) || std::isinf(y)) return std::abs(x) > 3e38 && std::abs(y) > 3e38 && (x > 0) == (y > 0);
+    return std::abs(x - y) <= tolerance * (1 + std::abs(y));
+  }
+}
+
+// Empty if they agree.
+std::string Difference(const Tensor& actual, const Tensor& expected) {
+  if (actual.dtype() != expected.dtype()) return Cat("type ", Name(actual.dtype()), ", not ", Name(expected.dtype()));
+  if (!(actual.shape() == expected.shape())) {
+    return Cat("shape ", actual.shape().ToString(), ", not ", expected.shape().ToString());
+  }
+  std::string difference;
+  DispatchDType(expected.dtype(), NumberTypes{} + TypeList<bool>{}, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for (int64_t i = 0; i < expected.num_elements() && difference.empty(); ++i) {
+      const T a = actual.data<T>()[i], b = expected.data<T>()[i];
+      bool is_same = a == b;
+      if constexpr (!std::is_integral_v<T>) is_same = is_same || IsNear(Widen(a), Widen(b), Epsilon(expected.dtype()));
+      if (!is_same)
+        difference = Cat("element ", i, " differs: ", actual.ToString(64), "\n  on the host ", expected.ToString(64));
+    }
+  });
+  return difference;
+}
+
+TEST(GpuRandomOps, AgreeWithTheHost) {
+  const int64_t count = Number("WEIR_GPU_CASES", 4), seed = Number("WEIR_GPU_SEED", 1);
+  const Environment& environment = *GpuEnvironment();
+  int64_t compared = 0, ops = 0, unequal = 0;
+  for (const OpSchema* schema : environment.ops.All()) {
+    bool has_kernel = false;
+    for (const KernelEntry* entry : environment.kernels.All(schema->name)) has_kernel |= entry->device_type == "GPU";
+    if (!has_kernel || !IsComparable(*schema) || !IsChosen(schema->name)) continue;
+    const CaseGenerator generator(*schema, environment.kernels);
+    Chance chance(std::hash<std::string>()(schema->name) ^ static_cast<uint64_t>(seed));
+    int64_t done = 0;
+    for (int64_t tries = 0; tries < 20 * count && done < count; ++tries) {
+      const OpCase node = generator.Fresh(chance);
+      if (!IsPlainCase(node)) continue;
+      Attrs attrs;
+      for (const auto& [name, value] : node.attrs) attrs.emplace_back(name, value);
+      if (!HasGpuKernel(schema->name, attrs)) continue;
+      std::vector<Tensor> inputs;
+      int64_t elements = 0;
+      for (const CaseInput& input : node.inputs) {
+        inputs.push_back(input.value);
+        elements += input.value.num_elements();
+      }
+      if (elements > 20000) continue;
+      auto expected = RunOn("/device:CPU:0", schema->name, inputs, attrs);
+      if (!expected.ok()) continue;
+      int64_t outputs = 0;
+      for (const Tensor& each : *expected) outputs += each.num_elements();
+      if (outputs > 50000) continue;
+      ++done;
+      ++compared;
+      auto actual = RunOn("/device:GPU:0", schema->name, inputs, attrs);
+      std::string difference = actual.ok() ? "" : Cat("fails: ", actual.status().ToString());
+      for (size_t i = 0; actual.ok() && i < expected->size() && difference.empty(); ++i) {
+        if (IsPlain((*expected)[i].dtype())) difference = Difference((*actual)[i], (*expected)[i]);
+      }
+      if (difference.empty()) continue;
+      ++unequal;
+      ADD_FAILURE() << schema->name << ": " << difference << "\n  " << node.ToString().substr(0, 1500);
+      break;  // one of an op is enough
+    }
+    ops += done > 0;
+  }
+  std::printf("%lld cases of %lld ops, %lld differ\n", static_cast<long long>(compared), static_cast<long long>(ops),
+              static_cast<long long>(unequal));
+}
+
+}  // namespace
+}  // namespace weir::gpu_testing
