@@ -10,6 +10,7 @@
 #include "weir/framework/constant_taker.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/math/matmul.h"
+#include "weir/ops/math/matmul_sizes.h"
 #include "weir/ops/math/register.h"
 
 namespace weir {
@@ -167,21 +168,9 @@ class MatMulKernel : public Kernel, public ConstantTaker {
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor a = ctx.input(0), b = ctx.input(1);
-    if (a.rank() != 2 || b.rank() != 2) {
-      if (a.rank() != b.rank()) {
-        return InvalidArgument("In[0] and In[1] has different ndims: ", a.shape().ToString(), " vs. ",
-                               b.shape().ToString());
-      }
-      return InvalidArgument("In[0] is not a matrix. Instead it has shape ", a.shape().ToString());
-    }
-    const int64_t m = a.dim(transpose_a_), k = a.dim(!transpose_a_), n = b.dim(!transpose_b_);
-    if (b.dim(transpose_b_) != k) {
-      return InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape().ToString(),
-                             ", In[1]: ", b.shape().ToString());
-    }
-    const int64_t dims[] = {m, n};
-    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    WEIR_ASSIGN_OR_RETURN(const MatMulSizes sizes, SizesOfMatMul(a.shape(), b.shape(), transpose_a_, transpose_b_));
+    const int64_t m = sizes.m, k = sizes.k, n = sizes.n;
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, sizes.output));
     if (out->num_elements() == 0) return OkStatus();
     if (packed_ != nullptr && rows_ == &MultiplyRowsOf<float, float, float>) {
       const MatrixView x = View(a.raw_data(), a.dim(1), transpose_a_, false);
@@ -219,35 +208,15 @@ class BatchMatMulKernel : public Kernel {
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor a = ctx.input(0), b = ctx.input(1);
-    if (a.rank() < 2 || b.rank() < 2) {
-      return InvalidArgument(a.rank() < 2 ? "In[0]" : "In[1]",
-                             " ndims must be >= 2: ", a.rank() < 2 ? a.rank() : b.rank());
-    }
-    const Shape a_batch = a.shape().Slice(0, a.rank() - 2), b_batch = b.shape().Slice(0, b.rank() - 2);
-    if (!broadcasts_ && !(a_batch == b_batch)) {
-      return InvalidArgument("In[0] and In[1] must have compatible batch dimensions: ", a.shape().ToString(), " vs. ",
-                             b.shape().ToString());
-    }
-    auto batch = BroadcastShape(a_batch, b_batch);
-    if (!batch.ok()) {
-      return InvalidArgument("In[0] and In[1] must have compatible batch dimensions: ", a.shape().ToString(), " vs. ",
-                             b.shape().ToString());
-    }
+    WEIR_ASSIGN_OR_RETURN(const MatMulSizes sizes,
+                          SizesOfBatchMatMul(a.shape(), b.shape(), adjoint_a_, adjoint_b_, broadcasts_));
+    const int64_t m = sizes.m, k = sizes.k, n = sizes.n;
     const int64_t a_rows = a.dim(a.rank() - 2), a_columns = a.dim(a.rank() - 1);
     const int64_t b_rows = b.dim(b.rank() - 2), b_columns = b.dim(b.rank() - 1);
-    const int64_t m = adjoint_a_ ? a_columns : a_rows, k = adjoint_a_ ? a_rows : a_columns;
-    const int64_t n = adjoint_b_ ? b_rows : b_columns;
-    if ((adjoint_b_ ? b_columns : b_rows) != k) {
-      return InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape().ToString(),
-                             ", In[1]: ", b.shape().ToString());
-    }
-    Shape shape = *batch;
-    WEIR_RETURN_IF_ERROR(shape.AddDim(m));
-    WEIR_RETURN_IF_ERROR(shape.AddDim(n));
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (shape.num_elements() == 0) return OkStatus();
-    const Shape* operands[] = {&a_batch, &b_batch};
-    BroadcastRuns runs(*batch, operands);
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, sizes.output));
+    if (sizes.output.num_elements() == 0) return OkStatus();
+    const Shape* operands[] = {&sizes.a_batch, &sizes.b_batch};
+    BroadcastRuns runs(sizes.batch, operands);
     const int64_t a_size = SizeOf(a.dtype()) * a_rows * a_columns, b_size = SizeOf(b.dtype()) * b_rows * b_columns;
     const int64_t out_size = SizeOf(out->dtype()) * m * n;
     // One call for the whole batch, where its matrices lie evenly.

@@ -7,6 +7,7 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/channel_loops.h"
+#include "weir/ops/nn/batch_norm.h"
 #include "weir/ops/nn/register.h"
 
 namespace weir {
@@ -14,33 +15,9 @@ namespace {
 
 using ImageTypes = TypeList<Half, BFloat16, float>;
 
-struct NormAttrs {
-  float epsilon = 0;
-  float average_factor = 1;
-  bool is_training = true;
-  bool channels_second = false;
-  bool has_relu = false;
-
-  static StatusOr<NormAttrs> Read(const KernelInit& init) {
-    NormAttrs attrs;
-    WEIR_ASSIGN_OR_RETURN(attrs.epsilon, init.Attr<float>("epsilon"));
-    WEIR_ASSIGN_OR_RETURN(attrs.is_training, init.Attr<bool>("is_training"));
-    if (init.HasAttr("exponential_avg_factor")) {
-      WEIR_ASSIGN_OR_RETURN(attrs.average_factor, init.Attr<float>("exponential_avg_factor"));
-    }
-    WEIR_ASSIGN_OR_RETURN(std::string format, init.Attr<std::string>("data_format"));
-    attrs.channels_second = format.starts_with("NC");
-    if (init.HasAttr("activation_mode")) {
-      WEIR_ASSIGN_OR_RETURN(std::string activation, init.Attr<std::string>("activation_mode"));
-      attrs.has_relu = activation == "Relu";
-      if (!attrs.has_relu || attrs.channels_second) {
-        return Unimplemented("A norm is fused with a Relu of channels-last images only, not with ", activation, " of ",
-                             format);
-      }
-    }
-    return attrs;
-  }
-};
+using nn::CheckNormImage;
+using nn::CheckNormVector;
+using nn::NormAttrs;
 
 // Calls `body(element, channel)` for every element in order.
 struct Layout {
@@ -96,22 +73,6 @@ Moments MomentsOf(const KernelContext& ctx, const float* x, const Layout& layout
   return m;
 }
 
-Status CheckVector(const KernelContext& ctx, int i, int64_t channels) {
-  const Shape& shape = ctx.input(i).shape();
-  const std::string& name = ctx.node().schema->inputs[i].name;
-  if (!shape.IsVector()) return InvalidArgument(name, " must be 1-dimensional", shape.ToString());
-  if (shape.dim(0) != channels) {
-    return InvalidArgument(name, " must have the same number of elements as the channels of x, got ", shape.dim(0),
-                           " and ", channels);
-  }
-  return OkStatus();
-}
-
-Status CheckImage(const Shape& shape) {
-  if (shape.rank() == 4 || shape.rank() == 5) return OkStatus();
-  return InvalidArgument("input must be 4 or 5-dimensional", shape.ToString());
-}
-
 class BatchNormKernel : public Kernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
@@ -122,24 +83,11 @@ class BatchNormKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& x = ctx.input(0);
-    WEIR_RETURN_IF_ERROR(CheckImage(x.shape()));
+    WEIR_RETURN_IF_ERROR(CheckNormImage(x.shape()));
     const Layout layout = Layout::Of(x.shape(), attrs_.channels_second);
-    const bool uses_estimates = !attrs_.is_training || attrs_.average_factor != 1;
-    for (int i = 1; i < (uses_estimates ? 5 : 3); ++i) WEIR_RETURN_IF_ERROR(CheckVector(ctx, i, layout.channels));
-    for (int i = 3; i < 5; ++i) {
-      if (ctx.input(i).rank() != 1) {
-        return InvalidArgument(i == 3 ? "estimated_mean" : "estimated_variance", " must be 1-dimensional",
-                               ctx.input(i).shape().ToString());
-      }
-    }
+    WEIR_RETURN_IF_ERROR(nn::CheckNormInputs(ctx, attrs_, layout.channels));
     const float* side = nullptr;
-    if (ctx.num_inputs() > 5) {
-      if (ctx.num_inputs() > 6 || ctx.input(5).shape() != x.shape()) {
-        return InvalidArgument("side_input must be one of the shape of x, ", x.shape().ToString(), ", not ",
-                               ctx.input(5).shape().ToString());
-      }
-      side = ctx.input(5).data<float>();
-    }
+    if (ctx.num_inputs() > 5) side = ctx.input(5).data<float>();
     WEIR_ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.shape()));
     Tensor* vectors[4];
     for (int i = 0; i < 4; ++i) {
@@ -220,22 +168,11 @@ class BatchNormGradKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& gradient = ctx.input(0);
     const Tensor& x = ctx.input(1);
-    WEIR_RETURN_IF_ERROR(CheckImage(x.shape()));
-    if (gradient.shape() != x.shape()) {
-      return InvalidArgument("x and y_backprop must have same shape, but x has shape ", x.shape().ToString(),
-                             " and y_backprop has shape ", gradient.shape().ToString());
-    }
-    const float* output = nullptr;
-    if (attrs_.has_relu) {
-      if (ctx.num_outputs() > 5) return Unimplemented("The gradient of a side input is not part of the norm's");
-      if (ctx.input(7).shape() != x.shape()) {
-        return InvalidArgument("x and y must have same shape, but x has shape ", x.shape().ToString(),
-                               " and y has shape ", ctx.input(7).shape().ToString());
-      }
-      output = ctx.input(7).data<float>();
-    }
+    WEIR_RETURN_IF_ERROR(CheckNormImage(x.shape()));
+    WEIR_RETURN_IF_ERROR(nn::CheckNormGradImages(ctx, attrs_));
+    const float* output = attrs_.has_relu ? ctx.input(7).data<float>() : nullptr;
     const Layout layout = Layout::Of(x.shape(), attrs_.channels_second);
-    for (int i = 2; i < 5; ++i) WEIR_RETURN_IF_ERROR(CheckVector(ctx, i, layout.channels));
+    for (int i = 2; i < 5; ++i) WEIR_RETURN_IF_ERROR(CheckNormVector(ctx, i, layout.channels));
     WEIR_ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, x.shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor * scale, ctx.AllocateOutput(1, Shape{layout.channels}));
     WEIR_ASSIGN_OR_RETURN(Tensor * offset, ctx.AllocateOutput(2, Shape{layout.channels}));

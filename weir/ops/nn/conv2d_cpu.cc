@@ -168,7 +168,7 @@ class Conv2DKernel : public Kernel, public ConstantTaker {
     }
     Shape grouped = filter;
     if (is_depthwise_) {
-      WEIR_ASSIGN_OR_RETURN(grouped, GroupedFilter(input, filter));
+      WEIR_ASSIGN_OR_RETURN(grouped, nn::GroupedDepthwiseFilter(input, filter));
     }
     WEIR_ASSIGN_OR_RETURN(Geometry g, nn::MakeConvGeometry(window_, input, grouped));
     WEIR_ASSIGN_OR_RETURN(Shape output, g.OutputShape());
@@ -226,15 +226,6 @@ class Conv2DKernel : public Kernel, public ConstantTaker {
     WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(sizes, "input_sizes"));
     if (shape.rank() != 2 || filter.rank() != 4 || gradient.rank() != 4) return shape;
     const int64_t dims[] = {gradient.dim(0), shape.dim(0), shape.dim(1), filter.dim(2)};
-    return Shape::Make(dims);
-  }
-  // [h, w, in, multiplier] as [h, w, 1, in * multiplier]: the same elements in the same order.
-  static StatusOr<Shape> GroupedFilter(const Shape& input, const Shape& filter) {
-    if (filter.rank() != 4) return InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
-    if (input.rank() == 4 && input.dim(3) != filter.dim(2)) {
-      return InvalidArgument("input and filter must have the same depth: ", input.dim(3), " vs ", filter.dim(2));
-    }
-    const int64_t dims[] = {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)};
     return Shape::Make(dims);
   }
 

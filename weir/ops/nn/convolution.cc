@@ -30,6 +30,15 @@ StatusOr<ConvGeometry> MakeConvGeometry(const Window2D& window, const Shape& inp
   return g;
 }
 
+StatusOr<Shape> GroupedDepthwiseFilter(const Shape& input, const Shape& filter) {
+  if (filter.rank() != 4) return InvalidArgument("filter must be 4-dimensional: ", filter.ToString());
+  if (input.rank() == 4 && input.dim(3) != filter.dim(2)) {
+    return InvalidArgument("input and filter must have the same depth: ", input.dim(3), " vs ", filter.dim(2));
+  }
+  const int64_t dims[] = {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)};
+  return Shape::Make(dims);
+}
+
 ConvolutionShape::Axis LibraryAxis(const WindowAxis& axis) {
   return {axis.input, axis.size, axis.stride, axis.dilation, axis.before, axis.output};
 }

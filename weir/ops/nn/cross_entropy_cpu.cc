@@ -6,6 +6,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/exponential_rows.h"
 #include "weir/device/cpu/index_input.h"
+#include "weir/ops/nn/cross_entropy.h"
 #include "weir/ops/nn/register.h"
 
 namespace weir {
@@ -48,39 +49,17 @@ float LossRow(const float* x, const float* label, int64_t n, float* gradient) {
   return total;
 }
 
-// The value of a matrix that is broadcast to more rows or columns where it has one.
-struct MatrixSteps {
-  int64_t row, column;
-};
-// With ones before the dimensions that are there.
-Shape AsMatrix(const Shape& shape) {
-  const int rank = shape.rank();
-  return {rank < 2 ? 1 : shape.dim(0), rank < 1 ? 1 : shape.dim(rank - 1)};
-}
-MatrixSteps StepsOf(const Shape& shape) { return {shape.dim(0) == 1 ? 0 : shape.dim(1), shape.dim(1) == 1 ? 0 : 1}; }
+using nn::MatrixSteps;
 
 class SoftmaxCrossEntropyKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor logits = ctx.input(0);
     const Tensor labels = ctx.input(1);
-    if (std::max(logits.rank(), labels.rank()) != 2) {
-      return InvalidArgument("logits and labels must be either 2-dimensional, or broadcasted to be 2-dimensional, got ",
-                             logits.shape().ToString(), " and ", labels.shape().ToString());
-    }
-    const Shape a = AsMatrix(logits.shape()), b = AsMatrix(labels.shape());
-    int64_t dims[2];
-    for (int d = 0; d < 2; ++d) {
-      if (a.dim(d) != b.dim(d) && a.dim(d) != 1 && b.dim(d) != 1) {
-        return InvalidArgument("logits and labels must be broadcastable: logits_size=", a.ToString(),
-                               " labels_size=", b.ToString());
-      }
-      dims[d] = a.dim(d) == 1 ? b.dim(d) : a.dim(d);
-    }
-    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
-    WEIR_ASSIGN_OR_RETURN(Tensor * loss, ctx.AllocateOutput(0, Shape{dims[0]}));
-    WEIR_ASSIGN_OR_RETURN(Tensor * backprop, ctx.AllocateOutput(1, shape));
-    const int64_t n = dims[1];
+    WEIR_ASSIGN_OR_RETURN(const nn::CrossEntropySizes sizes, nn::SizesOfCrossEntropy(logits.shape(), labels.shape()));
+    const int64_t rows = sizes.rows, n = sizes.classes;
+    WEIR_ASSIGN_OR_RETURN(Tensor * loss, ctx.AllocateOutput(0, Shape{rows}));
+    WEIR_ASSIGN_OR_RETURN(Tensor * backprop, ctx.AllocateOutput(1, sizes.output));
     DispatchDType(logits.dtype(), FloatTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       using C = ComputeType<T>;
@@ -88,10 +67,10 @@ class SoftmaxCrossEntropyKernel : public Kernel {
         for (T& x : loss->span<T>()) x = T(C(0));
         return;
       }
-      const MatrixSteps logit_steps = StepsOf(a), label_steps = StepsOf(b);
+      const MatrixSteps logit_steps = sizes.logits, label_steps = sizes.labels;
       if constexpr (std::is_same_v<T, float>) {
         if (logit_steps.column == 1 && label_steps.column == 1) {
-          ctx.ParallelFor(dims[0], 2.0 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+          ctx.ParallelFor(rows, 2.0 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
             for (int64_t row = begin; row < end; ++row) {
               loss->data<T>()[row] =
                   LossRow(logits.data<T>() + row * logit_steps.row, labels.data<T>() + row * label_steps.row, n,
@@ -101,7 +80,7 @@ class SoftmaxCrossEntropyKernel : public Kernel {
           return;
         }
       }
-      ctx.ParallelFor(dims[0], 12.0 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+      ctx.ParallelFor(rows, 12.0 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
         std::vector<C> shifted(static_cast<size_t>(n));
         for (int64_t row = begin; row < end; ++row) {
           const C sum = ShiftedSum(logits.data<T>() + row * logit_steps.row, logit_steps.column, n, shifted.data());
@@ -127,20 +106,8 @@ class SparseSoftmaxCrossEntropyKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor logits = ctx.input(0);
     const Tensor& labels = ctx.input(1);
-    if (!logits.shape().IsMatrix()) {
-      return InvalidArgument("logits must be 2-D, but got shape ", logits.shape().ToString());
-    }
-    if (!labels.shape().IsVector()) {
-      return InvalidArgument("labels must be 1-D, but got shape ", labels.shape().ToString());
-    }
-    if (logits.dim(0) != labels.dim(0)) {
-      return InvalidArgument("logits and labels must have the same first dimension, got logits shape ",
-                             logits.shape().ToString(), " and labels shape ", labels.shape().ToString());
-    }
+    WEIR_RETURN_IF_ERROR(nn::CheckSparseCrossEntropy(logits.shape(), labels.shape()));
     const int64_t n = logits.dim(1);
-    if (n <= 0) {
-      return InvalidArgument("Must have at least one class, but got logits shape ", logits.shape().ToString());
-    }
     WEIR_ASSIGN_OR_RETURN(Dims classes, IntElements(labels, "labels"));
     for (int64_t label : classes) {
       if (label < 0 || label >= n) {

@@ -3,19 +3,13 @@
 #include <vector>
 
 #include "weir/device/cpu/arithmetic.h"
+#include "weir/ops/nn/dilation.h"
 #include "weir/ops/nn/register_extended.h"
-#include "weir/ops/nn/window.h"
 
 namespace weir {
 namespace {
 
-using nn::WindowAxis;
-
-struct Geometry {
-  int64_t batch, channels;
-  WindowAxis h, w;
-  Shape output;
-};
+using Geometry = nn::DilationGeometry;
 
 template <typename T>
 T Lowest() {
@@ -33,22 +27,13 @@ class DilationKernel : public Kernel {
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, Part part) {
     auto kernel = std::make_unique<DilationKernel>();
     kernel->part_ = part;
-    WEIR_ASSIGN_OR_RETURN(kernel->strides_, init.Attr<std::vector<int64_t>>("strides"));
-    WEIR_ASSIGN_OR_RETURN(kernel->rates_, init.Attr<std::vector<int64_t>>("rates"));
-    WEIR_ASSIGN_OR_RETURN(kernel->padding_, init.Attr<std::string>("padding"));
-    const auto &strides = kernel->strides_, &rates = kernel->rates_;
-    if (strides.size() != 4) return InvalidArgument("Sliding window stride field must specify 4 dimensions");
-    if (rates.size() != 4) return InvalidArgument("Input stride (atrous rate) field must specify 4 dimensions");
-    if (strides[0] != 1 || strides[3] != 1) {
-      return Unimplemented("Stride is only supported across spatial dimensions.");
-    }
-    if (rates[0] != 1 || rates[3] != 1) return Unimplemented("Rate is only supported across spatial dimensions.");
+    WEIR_ASSIGN_OR_RETURN(kernel->attrs_, nn::DilationAttrs::Read(init));
     return kernel;
   }
 
   Status Compute(KernelContext& ctx) override {
     const Tensor &input = ctx.input(0), &filter = ctx.input(1);
-    WEIR_ASSIGN_OR_RETURN(Geometry g, MakeGeometry(input.shape(), filter.shape()));
+    WEIR_ASSIGN_OR_RETURN(Geometry g, attrs_.MakeGeometry(input.shape(), filter.shape()));
     if (part_ != Part::kForward && ctx.input(2).shape() != g.output) {
       return InvalidArgument("out_backprop has incompatible size.");
     }
@@ -66,22 +51,6 @@ class DilationKernel : public Kernel {
   }
 
  private:
-  StatusOr<Geometry> MakeGeometry(const Shape& input, const Shape& filter) const {
-    if (input.rank() != 4) return InvalidArgument("input must be 4-dimensional: ", input.ToString());
-    if (filter.rank() != 3) return InvalidArgument("filter must be 3-dimensional: ", filter.ToString());
-    if (filter.dim(2) != input.dim(3)) {
-      return InvalidArgument("input and filter must have the same depth: ", input.dim(3), " vs ", filter.dim(2));
-    }
-    Geometry g{input.dim(0), input.dim(3), {}, {}, {}};
-    WEIR_ASSIGN_OR_RETURN(g.h, nn::MakeWindowAxis(input.dim(1), filter.dim(0), strides_[1],
-                                                  std::max<int64_t>(rates_[1], 1), padding_, 0, 0));
-    WEIR_ASSIGN_OR_RETURN(g.w, nn::MakeWindowAxis(input.dim(2), filter.dim(1), strides_[2],
-                                                  std::max<int64_t>(rates_[2], 1), padding_, 0, 0));
-    const int64_t dims[] = {g.batch, g.h.output, g.w.output, g.channels};
-    WEIR_ASSIGN_OR_RETURN(g.output, Shape::Make(dims));
-    return g;
-  }
-
   // Where the largest sum of an output is: in the input and in the filter; their first place if no sum exceeds the
   // least value of the type.
   template <typename T>
@@ -137,8 +106,7 @@ class DilationKernel : public Kernel {
     for (size_t i = 0; i < sums.size(); ++i) out.data<T>()[i] = static_cast<T>(sums[i]);
   }
 
-  std::vector<int64_t> strides_, rates_;
-  std::string padding_;
+  nn::DilationAttrs attrs_;
   Part part_ = Part::kForward;
 };
 

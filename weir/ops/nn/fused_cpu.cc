@@ -11,6 +11,7 @@
 #include "weir/framework/constant_taker.h"
 #include "weir/framework/fused_nodes.h"
 #include "weir/ops/nn/convolution.h"
+#include "weir/ops/nn/fused_ops.h"
 #include "weir/ops/nn/register.h"
 
 namespace weir {
@@ -47,50 +48,7 @@ constexpr ActivationEntry kActivations[] = {{"Relu", ReluLoop, 0.2},     {"Relu6
                                             {"Elu", EluLoop, 1},         {"Tanh", TanhLoop, 1},
                                             {"Sigmoid", SigmoidLoop, 1}, {"LeakyRelu", LeakyReluLoop, 0.3}};
 
-// The attribute fused_ops: BiasAdd or FusedBatchNorm, perhaps Add, perhaps an activation.
-struct FusedOps {
-  bool has_norm = false;
-  bool has_addend = false;
-  const ActivationEntry* activation = nullptr;
-  // Whether the library may do the activation itself. Its Relu makes 0 of NaN: where weights are constants that is what
-  // TensorFlow's fused operations give too; a model that trains must show when it has come to nothing.
-  bool library_activates = false;
-  float epsilon = 0;
-  float alpha = 0;
-
-  static StatusOr<FusedOps> Read(const KernelInit& init, bool allows_norm) {
-    FusedOps fused;
-    WEIR_ASSIGN_OR_RETURN(std::vector<std::string> names, init.Attr<std::vector<std::string>>("fused_ops"));
-    WEIR_ASSIGN_OR_RETURN(fused.epsilon, init.Attr<float>("epsilon"));
-    WEIR_ASSIGN_OR_RETURN(fused.alpha, init.Attr<float>("leakyrelu_alpha"));
-    fused.library_activates = !names.empty() && names.back() == "Relu" && nn::HasConstantWeights(init);
-    size_t i = 0;
-    fused.has_norm = allows_norm && !names.empty() && names[0] == "FusedBatchNorm";
-    if (names.empty() || (!fused.has_norm && names[0] != "BiasAdd")) return Unknown(init, names);
-    ++i;
-    if (i < names.size() && names[i] == "Add") {
-      fused.has_addend = true;
-      ++i;
-    }
-    if (i < names.size()) {
-      for (const ActivationEntry& entry : kActivations) {
-        if (entry.name == names[i]) fused.activation = &entry;
-      }
-      if (fused.activation == nullptr) return Unknown(init, names);
-      ++i;
-    }
-    if (i < names.size()) return Unknown(init, names);
-    if (init.num_inputs() != 2 + (fused.has_norm ? 4 : 1) + fused.has_addend) {
-      return InvalidArgument(init.schema().name, " has ", init.num_inputs(), " inputs, which do not fit its fused_ops");
-    }
-    return fused;
-  }
-  static Status Unknown(const KernelInit& init, const std::vector<std::string>& names) {
-    std::string list;
-    for (const std::string& name : names) list += Cat(list.empty() ? "" : ",", name);
-    return Unimplemented("Fusion is not implemented: [", list, "] in ", init.schema().name);
-  }
-};
+using nn::FusedOps;
 
 // What is done to the columns of a result of shape `shape`, from the inputs after the first two.
 class Columns {
@@ -98,15 +56,10 @@ class Columns {
   static StatusOr<Columns> Make(const KernelContext& ctx, const FusedOps& fused, const Shape& shape) {
     Columns out;
     out.size_ = {shape.Slice(0, shape.rank() - 1).num_elements(), shape.dim(shape.rank() - 1)};
+    WEIR_RETURN_IF_ERROR(fused.CheckVectors(ctx, shape, shape.rank() - 1));
     if (fused.has_norm) {
-      WEIR_RETURN_IF_ERROR(out.ReadNorm(ctx, fused.epsilon));
+      out.ReadNorm(ctx, fused.epsilon);
     } else {
-      const Shape& bias = ctx.input(2).shape();
-      if (!bias.IsVector()) return InvalidArgument("Biases must be 1D: ", bias.ToString());
-      if (bias.dim(0) != out.size_.channels) {
-        return InvalidArgument("Must provide as many biases as the last dimension of the input tensor: ",
-                               bias.ToString(), " vs. ", shape.ToString());
-      }
       out.epilogue_.bias = ctx.input(2).data<float>();
     }
     if (fused.has_addend) {
@@ -149,23 +102,13 @@ class Columns {
 
  private:
   // Scale, offset, mean and variance are a factor and a shift.
-  Status ReadNorm(const KernelContext& ctx, float epsilon) {
-    constexpr const char* kNames[] = {"scale", "offset", "mean", "variance"};
+  void ReadNorm(const KernelContext& ctx, float epsilon) {
     const float* vectors[4];
-    for (int i = 0; i < 4; ++i) {
-      const Shape& shape = ctx.input(2 + i).shape();
-      if (!shape.IsVector()) return InvalidArgument(kNames[i], " must be 1-dimensional", shape.ToString());
-      if (shape.dim(0) != size_.channels) {
-        return InvalidArgument(kNames[i], " must have the same number of elements as the channels of x, got ",
-                               shape.dim(0), " and ", size_.channels);
-      }
-      vectors[i] = ctx.input(2 + i).data<float>();
-    }
+    for (int i = 0; i < 4; ++i) vectors[i] = ctx.input(2 + i).data<float>();
     for (int64_t c = 0; c < size_.channels; ++c) {
       scale_.push_back(vectors[0][c] / std::sqrt(vectors[3][c] + epsilon));
       shift_.push_back(vectors[1][c] - vectors[2][c] * scale_.back());
     }
-    return OkStatus();
   }
 
   ChannelSize size_{};
@@ -175,10 +118,12 @@ class Columns {
 };
 
 void Activate(const KernelContext& ctx, const FusedOps& fused, Tensor& out) {
-  if (fused.activation == nullptr) return;
-  float* data = out.data<float>();
-  ctx.ParallelFor(out.num_elements(), fused.activation->cost_ns,
-                  [&](int64_t begin, int64_t end) { fused.activation->loop(data + begin, end - begin, fused.alpha); });
+  for (const ActivationEntry& entry : kActivations) {
+    if (entry.name != fused.activation) continue;
+    float* data = out.data<float>();
+    ctx.ParallelFor(out.num_elements(), entry.cost_ns,
+                    [&](int64_t begin, int64_t end) { entry.loop(data + begin, end - begin, fused.alpha); });
+  }
 }
 
 // out = x + y, which have different shapes.
@@ -324,7 +269,8 @@ class FusedMatMulKernel : public Kernel, public ConstantTaker {
   Status Compute(KernelContext& ctx) override {
     const Tensor& a = ctx.input(0);
     const Tensor& b = ctx.input(1);
-    if (Status status = CheckOperands(a.shape(), b.shape()); !status.ok()) return OfFusedNode(status, 0);
+    const Status status = nn::CheckFusedMatMul(a.shape(), b.shape(), transpose_a_, transpose_b_);
+    if (!status.ok()) return OfFusedNode(status, 0);
     const ProductShape s{1, a.dim(transpose_a_), b.dim(!transpose_b_), a.dim(!transpose_a_)};
     const Shape shape{s.m, s.n};
     const MatrixOperand x = Operand(a, transpose_a_);
@@ -345,14 +291,6 @@ class FusedMatMulKernel : public Kernel, public ConstantTaker {
   }
 
  private:
-  Status CheckOperands(const Shape& a, const Shape& b) const {
-    if (a.rank() != b.rank()) {
-      return InvalidArgument("In[0] and In[1] has different ndims: ", a.ToString(), " vs. ", b.ToString());
-    }
-    if (a.rank() != 2) return InvalidArgument("In[0] is not a matrix. Instead it has shape ", a.ToString());
-    if (b.dim(transpose_b_) == a.dim(!transpose_a_)) return OkStatus();
-    return InvalidArgument("Matrix size-incompatible: In[0]: ", a.ToString(), ", In[1]: ", b.ToString());
-  }
   static MatrixOperand Operand(const Tensor& x, bool is_transposed) {
     const float* data = x.data<float>();
     return is_transposed ? MatrixOperand{data, 1, x.dim(1), 0} : MatrixOperand{data, x.dim(1), 1, 0};

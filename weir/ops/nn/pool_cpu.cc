@@ -6,6 +6,7 @@
 #include "weir/device/cpu/index_input.h"
 #include "weir/device/cpu/vector.h"
 #include "weir/ops/nn/max_pool_places.h"
+#include "weir/ops/nn/pool_windows.h"
 #include "weir/ops/nn/register.h"
 #include "weir/ops/nn/window.h"
 
@@ -24,39 +25,10 @@ struct Geometry {
   int64_t pooled() const { return h.output * w.output * channels; }
 };
 
-// Windows over the channels: the channels of a place are the columns of a row, which has one channel.
-StatusOr<Geometry> MakeDepthGeometry(const nn::Window2D& window, const Shape& input) {
-  const int64_t depth = input.dim(3), size = window.ksize[3];
-  WEIR_RETURN_IF_ERROR(nn::CheckDepthWindow(window.ksize, window.strides, depth));
-  Geometry g{};
-  g.batch = input.dim(0);
-  g.channels = 1;
-  g.over_depth = true;
-  WEIR_ASSIGN_OR_RETURN(g.h, nn::MakeWindowAxis(input.dim(1) * input.dim(2), 1, 1, 1, "VALID", 0, 0));
-  WEIR_ASSIGN_OR_RETURN(g.w, nn::MakeWindowAxis(depth, size, size, 1, "VALID", 0, 0));
-  const int64_t dims[] = {g.batch, input.dim(1), input.dim(2), depth / size};
-  WEIR_ASSIGN_OR_RETURN(g.output, Shape::Make(dims));
-  return g;
-}
-
 StatusOr<Geometry> MakeGeometry(const nn::Window2D& window, const Shape& input) {
-  if (input.rank() != 4) return InvalidArgument("tensor_in must be 4-dimensional");
-  if (window.ksize[3] != 1) return MakeDepthGeometry(window, input);
-  for (size_t i = 2; i < 6 && window.padding == "EXPLICIT"; ++i) {
-    if (window.explicit_paddings[i] >= window.ksize[i / 2]) {
-      const std::string_view sides[] = {"Top", "Bottom", "Left", "Right"};
-      return InvalidArgument(sides[i - 2], " padding ", window.explicit_paddings[i],
-                             " needs to be smaller than the window size ", window.ksize[i / 2]);
-    }
-  }
-  Geometry g{};
-  g.batch = input.dim(0);
-  g.channels = input.dim(3);
-  WEIR_ASSIGN_OR_RETURN(g.h, window.Axis(1, input.dim(1), window.ksize[1]));
-  WEIR_ASSIGN_OR_RETURN(g.w, window.Axis(2, input.dim(2), window.ksize[2]));
-  const int64_t dims[] = {g.batch, g.h.output, g.w.output, g.channels};
-  WEIR_ASSIGN_OR_RETURN(g.output, Shape::Make(dims));
-  return g;
+  WEIR_ASSIGN_OR_RETURN(nn::PoolWindows windows, nn::MakeImageWindows(window, input));
+  return Geometry{windows.batch, windows.channels, windows.axis[1], windows.axis[2], windows.output,
+                  window.ksize[3] != 1};
 }
 
 // Calls `body(ih, iw)` for every place of window (oh, ow) inside the image.
@@ -70,18 +42,11 @@ void ForWindow(const Geometry& g, int64_t oh, int64_t ow, Body body) {
 class PoolKernel : public Kernel {
  public:
   static Status Read(const KernelInit& init, nn::Window2D& window, bool over_depth = false) {
-    WEIR_ASSIGN_OR_RETURN(window, nn::ReadWindow2D(init, /*is_pool=*/true));
-    if (window.channels_second) {
+    auto format = init.Attr<std::string>("data_format");  // some pools know one format only
+    if (format.ok() && format->starts_with("NC")) {
       return InvalidArgument("Default ", init.schema().name, " only supports NHWC on device type CPU");
     }
-    if (window.ksize[0] != 1) return Unimplemented("Pooling is not yet supported on the batch dimension.");
-    // Where a window is one channel deep its stride along the depth means nothing.
-    if (window.ksize[3] != 1 && !over_depth) {
-      return Unimplemented("Pooling is not yet supported on the depth dimension.");
-    }
-    for (int64_t size : window.ksize) {
-      if (size <= 0) return InvalidArgument("Sliding window ksize must be positive, got ", size);
-    }
+    WEIR_ASSIGN_OR_RETURN(window, nn::ReadPoolWindow(init, over_depth));
     return OkStatus();
   }
 };

@@ -75,6 +75,44 @@ inline StatusOr<PoolWindows> MakeDepthWindows(const Shape& input, std::span<cons
   return out;
 }
 
+// The window of a pool over images from a node's attributes. `over_depth`: whether windows over channels are allowed.
+inline StatusOr<Window2D> ReadPoolWindow(const KernelInit& init, bool over_depth) {
+  WEIR_ASSIGN_OR_RETURN(Window2D window, ReadWindow2D(init, /*is_pool=*/true));
+  if (window.ksize[0] != 1) return Unimplemented("Pooling is not yet supported on the batch dimension.");
+  // Where a window is one channel deep its stride along the depth means nothing.
+  if (window.ksize[static_cast<size_t>(window.channels())] != 1 && (!over_depth || window.channels_second)) {
+    return Unimplemented("Pooling is not yet supported on the depth dimension.");
+  }
+  for (int64_t size : window.ksize) {
+    if (size <= 0) return InvalidArgument("Sliding window ksize must be positive, got ", size);
+  }
+  return window;
+}
+
+// The windows over images of shape `input`, whose channels are last whatever the window's format says; so are the
+// output's.
+inline StatusOr<PoolWindows> MakeImageWindows(const Window2D& window, const Shape& input) {
+  if (input.rank() != 4) return InvalidArgument("tensor_in must be 4-dimensional");
+  if (!window.channels_second && window.ksize[3] != 1) return MakeDepthWindows(input, window.ksize, window.strides);
+  const auto height = static_cast<size_t>(window.height());
+  for (size_t i = 2 * height; i < 2 * height + 4 && window.padding == "EXPLICIT"; ++i) {
+    if (window.explicit_paddings[i] >= window.ksize[i / 2]) {
+      const std::string_view sides[] = {"Top", "Bottom", "Left", "Right"};
+      return InvalidArgument(sides[i - 2 * height], " padding ", window.explicit_paddings[i],
+                             " needs to be smaller than the window size ", window.ksize[i / 2]);
+    }
+  }
+  PoolWindows out;
+  out.batch = input.dim(0);
+  out.channels = input.dim(3);
+  out.axis[0] = WindowAxis{1, 1, 1, 1, 0, 1};
+  WEIR_ASSIGN_OR_RETURN(out.axis[1], window.Axis(window.height(), input.dim(1), window.ksize[height]));
+  WEIR_ASSIGN_OR_RETURN(out.axis[2], window.Axis(window.width(), input.dim(2), window.ksize[height + 1]));
+  const int64_t dims[] = {out.batch, out.axis[1].output, out.axis[2].output, out.channels};
+  WEIR_ASSIGN_OR_RETURN(out.output, Shape::Make(dims));
+  return out;
+}
+
 // Checks sizes and strides as pools over `rank` dimensions ask for them.
 inline Status CheckPoolSizes(std::span<const int64_t> sizes, std::span<const int64_t> strides, int rank,
                              bool over_depth = false) {

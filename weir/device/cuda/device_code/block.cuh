@@ -1,0 +1,40 @@
+// Values that the threads of a block put together. The block has a multiple of 32 threads, at most 1024, in one row; all
+// of them must call.
+#pragma once
+
+#include "weir/device/cuda/device_code/elementwise.cuh"
+
+template <typename C>
+C ShuffleDown(C value, int distance) {
+  return __shfl_down_sync(0xffffffffu, value, distance);
+}
+
+// merge(a, b) of all values, for every thread. The order depends on the block's size alone.
+template <typename C, typename Merge>
+C BlockMerge(C value, Merge merge) {
+  __shared__ C parts[32];
+  __shared__ C result;
+  for (int distance = 16; distance > 0; distance /= 2) value = merge(value, ShuffleDown(value, distance));
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (lane == 0) parts[warp] = value;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    C all = parts[0];
+    for (int i = 1; i < (int)blockDim.x / 32; ++i) all = merge(all, parts[i]);
+    result = all;
+  }
+  __syncthreads();
+  value = result;
+  __syncthreads();
+  return value;
+}
+
+template <typename C>
+C BlockSum(C value) {
+  return BlockMerge(value, [](C a, C b) { return a + b; });
+}
+// A NaN is larger than everything.
+template <typename C>
+C BlockMax(C value) {
+  return BlockMerge(value, [](C a, C b) { return Maximum::Do(a, b); });
+}

@@ -1,0 +1,232 @@
+#include "weir/device/cuda/dnn_graph.h"
+
+#include <map>
+
+#include "weir/device/cuda/shared_libraries.h"
+
+namespace weir::cuda {
+
+StatusOr<const CudnnFunctions*> LoadCudnn() {
+  static const auto* loaded = new StatusOr<CudnnFunctions>([]() -> StatusOr<CudnnFunctions> {
+    WEIR_ASSIGN_OR_RETURN(void* library, OpenCudaLibrary(CudaLibrary::kCudnn));
+    CudnnFunctions functions;
+#define WEIR_LOAD_TYPED(type, member, symbol, parameters) WEIR_CUDA_LOAD(member, symbol, parameters)
+    WEIR_CUDNN_FUNCTIONS(WEIR_LOAD_TYPED)
+#undef WEIR_LOAD_TYPED
+    if (functions.GetVersion() < 90000) {
+      return FailedPrecondition("cuDNN 9 or later is needed, not version ", functions.GetVersion());
+    }
+    return functions;
+  }());
+  if (!loaded->ok()) return loaded->status();
+  return &**loaded;
+}
+
+StatusOr<CudnnDataType> CudnnTypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat:
+      return kCudnnFloat;
+    case DType::kDouble:
+      return kCudnnDouble;
+    case DType::kHalf:
+      return kCudnnHalf;
+    case DType::kBFloat16:
+      return kCudnnBfloat16;
+    default:
+      return Unimplemented("cuDNN has no ", Name(dtype));
+  }
+}
+
+Status CheckCudnn(const CudnnFunctions& dnn, CudnnStatus status, std::string_view what) {
+  if (status == kCudnnSuccess) [[likely]]
+    return OkStatus();
+  char explanation[512] = {};
+  dnn.GetLastErrorString(explanation, sizeof(explanation) - 1);
+  const std::string message = Cat(what, ": ", dnn.GetErrorString(status), ": ", explanation);
+  const bool is_unsupported = status / 1000 == kCudnnNotSupported / 1000;
+  return is_unsupported ? Unimplemented(message) : Internal(message);
+}
+
+StatusOr<DnnDescriptor> DnnDescriptor::Make(const CudnnFunctions& dnn, CudnnDescriptorType type) {
+  DnnDescriptor made;
+  made.dnn_ = &dnn;
+  WEIR_RETURN_IF_ERROR(CheckCudnn(dnn, dnn.BackendCreateDescriptor(type, &made.descriptor_), "making a descriptor"));
+  return made;
+}
+
+DnnDescriptor& DnnDescriptor::operator=(DnnDescriptor&& other) noexcept {
+  std::swap(dnn_, other.dnn_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+DnnDescriptor::~DnnDescriptor() {
+  if (descriptor_ != nullptr) dnn_->BackendDestroyDescriptor(descriptor_);
+}
+
+Status DnnDescriptor::Set(CudnnAttribute name, CudnnAttributeType type, int64_t count, const void* elements) {
+  const CudnnStatus status = dnn_->BackendSetAttribute(descriptor_, name, type, count, elements);
+  if (status == kCudnnSuccess) [[likely]]
+    return OkStatus();
+  return CheckCudnn(*dnn_, status, Cat("setting attribute ", static_cast<int>(name)));
+}
+
+Status DnnDescriptor::Finalize() {
+  return CheckCudnn(*dnn_, dnn_->BackendFinalize(descriptor_), "finishing a descriptor");
+}
+
+StatusOr<const DnnDescriptor*> DnnGraph::AddTensor(int64_t id, CudnnDataType type, std::span<const int64_t> dims,
+                                                   std::span<const int64_t> strides, int64_t alignment,
+                                                   bool is_virtual) {
+  WEIR_ASSIGN_OR_RETURN(DnnDescriptor tensor, DnnDescriptor::Make(dnn_, kCudnnTensorDescriptor));
+  WEIR_RETURN_IF_ERROR(tensor.Set(kCudnnAttrTensorDataType, kCudnnTypeDataType, type));
+  WEIR_RETURN_IF_ERROR(tensor.SetInts(kCudnnAttrTensorDimensions, dims));
+  WEIR_RETURN_IF_ERROR(tensor.SetInts(kCudnnAttrTensorStrides, strides));
+  WEIR_RETURN_IF_ERROR(tensor.Set(kCudnnAttrTensorUniqueId, kCudnnTypeInt64, id));
+  WEIR_RETURN_IF_ERROR(tensor.Set(kCudnnAttrTensorByteAlignment, kCudnnTypeInt64, alignment));
+  WEIR_RETURN_IF_ERROR(tensor.Set(kCudnnAttrTensorIsVirtual, kCudnnTypeBoolean, is_virtual));
+  WEIR_RETURN_IF_ERROR(tensor.Finalize());
+  return Keep(std::move(tensor));
+}
+
+const DnnDescriptor* DnnGraph::Keep(DnnDescriptor descriptor) {
+  kept_.push_back(std::move(descriptor));
+  return &kept_.back();
+}
+
+StatusOr<DnnStream*> DnnStream::Of(KernelContext& ctx) {
+  static absl::Mutex mu;
+  static auto* all = new std::map<StreamHandle, std::unique_ptr<DnnStream>>;
+  CudaStream& stream = RunOf(ctx).stream();
+  UseContext(stream.context());
+  absl::MutexLock lock(&mu);
+  std::unique_ptr<DnnStream>& found = (*all)[stream.handle()];
+  if (found == nullptr) {
+    WEIR_ASSIGN_OR_RETURN(const CudnnFunctions* dnn, LoadCudnn());
+    std::unique_ptr<DnnStream> made(new DnnStream(*dnn));
+    WEIR_RETURN_IF_ERROR(CheckCudnn(*dnn, dnn->Create(&made->handle_), "starting cuDNN"));
+    WEIR_RETURN_IF_ERROR(CheckCudnn(*dnn, dnn->SetStream(made->handle_, stream.handle()), "giving cuDNN a stream"));
+    found = std::move(made);
+  }
+  return found.get();
+}
+
+StatusOr<const DnnPlan*> DnnStream::Find(const std::string& key, const DnnEngineLimits& limits,
+                                         const BuildGraph& build) {
+  const std::string full_key = Cat(key, limits.deterministic, limits.without_tensor_float);
+  absl::MutexLock lock(&mu_);
+  if (auto found = plans_.find(full_key); found != plans_.end()) return found->second.get();
+  StatusOr<std::unique_ptr<DnnGraph>> graph = build(dnn_);
+  StatusOr<std::unique_ptr<DnnPlan>> plan = nullptr;
+  if (graph.ok()) plan = Choose(**graph, limits);
+  const Status status = graph.ok() ? plan.status() : graph.status();
+  if (!status.ok() && status.code() != absl::StatusCode::kUnimplemented) return status;
+  return (plans_[full_key] = status.ok() ? *std::move(plan) : nullptr).get();
+}
+
+StatusOr<std::unique_ptr<DnnPlan>> DnnStream::Choose(DnnGraph& graph, const DnnEngineLimits& limits) {
+  WEIR_ASSIGN_OR_RETURN(DnnDescriptor whole, DnnDescriptor::Make(dnn_, kCudnnOperationGraphDescriptor));
+  std::vector<CudnnDescriptor> operations;
+  for (const DnnDescriptor& operation : graph.operations()) operations.push_back(operation.get());
+  WEIR_RETURN_IF_ERROR(whole.Set(kCudnnAttrOperationGraphOps, kCudnnTypeBackendDescriptor,
+                                 static_cast<int64_t>(operations.size()), operations.data()));
+  WEIR_RETURN_IF_ERROR(whole.Set(kCudnnAttrOperationGraphHandle, kCudnnTypeHandle, handle_));
+  WEIR_RETURN_IF_ERROR(whole.Finalize());
+  for (const CudnnHeuristicMode mode : {kCudnnHeuristicA, kCudnnHeuristicFallback}) {
+    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<DnnPlan> plan, ChooseBy(mode, whole, limits));
+    if (plan != nullptr) return plan;
+  }
+  return Unimplemented("No engine of cuDNN takes the graph");
+}
+
+// The first engine that the heuristics name and that is allowed; null if there is none.
+StatusOr<std::unique_ptr<DnnPlan>> DnnStream::ChooseBy(CudnnHeuristicMode mode, const DnnDescriptor& graph,
+                                                       const DnnEngineLimits& limits) {
+  WEIR_ASSIGN_OR_RETURN(DnnDescriptor heuristics, DnnDescriptor::Make(dnn_, kCudnnEngineHeuristicDescriptor));
+  WEIR_RETURN_IF_ERROR(heuristics.Set(kCudnnAttrHeuristicOperationGraph, graph));
+  WEIR_RETURN_IF_ERROR(heuristics.Set(kCudnnAttrHeuristicMode, kCudnnTypeHeuristicMode, mode));
+  if (!heuristics.Finalize().ok()) return nullptr;
+  int64_t count = 0;
+  WEIR_RETURN_IF_ERROR(CheckCudnn(dnn_,
+                                  dnn_.BackendGetAttribute(heuristics.get(), kCudnnAttrHeuristicResults,
+                                                           kCudnnTypeBackendDescriptor, 0, &count, nullptr),
+                                  "asking for engines"));
+  std::vector<DnnDescriptor> configs;
+  std::vector<CudnnDescriptor> handles;
+  for (int64_t i = 0; i < count; ++i) {
+    WEIR_ASSIGN_OR_RETURN(DnnDescriptor config, DnnDescriptor::Make(dnn_, kCudnnEngineConfigDescriptor));
+    handles.push_back(config.get());
+    configs.push_back(std::move(config));
+  }
+  if (count > 0) {
+    WEIR_RETURN_IF_ERROR(
+        CheckCudnn(dnn_,
+                   dnn_.BackendGetAttribute(heuristics.get(), kCudnnAttrHeuristicResults, kCudnnTypeBackendDescriptor,
+                                            count, &count, handles.data()),
+                   "asking for engines"));
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    WEIR_ASSIGN_OR_RETURN(const bool is_allowed, IsAllowed(configs[static_cast<size_t>(i)], limits));
+    if (!is_allowed) continue;
+    auto made = std::make_unique<DnnPlan>();
+    WEIR_ASSIGN_OR_RETURN(made->plan, DnnDescriptor::Make(dnn_, kCudnnExecutionPlanDescriptor));
+    WEIR_RETURN_IF_ERROR(made->plan.Set(kCudnnAttrPlanHandle, kCudnnTypeHandle, handle_));
+    WEIR_RETURN_IF_ERROR(made->plan.Set(kCudnnAttrPlanEngineConfig, configs[static_cast<size_t>(i)]));
+    // An engine may find only now that it does not take the graph.
+    if (!made->plan.Finalize().ok()) continue;
+    int64_t ignored = 0;
+    WEIR_RETURN_IF_ERROR(CheckCudnn(dnn_,
+                                    dnn_.BackendGetAttribute(made->plan.get(), kCudnnAttrPlanWorkspaceSize,
+                                                             kCudnnTypeInt64, 1, &ignored, &made->workspace_size),
+                                    "asking for the size of the workspace"));
+    if (made->workspace_size <= limits.max_workspace) return made;
+  }
+  return nullptr;
+}
+
+StatusOr<bool> DnnStream::IsAllowed(const DnnDescriptor& config, const DnnEngineLimits& limits) {
+  if (!limits.deterministic && !limits.without_tensor_float) return true;
+  WEIR_ASSIGN_OR_RETURN(DnnDescriptor engine, DnnDescriptor::Make(dnn_, kCudnnEngineDescriptor));
+  CudnnDescriptor handle = engine.get();
+  int64_t count = 0;
+  WEIR_RETURN_IF_ERROR(CheckCudnn(dnn_,
+                                  dnn_.BackendGetAttribute(config.get(), kCudnnAttrEngineConfigEngine,
+                                                           kCudnnTypeBackendDescriptor, 1, &count, &handle),
+                                  "asking for an engine"));
+  CudnnNumericalNote notes[kCudnnNumericalNotes];
+  WEIR_RETURN_IF_ERROR(
+      CheckCudnn(dnn_,
+                 dnn_.BackendGetAttribute(engine.get(), kCudnnAttrEngineNumericalNote, kCudnnTypeNumericalNote,
+                                          kCudnnNumericalNotes, &count, notes),
+                 "asking for an engine's notes"));
+  for (int64_t i = 0; i < count; ++i) {
+    if (limits.deterministic && notes[i] == kCudnnNoteNondeterministic) return false;
+    if (limits.without_tensor_float && (notes[i] == kCudnnNoteTensorCore || notes[i] == kCudnnNoteDownConvertInputs)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Status DnnStream::Run(KernelContext& ctx, const DnnPlan& plan, std::span<const int64_t> ids,
+                      std::span<const DeviceAddress> addresses) {
+  CudaRun& run = RunOf(ctx);
+  WEIR_RETURN_IF_ERROR(run.parts().health());
+  UseContext(run.stream().context());
+  Tensor workspace;
+  if (plan.workspace_size > 0) {
+    WEIR_ASSIGN_OR_RETURN(workspace, ctx.AllocateTemp(DType::kUInt8, Shape({plan.workspace_size})));
+  }
+  WEIR_ASSIGN_OR_RETURN(DnnDescriptor pack, DnnDescriptor::Make(dnn_, kCudnnVariantPackDescriptor));
+  WEIR_RETURN_IF_ERROR(pack.SetInts(kCudnnAttrVariantPackUniqueIds, ids));
+  WEIR_RETURN_IF_ERROR(pack.Set(kCudnnAttrVariantPackDataPointers, kCudnnTypeVoidPtr,
+                                static_cast<int64_t>(addresses.size()), addresses.data()));
+  void* scratch = plan.workspace_size > 0 ? workspace.raw_data() : nullptr;
+  WEIR_RETURN_IF_ERROR(pack.Set(kCudnnAttrVariantPackWorkspace, kCudnnTypeVoidPtr, scratch));
+  WEIR_RETURN_IF_ERROR(pack.Finalize());
+  run.NoteWork();
+  absl::MutexLock lock(&mu_);
+  return CheckCudnn(dnn_, dnn_.BackendExecute(handle_, plan.plan.get(), pack.get()), "running a graph of cuDNN");
+}
+
+}  // namespace weir::cuda

@@ -1,0 +1,170 @@
+// FusedBatchNorm (all versions) and its gradient on GPUs.
+#include "weir/ops/nn/batch_norm.h"
+
+#include <algorithm>
+
+#include "weir/device/cuda/launch.h"
+#include "weir/ops/nn/cuda/register.h"
+
+namespace weir::cuda {
+namespace {
+
+constexpr char kNormSource[] = "weir/ops/nn/cuda/batch_norm.cu";
+
+// These three as in the source.
+struct NormImages {
+  int64_t outer, channels, inner, piece, pieces;
+  int64_t count() const { return outer * inner; }
+};
+struct NormStatistics {
+  DeviceAddress scale, offset, old_mean, old_variance;
+  DeviceAddress mean, variance, saved_mean, saved_variance;
+  DeviceAddress factor, shift;
+  float epsilon, average_factor;
+  int32_t is_training;
+};
+struct NormGradients {
+  DeviceAddress scale, variance, scale_gradient, offset_gradient, factor, shift, slope;
+  float epsilon;
+  int32_t is_training;
+};
+
+NormImages ImagesOf(const Shape& shape, bool channels_second) {
+  const int axis = channels_second ? 1 : shape.rank() - 1;
+  NormImages images{shape.Slice(0, axis).num_elements(), shape.dim(axis),
+                    shape.Slice(axis + 1, shape.rank()).num_elements(), 0, 0};
+  // Enough blocks for the largest card, of work that is worth one; by the sizes alone, so that sums are the same
+  // everywhere.
+  const int64_t columns = images.inner == 1 ? (images.channels + 31) / 32 : images.channels;
+  const int64_t shortest = images.inner == 1 ? 256 : 2048;
+  const int64_t wanted = std::max<int64_t>(1, 1024 / std::max<int64_t>(columns, 1));
+  images.pieces = std::clamp<int64_t>(images.count() / shortest, 1, wanted);
+  images.piece = (images.count() + images.pieces - 1) / images.pieces;
+  return images;
+}
+
+// Two sums for each channel and piece. `terms` is a struct of the source.
+StatusOr<Tensor> SumTerms(KernelContext& ctx, const NormImages& images, std::string_view terms, DType dtype,
+                          DeviceAddress x, DeviceAddress dy, DeviceAddress means, DeviceAddress output) {
+  WEIR_ASSIGN_OR_RETURN(Tensor sums, ctx.AllocateTemp(DType::kDouble, Shape({images.pieces, 2, images.channels})));
+  const bool last = images.inner == 1;
+  const std::string_view type = DeviceTypeName(dtype);
+  const LaunchShape shape{.grid = static_cast<unsigned>(last ? (images.channels + 31) / 32 : images.channels),
+                          .grid_y = static_cast<unsigned>(images.pieces),
+                          .block = last ? 32u : 256u,
+                          .block_y = last ? 8u : 1u};
+  WEIR_RETURN_IF_ERROR(Launch(ctx, {kNormSource, Cat("SumChannels<", terms, "<", type, ">, ", type, ", ", last, ">")},
+                              shape, images, x, dy, means, output, Address(sums)));
+  return sums;
+}
+
+class GpuBatchNormKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<GpuBatchNormKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->attrs_, nn::NormAttrs::Read(init));
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& x = ctx.input(0);
+    WEIR_RETURN_IF_ERROR(nn::CheckNormImage(x.shape()));
+    const NormImages images = ImagesOf(x.shape(), attrs_.channels_second);
+    WEIR_RETURN_IF_ERROR(nn::CheckNormInputs(ctx, attrs_, images.channels));
+    WEIR_ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.shape()));
+    Tensor* vectors[4];
+    for (int i = 0; i < 4; ++i) {
+      WEIR_ASSIGN_OR_RETURN(vectors[i], ctx.AllocateOutput(i + 1, Shape{images.channels}));
+    }
+    if (ctx.num_outputs() > 5) {
+      WEIR_ASSIGN_OR_RETURN(Tensor * reserve, ctx.AllocateOutput(5, Shape()));
+      WEIR_RETURN_IF_ERROR(FillZero(ctx, Address(*reserve), reserve->num_bytes()));
+    }
+    if (images.channels == 0) return OkStatus();
+    Tensor sums;
+    if (attrs_.is_training && images.count() > 0) {
+      WEIR_ASSIGN_OR_RETURN(sums, SumTerms(ctx, images, "Spread", x.dtype(), Address(x), 0, 0, 0));
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor factor, ctx.AllocateTemp(DType::kFloat, Shape({images.channels})));
+    const NormStatistics statistics{.scale = Address(ctx.input(1)),
+                                    .offset = Address(ctx.input(2)),
+                                    .old_mean = Address(ctx.input(3)),
+                                    .old_variance = Address(ctx.input(4)),
+                                    .mean = Address(*vectors[0]),
+                                    .variance = Address(*vectors[1]),
+                                    .saved_mean = Address(*vectors[2]),
+                                    .saved_variance = Address(*vectors[3]),
+                                    .factor = Address(factor),
+                                    .shift = 0,
+                                    .epsilon = attrs_.epsilon,
+                                    .average_factor = attrs_.average_factor,
+                                    .is_training = attrs_.is_training};
+    const std::string_view type = DeviceTypeName(x.dtype());
+    WEIR_RETURN_IF_ERROR(LaunchOver(ctx, {kNormSource, Cat("FinishNorm<", type, ">")}, images.channels, images,
+                                    Address(x), sums.has_value() ? Address(sums) : 0, statistics));
+    const DeviceAddress side = ctx.num_inputs() > 5 ? Address(ctx.input(5)) : 0;
+    return LaunchOver(ctx, {kNormSource, Cat("Normalize<", type, ", ", attrs_.has_relu, ">")}, x.num_elements(), images,
+                      Address(x), Address(*vectors[2]), Address(factor), Address(ctx.input(2)), side, Address(*y));
+  }
+
+ private:
+  nn::NormAttrs attrs_;
+};
+
+class GpuBatchNormGradKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<GpuBatchNormGradKernel>();
+    WEIR_ASSIGN_OR_RETURN(kernel->attrs_, nn::NormAttrs::Read(init));
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor &dy = ctx.input(0), &x = ctx.input(1);
+    WEIR_RETURN_IF_ERROR(nn::CheckNormImage(x.shape()));
+    WEIR_RETURN_IF_ERROR(nn::CheckNormGradImages(ctx, attrs_));
+    const NormImages images = ImagesOf(x.shape(), attrs_.channels_second);
+    for (int i = 2; i < 5; ++i) WEIR_RETURN_IF_ERROR(nn::CheckNormVector(ctx, i, images.channels));
+    WEIR_ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, x.shape()));
+    WEIR_ASSIGN_OR_RETURN(Tensor * scale, ctx.AllocateOutput(1, Shape{images.channels}));
+    WEIR_ASSIGN_OR_RETURN(Tensor * offset, ctx.AllocateOutput(2, Shape{images.channels}));
+    for (int i = 3; i < 5; ++i) WEIR_RETURN_IF_ERROR(ctx.AllocateOutput(i, Shape{0}).status());
+    if (images.channels == 0) return OkStatus();
+    const DeviceAddress output = attrs_.has_relu ? Address(ctx.input(7)) : 0;
+    const DeviceAddress mean = Address(ctx.input(3)), variance = Address(ctx.input(4));
+    WEIR_ASSIGN_OR_RETURN(Tensor sums,
+                          SumTerms(ctx, images, "Slopes", x.dtype(), Address(x), Address(dy), mean, output));
+    WEIR_ASSIGN_OR_RETURN(Tensor vectors, ctx.AllocateTemp(DType::kFloat, Shape({3, images.channels})));
+    const size_t bytes = vectors.num_bytes() / 3;
+    const NormGradients gradients{.scale = Address(ctx.input(2)),
+                                  .variance = variance,
+                                  .scale_gradient = Address(*scale),
+                                  .offset_gradient = Address(*offset),
+                                  .factor = Address(vectors),
+                                  .shift = Address(vectors) + bytes,
+                                  .slope = Address(vectors) + 2 * bytes,
+                                  .epsilon = attrs_.epsilon,
+                                  .is_training = attrs_.is_training};
+    WEIR_RETURN_IF_ERROR(
+        LaunchOver(ctx, {kNormSource, "FinishNormGrad"}, images.channels, images, Address(sums), gradients));
+    return LaunchOver(ctx, {kNormSource, Cat("NormalizeGrad<", DeviceTypeName(x.dtype()), ">")}, x.num_elements(),
+                      images, Address(x), Address(dy), output, mean, gradients.factor, gradients.shift, gradients.slope,
+                      Address(*dx));
+  }
+
+ private:
+  nn::NormAttrs attrs_;
+};
+
+}  // namespace
+
+void RegisterBatchNormKernels(GpuRegistry& registry) {
+  for (const char* version : {"", "V2", "V3"}) {
+    registry.Add(Cat("FusedBatchNorm", version), MakeKernel<GpuBatchNormKernel>);
+    registry.Add(Cat("FusedBatchNormGrad", version), MakeKernel<GpuBatchNormGradKernel>);
+  }
+  registry.Add("_FusedBatchNormEx", MakeKernel<GpuBatchNormKernel>);
+  registry.Add("_FusedBatchNormGradEx", MakeKernel<GpuBatchNormGradKernel>);
+}
+
+}  // namespace weir::cuda

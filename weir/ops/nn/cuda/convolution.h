@@ -1,0 +1,47 @@
+// Convolutions of tensors on a GPU: by cuDNN where it has the type, else by kernels of our own.
+#ifndef WEIR_OPS_NN_CUDA_CONVOLUTION_H_
+#define WEIR_OPS_NN_CUDA_CONVOLUTION_H_
+
+#include "weir/device/cuda/dnn.h"
+#include "weir/ops/nn/window.h"
+
+namespace weir::cuda {
+
+// Images as the op has them; filters as [window..., in_channels / groups, out_channels].
+struct ImageConvolution {
+  Convolution::Part part = Convolution::Part::kForward;
+  int64_t batch = 0, in_channels = 0, out_channels = 0, group_in = 0, groups = 1;
+  int spatial = 2;
+  std::array<nn::WindowAxis, 3> axes;
+  bool channels_second = false;
+
+  int64_t in_places() const { return Product(&nn::WindowAxis::input); }
+  int64_t out_places() const { return Product(&nn::WindowAxis::output); }
+  int64_t taps() const { return Product(&nn::WindowAxis::size); }
+
+ private:
+  int64_t Product(int64_t nn::WindowAxis::*size) const {
+    int64_t product = 1;
+    for (int i = 0; i < spatial; ++i) product *= axes[i].*size;
+    return product;
+  }
+};
+
+// What may be fused to a forward convolution: output = relu(convolution + addend + bias).
+struct FusedAddresses {
+  DeviceAddress bias = 0, addend = 0;
+  bool relu = false;
+  bool empty() const { return bias == 0 && addend == 0 && !relu; }
+};
+
+// Enqueues it. False if what is fused cannot be; the caller then does without. REQUIRES: no size is 0.
+StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DType dtype, DeviceAddress image,
+                             DeviceAddress filter, DeviceAddress output, const FusedAddresses& fused = {});
+
+// [batch, rows, columns] to [batch, columns, rows].
+Status SwapRowsAndColumns(KernelContext& ctx, DType dtype, DeviceAddress from, DeviceAddress to, int64_t batch,
+                          int64_t rows, int64_t columns);
+
+}  // namespace weir::cuda
+
+#endif  // WEIR_OPS_NN_CUDA_CONVOLUTION_H_

@@ -1,0 +1,16 @@
+#include "weir/ops/nn/cuda/register.h"
+
+namespace weir::cuda {
+
+void RegisterNnKernels(GpuRegistry& registry) {
+  RegisterBatchNormKernels(registry);
+  RegisterBiasKernels(registry);
+  RegisterConvolutionKernels(registry);
+  RegisterDilationKernels(registry);
+  RegisterFusedContractionKernels(registry);
+  RegisterLrnKernels(registry);
+  RegisterPoolKernels(registry);
+  RegisterSoftmaxKernels(registry);
+}
+
+}  // namespace weir::cuda
