@@ -58,7 +58,7 @@ set(WEIR_LOOP_OPTIONS -fno-math-errno -fno-trapping-math -ffp-contract=off
 option(WEIR_UNITY "Compile several files of a room at once" ON)
 set(WEIR_UNITY_BATCH 6)
 set(WEIR_UNITED_TESTS client framework io passes tensor wire)  # rooms with many tests, whose names differ
-set(WEIR_ALONE base device_cpu gradients ops ops_image ops_linalg ops_math ops_nn testing wire)
+set(WEIR_ALONE base cuda_kernels device_cpu device_cuda gradients ops ops_image ops_linalg ops_math ops_nn testing wire)
 # Files on the path of every op in rooms that are otherwise united.
 set(WEIR_HOT_tensor allocator copy_elements tensor)
 set(WEIR_HOT_framework call_kernel device kernel resource scratch)

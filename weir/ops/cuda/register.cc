@@ -9,6 +9,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterFusedKernels(registry);
   RegisterOptimizerKernels(registry);
   RegisterPortableArrayKernels(registry);
+  RegisterRandomKernels(registry);
   RegisterReductionKernels(registry);
   RegisterVariableKernels(registry);
 }

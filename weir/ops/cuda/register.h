@@ -14,6 +14,7 @@ void RegisterElementwiseKernels(GpuRegistry& registry);
 void RegisterFusedKernels(GpuRegistry& registry);
 void RegisterOptimizerKernels(GpuRegistry& registry);
 void RegisterPortableArrayKernels(GpuRegistry& registry);
+void RegisterRandomKernels(GpuRegistry& registry);
 void RegisterReductionKernels(GpuRegistry& registry);
 void RegisterVariableKernels(GpuRegistry& registry);
 
