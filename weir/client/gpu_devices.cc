@@ -55,7 +55,8 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
                  if (!options.fusion) return OkStatus();
                  auto has_loop = [](std::string_view op) {
-                   return op == "AddN" || cuda::FindElementwiseOperation(op) != nullptr;
+                   const cuda::ElementwiseOperation* known = cuda::FindElementwiseOperation(op);
+                   return op == "AddN" || (known != nullptr && std::string_view(known->include) == "elementwise.cuh");
                  };
                  return FuseElementwise(context, {.rows = false, .has_loop = has_loop});
                });

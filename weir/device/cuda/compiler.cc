@@ -59,6 +59,11 @@ struct Headers {
       names.push_back(file.path);
       texts.push_back(file.text);
     }
+    // Texts of the host include these; device_code/host_library.cuh has what they need.
+    for (const char* name : {"algorithm", "cmath", "complex", "limits", "numbers"}) {
+      names.push_back(name);
+      texts.push_back("");
+    }
   }
 };
 

@@ -22,7 +22,8 @@ class ElementwiseKernel : public Kernel {
   ElementwiseKernel(ElementwiseProgram program, Shapes shapes) : function_(std::move(program)), shapes_(shapes) {}
 
   // `operation` names the struct in device code.
-  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, std::string operation, Shapes shapes) {
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, std::string operation, Shapes shapes,
+                                                const char* include = "elementwise.cuh") {
     ElementwiseProgram program;
     ElementwiseStep step{std::move(operation), {}, init.input_type(0), init.output_type(0)};
     for (int i = 0; i < init.num_inputs(); ++i) {
@@ -30,6 +31,7 @@ class ElementwiseKernel : public Kernel {
       step.operands.push_back(i);
     }
     program.outputs = {init.num_inputs()};
+    program.include = Cat("weir/device/cuda/device_code/", include);
     program.steps = {std::move(step)};
     auto kernel = std::make_unique<ElementwiseKernel>(std::move(program), shapes);
     if (init.HasAttr("incompatible_shape_error")) {
@@ -82,9 +84,10 @@ class ElementwiseKernel : public Kernel {
   bool value_if_incompatible_ = false;
 };
 
-KernelFactory Elementwise(std::string operation, Shapes shapes = Shapes::kBroadcast) {
-  return [operation = std::move(operation), shapes](const KernelInit& init) {
-    return ElementwiseKernel::Make(init, operation, shapes);
+KernelFactory Elementwise(std::string operation, Shapes shapes = Shapes::kBroadcast,
+                          const char* include = "elementwise.cuh") {
+  return [operation = std::move(operation), shapes, include](const KernelInit& init) {
+    return ElementwiseKernel::Make(init, operation, shapes, include);
   };
 }
 
@@ -106,8 +109,9 @@ StatusOr<std::unique_ptr<Kernel>> MakeCast(const KernelInit& init) {
 
 void RegisterElementwiseKernels(GpuRegistry& registry) {
   for (const ElementwiseOperation& operation : ElementwiseOperations()) {
-    registry.Add(operation.op,
-                 Elementwise(operation.name, operation.broadcasts ? Shapes::kBroadcast : Shapes::kSameCount));
+    registry.Add(
+        operation.op,
+        Elementwise(operation.name, operation.broadcasts ? Shapes::kBroadcast : Shapes::kSameCount, operation.include));
   }
   registry.Add("SelectV2", Elementwise("Select3"));
   registry.Add("Cast", MakeCast);

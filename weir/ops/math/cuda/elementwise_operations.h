@@ -11,6 +11,7 @@ struct ElementwiseOperation {
   const char* op;
   const char* name;        // of the struct
   bool broadcasts = true;  // false: the operands have as many elements, and the result has the first one's shape
+  const char* include = "elementwise.cuh";  // of device/cuda/device_code
 };
 
 std::span<const ElementwiseOperation> ElementwiseOperations();

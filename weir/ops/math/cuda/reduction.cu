@@ -38,8 +38,9 @@ template <typename T>
 struct Mean : Sum<T> {
   typedef typename Accumulator<T>::type A;
   static T Finish(A a, int64 count) {
-    if constexpr (IsComplex<T>::value) return T(a.real / count, a.imag / count);
-    else return (T)(A)(a / (A)count);
+    if constexpr (IsComplex<T>::value) return count == 0 ? T(0) : T(a.real / count, a.imag / count);
+    else if constexpr (IsFloating<T>::value) return (T)(a / (A)count);
+    else return count == 0 ? T(0) : (T)(a / (A)count);
   }
 };
 template <typename T>
