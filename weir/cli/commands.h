@@ -11,6 +11,7 @@ class App;
 namespace weir {
 
 void AddBenchCommand(CLI::App& program);
+void AddDevicesCommand(CLI::App& program);
 void AddServeCommand(CLI::App& program);
 void AddServerCommand(CLI::App& program);
 void AddLaunchCommand(CLI::App& program);

@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   weir::AddServerCommand(program);
   weir::AddLaunchCommand(program);
   weir::AddBenchCommand(program);
+  weir::AddDevicesCommand(program);
   weir::AddOpsCommand(program);
   weir::AddPlaceCommand(program);
   weir::AddRunCommand(program);

@@ -3,10 +3,9 @@
 #ifdef WEIR_HAS_CUDA
 #include <cstdlib>
 
-#include "weir/base/logging.h"
-#include "weir/base/parse_number.h"
 #include "weir/device/cpu/rewrites/fuse_elementwise.h"
 #include "weir/device/cuda/cuda_device.h"
+#include "weir/device/cuda/shared_libraries.h"
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/math/cuda/elementwise_operations.h"
 #endif
@@ -16,6 +15,8 @@ namespace weir {
 #ifndef WEIR_HAS_CUDA
 
 Status AddGpuDevices(Environment*, const GpuOptions&) { return OkStatus(); }
+std::vector<GpuLibrary> FindGpuLibraries() { return {}; }
+StatusOr<std::string> GpuDriverVersion() { return NotFound("This weir was built without support for GPUs"); }
 
 #else
 
@@ -91,6 +92,24 @@ Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
   cuda::RegisterGpuKernels(environment->ops, environment->kernels);
   RegisterGpuRewrites(environment->rewrites);
   return OkStatus();
+}
+
+std::vector<GpuLibrary> FindGpuLibraries() {
+  std::vector<GpuLibrary> libraries;
+  for (int i = 0; i < cuda::kNumCudaLibraries; ++i) {
+    const auto library = static_cast<cuda::CudaLibrary>(i);
+    StatusOr<void*> opened = cuda::OpenCudaLibrary(library);
+    libraries.push_back({std::string(cuda::Name(library)), opened.ok() ? cuda::CudaLibraryFile(library) : "",
+                         opened.ok() ? "" : Message(opened.status())});
+  }
+  return libraries;
+}
+
+StatusOr<std::string> GpuDriverVersion() {
+  WEIR_ASSIGN_OR_RETURN(const cuda::DriverFunctions* driver, cuda::LoadDriver());
+  int version = 0;
+  WEIR_RETURN_IF_CUDA_ERROR(driver->DriverGetVersion(&version), "asking the driver for its version");
+  return Cat(version / 1000, ".", version % 1000 / 10);
 }
 
 #endif

@@ -26,6 +26,17 @@ struct GpuOptions {
 // a GPU, and in a build without support for them.
 Status AddGpuDevices(Environment* environment, const GpuOptions& options);
 
+// NVIDIA's libraries as this process would load them, the driver first. Loads them.
+struct GpuLibrary {
+  std::string name;     // "cuBLASLt"
+  std::string file;     // empty if there is none
+  std::string problem;  // why, and what to install
+};
+std::vector<GpuLibrary> FindGpuLibraries();
+
+// The release of CUDA that the driver is for: "13.0". NOT_FOUND without a driver, UNAVAILABLE if it does not start.
+StatusOr<std::string> GpuDriverVersion();
+
 }  // namespace weir
 
 #endif  // WEIR_CLIENT_GPU_DEVICES_H_

@@ -22,7 +22,7 @@ struct Description {
 
 const Description& Describe(CudaLibrary library) {
   static const auto* descriptions = new std::array<Description, kNumCudaLibraries>{{
-      {"the CUDA driver", {"libcuda.so.1"}, "", "install NVIDIA's driver"},
+      {"CUDA driver", {"libcuda.so.1"}, "", "install NVIDIA's driver"},
       {"NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"}, "cuda_nvrtc", "pip install nvidia-cuda-nvrtc"},
       {"cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublas", "pip install nvidia-cublas"},
       {"cuDNN", {"libcudnn.so.9"}, "cudnn", "pip install nvidia-cudnn-cu13"},
