@@ -10,6 +10,7 @@ namespace {
 
 struct Description {
   Context* context;
+  std::shared_ptr<Module> module;
   FunctionHandle* function;
   Dimensions grid, block;
   uint32_t shared;
@@ -87,7 +88,8 @@ CUresult LaunchKernel(CUfunction handle, Dimensions grid, Dimensions block, unsi
   const uint64_t max_threads = declared != 0 ? declared : 1024;
   if (block.x > 1024 || block.y > 1024 || block.z > 64 || block.Count() > max_threads) return CUDA_ERROR_INVALID_VALUE;
   if (shared > static_cast<unsigned>(function->max_dynamic_shared)) return CUDA_ERROR_INVALID_VALUE;
-  Description description{stream->context, function, grid, block, shared, cooperative, {}};
+  Description description{
+      stream->context, Driver::Get().modules.Find(function->module), function, grid, block, shared, cooperative, {}};
   if (CUresult error = CollectParameters(*function->kernel.function, parameters, extra, &description.parameters))
     return error;
   if (cooperative) {

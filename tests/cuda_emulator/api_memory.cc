@@ -309,6 +309,16 @@ CU_EXPORT CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count
   return FillAsync(to, value, count, stream);
 }
 
+CU_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
+  return cuMemsetD8Async(to, value, count, nullptr);
+}
+CU_EXPORT CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count) {
+  return cuMemsetD16Async(to, value, count, nullptr);
+}
+CU_EXPORT CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count) {
+  return cuMemsetD32Async(to, value, count, nullptr);
+}
+
 CU_EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   Context* context = nullptr;
   if (CUresult error = EnterContext(&context)) return error;

@@ -122,6 +122,7 @@ CU_EXPORT CUresult cuModuleLoadDataEx(CUmodule* handle, const void* image, unsig
   Context* context = nullptr;
   if (CUresult error = EnterContext(&context)) return error;
   if (handle == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (CUresult error = CheckUnsafeCall()) return error;
   auto module = std::make_shared<Module>();
   module->context = context;
   std::string message;
@@ -164,6 +165,7 @@ CU_EXPORT CUresult cuModuleUnload(CUmodule handle) {
   if (CUresult error = EnterContext(&context)) return error;
   std::shared_ptr<Module> module = Driver::Get().modules.Find(handle);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (CUresult error = CheckUnsafeCall()) return error;
   if (CUresult error = module->context->Synchronize()) return error;
   Driver::Get().modules.Remove(handle);
   {
@@ -183,6 +185,20 @@ CU_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, co
   auto found = module->functions.find(name);
   if (found == module->functions.end()) return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(found->second.get());
+  return CUDA_SUCCESS;
+}
+
+CU_EXPORT CUresult cuFuncGetName(const char** name, CUfunction handle) {
+  FunctionHandle* function = FindFunction(handle);
+  if (name == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *name = function->kernel.function->name.c_str();
+  return CUDA_SUCCESS;
+}
+
+CU_EXPORT CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
+  FunctionHandle* function = FindFunction(handle);
+  if (module == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *module = reinterpret_cast<CUmodule>(function->module);
   return CUDA_SUCCESS;
 }
 

@@ -57,6 +57,9 @@ CU_EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdev
 CU_EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream);
 CU_EXPORT CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream);
 CU_EXPORT CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream);
+CU_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count);
+CU_EXPORT CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count);
+CU_EXPORT CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count);
 CU_EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address);
 CU_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags);
 CU_EXPORT CUresult cuIpcCloseMemHandle(CUdeviceptr address);
@@ -84,6 +87,8 @@ CU_EXPORT CUresult cuModuleLoadDataEx(CUmodule* handle, const void* image, unsig
 CU_EXPORT CUresult cuModuleLoadData(CUmodule* handle, const void* image);
 CU_EXPORT CUresult cuModuleUnload(CUmodule handle);
 CU_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* name);
+CU_EXPORT CUresult cuFuncGetName(const char** name, CUfunction handle);
+CU_EXPORT CUresult cuFuncGetModule(CUmodule* module, CUfunction handle);
 CU_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, size_t* size, CUmodule handle, const char* name);
 CU_EXPORT CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction handle);
 CU_EXPORT CUresult cuFuncSetAttribute(CUfunction handle, int attribute, int value);

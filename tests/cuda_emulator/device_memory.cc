@@ -52,25 +52,22 @@ DeviceMemory::DeviceMemory(uint64_t limit) : limit_(limit) {
 }
 
 std::optional<uint64_t> DeviceMemory::Reserve(size_t bytes, size_t alignment) {
-  auto fits = [&](std::map<uint64_t, size_t>::iterator hole) {
-    const uint64_t begin = RoundUp(hole->first, alignment);
-    return begin + bytes <= hole->first + hole->second;
-  };
-  auto start = holes_.lower_bound(next_);
-  auto hole = start;
-  while (hole != holes_.end() && !fits(hole)) ++hole;
-  if (hole == holes_.end()) {
-    hole = holes_.begin();
-    while (hole != start && !fits(hole)) ++hole;
-    if (hole == start) return std::nullopt;
+  // Where the last one ended, so that freed addresses rest; from the start if nothing is left there.
+  for (const uint64_t from : {next_, uint64_t{0}}) {
+    auto hole = holes_.upper_bound(from);
+    if (hole != holes_.begin()) --hole;
+    for (; hole != holes_.end(); ++hole) {
+      const auto [offset, size] = *hole;
+      const uint64_t begin = RoundUp(std::max(offset, from), alignment);
+      if (begin + bytes > offset + size) continue;
+      holes_.erase(hole);
+      if (begin > offset) holes_[offset] = begin - offset;
+      if (begin + bytes < offset + size) holes_[begin + bytes] = offset + size - begin - bytes;
+      next_ = begin + bytes;
+      return begin;
+    }
   }
-  const auto [offset, size] = *hole;
-  const uint64_t begin = RoundUp(offset, alignment);
-  holes_.erase(hole);
-  if (begin > offset) holes_[offset] = begin - offset;
-  if (begin + bytes < offset + size) holes_[begin + bytes] = offset + size - begin - bytes;
-  next_ = begin + bytes;
-  return begin;
+  return std::nullopt;
 }
 
 void DeviceMemory::Release(uint64_t offset, size_t bytes) {

@@ -77,8 +77,8 @@ std::string CompileToPtx(const std::string& source, const std::string& architect
   void* program = nullptr;
   nvrtc->create(&program, source.c_str(), "test.cu", 0, nullptr, nullptr);
   const std::string option = "--gpu-architecture=" + architecture;
-  const char* options[] = {option.c_str()};
-  const int error = nvrtc->compile(program, 1, options);
+  const char* options[] = {option.c_str(), "--device-int128"};
+  const int error = nvrtc->compile(program, 2, options);
   size_t size = 0;
   if (error != 0) {
     nvrtc->log_size(program, &size);

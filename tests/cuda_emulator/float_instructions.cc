@@ -304,7 +304,7 @@ bool DecodeFloat(Decoder& d, const Statement& s) {
   if (s.opcode == "neg") return EmitFloat<Negate, 1>(d, s, type);
   if (s.opcode == "copysign") return EmitFloat<CopySign, 2>(d, s, type);
   if (s.opcode == "sqrt") return EmitFloat<SquareRoot, 1>(d, s, type);
-  const bool coarse = type == Type::kF64 && s.Has("approx") && s.Has("ftz");  // without ftz they are accurate
+  const bool coarse = type == Type::kF64 && s.Has("approx") && s.Has("ftz");
   if (s.opcode == "rcp") {
     return coarse ? EmitPlain(d, s, Unary<double, Coarse<Reciprocal>>, type) : EmitFloat<Reciprocal, 1>(d, s, type);
   }

@@ -102,6 +102,8 @@ void Block::Start(uint64_t index) {
     thread.state = Thread::kReady;
     thread.carry = false;
     thread.calls.clear();
+    thread.copies.clear();
+    thread.copy_group = 0;
     if (function.frame_bytes != 0) std::memset(thread.local, kGarbage, function.frame_bytes);
   }
 }

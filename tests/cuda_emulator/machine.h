@@ -92,6 +92,16 @@ struct Thread {
     uint32_t frame_base;
   };
   std::vector<Call> calls;
+
+  // Copies that cp.async has begun. They are made when the thread waits for them, so that a missing wait shows.
+  struct AsyncCopy {
+    char* to;
+    const char* from;
+    uint32_t size, copied;  // the rest is zeros
+    uint32_t group;
+  };
+  std::vector<AsyncCopy> copies;
+  uint32_t copy_group = 0;
 };
 
 // The values of registers. Integers are extended to 64 bits by their sign, so that a wider register may take them.

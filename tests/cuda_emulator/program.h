@@ -67,6 +67,7 @@ struct Function {
   std::vector<int> shared_variables;
   std::vector<std::unique_ptr<CallSite>> call_sites;
   std::vector<std::unique_ptr<std::vector<const Instruction*>>> branch_tables;
+  std::vector<std::shared_ptr<void>> operations;  // of matrices
 
   int LineOf(const Instruction* instruction) const { return lines[instruction - code.data()]; }
 };

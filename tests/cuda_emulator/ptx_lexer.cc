@@ -13,7 +13,11 @@ bool IsWordCharacter(char c) {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 size_t EndOfWord(std::string_view source, size_t at) {
+  // `.reg.b32` is two words, `mov.b32` is one.
+  const bool is_directive = source[at] == '.';
+  if (is_directive) ++at;
   while (at < source.size()) {
+    if (source[at] == '.' && is_directive) break;
     if (source[at] != '\0' && IsWordCharacter(source[at])) {
       ++at;
     } else if (source.substr(at, 2) == "::" && at + 2 < source.size() && std::isalpha(source[at + 2])) {
