@@ -7,9 +7,12 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   registry.AddHostKernels();
   RegisterElementwiseKernels(registry);
   RegisterFusedKernels(registry);
+  RegisterMatMulKernels(registry);
+  RegisterNnKernels(registry);
   RegisterOptimizerKernels(registry);
   RegisterPortableArrayKernels(registry);
   RegisterReductionKernels(registry);
+  RegisterTopKKernels(registry);
   RegisterVariableKernels(registry);
 }
 
