@@ -12,8 +12,9 @@
 #include "weir/device/cuda/abi/cufft_abi.h"
 #include "weir/device/cuda/abi/cusolver_abi.h"
 
-extern "C" void* cuEmulatorHostAddress(unsigned long long pointer) { return reinterpret_cast<void*>(pointer); }
-extern "C" int cuEmulatorEnqueue(void*, void (*function)(void*), void* data) {
+#define WEIR_EXPORTED extern "C" __attribute__((visibility("default")))
+WEIR_EXPORTED void* cuEmulatorHostAddress(unsigned long long pointer) { return reinterpret_cast<void*>(pointer); }
+WEIR_EXPORTED int cuEmulatorEnqueue(void*, void (*function)(void*), void* data) {
   function(data);
   return 0;
 }

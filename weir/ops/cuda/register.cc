@@ -7,10 +7,13 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   registry.AddHostKernels();
   RegisterElementwiseKernels(registry);
   RegisterFusedKernels(registry);
+  RegisterMatMulKernels(registry);
+  RegisterNnKernels(registry);
   RegisterOptimizerKernels(registry);
   RegisterPortableArrayKernels(registry);
   RegisterRandomKernels(registry);
   RegisterReductionKernels(registry);
+  RegisterTopKKernels(registry);
   RegisterVariableKernels(registry);
 }
 

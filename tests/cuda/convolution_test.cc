@@ -1,0 +1,148 @@
+#include <gtest/gtest.h>
+
+#include "tests/cuda/gpu_fixture.h"
+
+namespace weir::gpu_testing {
+namespace {
+
+AttrList Ints(std::vector<int64_t> values) {
+  AttrList list;
+  list.i = std::move(values);
+  return list;
+}
+AttrList Strings(std::vector<std::string> values) {
+  AttrList list;
+  list.s = std::move(values);
+  return list;
+}
+AttrList Types(int64_t count) {
+  AttrList list;
+  list.type.assign(static_cast<size_t>(count), DType::kFloat);
+  return list;
+}
+Tensor Sizes(const Tensor& tensor) {
+  std::vector<int32_t> dims;
+  for (int64_t dim : tensor.shape().dims()) dims.push_back(static_cast<int32_t>(dim));
+  return Tensor::Vector<int32_t>(dims);
+}
+
+// The op forward, and both gradients with what it gives as the gradient of the output.
+void ExpectConvolutionsAgree(const std::string& op, const std::string& version, const Tensor& image,
+                             const Tensor& filter, const Attrs& attrs, double tolerance = 1e-4) {
+  ExpectAgree(op, {image, filter}, attrs, tolerance);
+  StatusOr<std::vector<Tensor>> output = RunOn("/device:CPU:0", op, {image, filter}, attrs);
+  ASSERT_TRUE(output.ok()) << output.status();
+  ExpectAgree(op + "BackpropInput" + version, {Sizes(image), filter, (*output)[0]}, attrs, tolerance);
+  if (image.dtype() == DType::kInt32) return;
+  ExpectAgree(op + "BackpropFilter" + version, {image, Sizes(filter), (*output)[0]}, attrs, tolerance);
+}
+
+TEST(GpuConvolution, AgreesWithTheHostForAllTypes) {
+  for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16, DType::kInt32}) {
+    ExpectConvolutionsAgree("Conv2D", "", Random(dtype, {2, 6, 5, 4}), Random(dtype, {3, 2, 4, 8}, 2),
+                            {{"strides", Ints({1, 1, 1, 1})}, {"padding", "VALID"}},
+                            dtype == DType::kBFloat16 ? 0.1
+                            : dtype == DType::kHalf   ? 2e-2
+                                                      : 1e-4);
+  }
+}
+
+TEST(GpuConvolution, StridesDilationsAndPaddingsAgree) {
+  const Tensor image = Random(DType::kFloat, {2, 7, 8, 3}), filter = Random(DType::kFloat, {3, 3, 3, 5}, 2);
+  for (const char* padding : {"SAME", "VALID"}) {
+    ExpectConvolutionsAgree("Conv2D", "", image, filter, {{"strides", Ints({1, 2, 2, 1})}, {"padding", padding}});
+    ExpectConvolutionsAgree("Conv2D", "", image, filter,
+                            {{"strides", Ints({1, 1, 1, 1})}, {"padding", padding}, {"dilations", Ints({1, 2, 1, 1})}});
+  }
+  ExpectConvolutionsAgree("Conv2D", "", image, filter,
+                          {{"strides", Ints({1, 1, 2, 1})},
+                           {"padding", "EXPLICIT"},
+                           {"explicit_paddings", Ints({0, 0, 2, 1, 0, 2, 0, 0})}});
+  // Sides that are padded differently, in a type whose engines do that.
+  ExpectAgree("Conv2D", {Random(DType::kHalf, {1, 6, 6, 4}), Random(DType::kHalf, {3, 3, 4, 4}, 2)},
+              {{"strides", Ints({1, 2, 2, 1})}, {"padding", "SAME"}}, 2e-2);
+}
+
+TEST(GpuConvolution, GroupsAndDepthwiseAgree) {
+  ExpectConvolutionsAgree("Conv2D", "", Random(DType::kFloat, {2, 5, 5, 6}), Random(DType::kFloat, {2, 2, 3, 4}, 2),
+                          {{"strides", Ints({1, 1, 1, 1})}, {"padding", "SAME"}});
+  for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf}) {
+    ExpectConvolutionsAgree("DepthwiseConv2dNative", "", Random(dtype, {2, 5, 6, 3}), Random(dtype, {3, 2, 3, 2}, 2),
+                            {{"strides", Ints({1, 2, 2, 1})}, {"padding", "SAME"}},
+                            dtype == DType::kHalf ? 2e-2 : 1e-4);
+  }
+}
+
+TEST(GpuConvolution, VolumesAgree) {
+  for (DType dtype : {DType::kFloat, DType::kDouble}) {
+    ExpectConvolutionsAgree("Conv3D", "", Random(dtype, {1, 4, 5, 4, 2}), Random(dtype, {2, 3, 2, 2, 3}, 2),
+                            {{"strides", Ints({1, 1, 2, 1, 1})}, {"padding", "VALID"}});
+  }
+}
+
+// The host has no convolutions with channels second, so the images are moved around one with channels last.
+TEST(GpuConvolution, ChannelsMayBeSecond) {
+  for (DType dtype : {DType::kFloat, DType::kDouble}) {
+    const Tensor image = Random(dtype, {2, 5, 6, 3}), filter = Random(dtype, {3, 3, 3, 4}, 2);
+    const Attrs last = {{"strides", Ints({1, 2, 1, 1})}, {"padding", "SAME"}};
+    const Attrs second = {{"strides", Ints({1, 1, 2, 1})}, {"padding", "SAME"}, {"data_format", "NCHW"}};
+    const Tensor to_second = Tensor::Vector<int32_t>({0, 3, 1, 2}), to_last = Tensor::Vector<int32_t>({0, 2, 3, 1});
+    auto on_host = [&](const std::string& op, const std::vector<Tensor>& inputs, const Attrs& attrs = {}) {
+      return RunOn("/device:CPU:0", op, inputs, attrs).value()[0];
+    };
+    auto check = [&](const std::string& op, const std::vector<Tensor>& inputs, const Tensor& expected, bool is_image) {
+      StatusOr<std::vector<Tensor>> actual = RunOn("/device:GPU:0", op, inputs, second);
+      ASSERT_TRUE(actual.ok()) << actual.status();
+      const Tensor moved = is_image ? on_host("Transpose", {(*actual)[0], to_last}) : (*actual)[0];
+      const Tensor difference = on_host("Sub", {moved, expected});
+      const Tensor most = on_host("Max", {on_host("Abs", {difference}), Tensor::Vector<int32_t>({0, 1, 2, 3})});
+      EXPECT_LT(on_host("Cast", {most}, {{"DstT", DType::kFloat}}).scalar<float>(), 1e-4) << op;
+    };
+    const Tensor expected = on_host("Conv2D", {image, filter}, last);
+    const Tensor moved = on_host("Transpose", {image, to_second}), output = on_host("Transpose", {expected, to_second});
+    check("Conv2D", {moved, filter}, expected, true);
+    check("Conv2DBackpropInput", {Sizes(moved), filter, output},
+          on_host("Conv2DBackpropInput", {Sizes(image), filter, expected}, last), true);
+    check("Conv2DBackpropFilter", {moved, Sizes(filter), output},
+          on_host("Conv2DBackpropFilter", {image, Sizes(filter), expected}, last), false);
+  }
+}
+
+TEST(GpuConvolution, EmptyAndIllFormedOperandsAreLikeOnTheHost) {
+  const Attrs attrs = {{"strides", Ints({1, 1, 1, 1})}, {"padding", "VALID"}};
+  ExpectAgree("Conv2D", {Random(DType::kFloat, {0, 5, 5, 3}), Random(DType::kFloat, {2, 2, 3, 4})}, attrs);
+  ExpectAgree("Conv2D", {Random(DType::kFloat, {1, 5, 5, 3}), Random(DType::kFloat, {2, 2, 2, 4})}, attrs);
+  ExpectAgree("Conv2D", {Random(DType::kFloat, {1, 5, 5}), Random(DType::kFloat, {2, 2, 2, 4})}, attrs);
+  ExpectAgree(
+      "Conv2DBackpropFilter",
+      {Random(DType::kFloat, {0, 5, 5, 3}), Tensor::Vector<int32_t>({2, 2, 3, 4}), Random(DType::kFloat, {0, 4, 4, 4})},
+      attrs);
+}
+
+TEST(GpuConvolution, FusedConvolutionsAgreeWithTheHost) {
+  for (int64_t channels : {3, 8}) {  // the second are taken as one graph
+    const Tensor image = Random(DType::kFloat, {2, 5, 5, channels});
+    const Tensor filter = Random(DType::kFloat, {3, 3, channels, 4}, 2), bias = Random(DType::kFloat, {4}, 3);
+    auto attrs = [](std::vector<std::string> ops, int64_t args, bool constant = false) {
+      Attrs out = {{"strides", Ints({1, 1, 1, 1})},        {"padding", "SAME"},
+                   {"fused_ops", Strings(std::move(ops))}, {"num_args", args},
+                   {"num_host_args", int64_t{0}},          {"TArgs", Types(args)}};
+      if (constant) out.emplace_back("_constant_weights", true);
+      return out;
+    };
+    const Tensor addend = Random(DType::kFloat, {2, 5, 5, 4}, 4);
+    ExpectAgree("_FusedConv2D", {image, filter, bias}, attrs({"BiasAdd"}, 1), 1e-4);
+    ExpectAgree("_FusedConv2D", {image, filter, bias}, attrs({"BiasAdd", "Relu"}, 1), 1e-4);
+    ExpectAgree("_FusedConv2D", {image, filter, bias}, attrs({"BiasAdd", "Relu"}, 1, true), 1e-4);
+    ExpectAgree("_FusedConv2D", {image, filter, bias}, attrs({"BiasAdd", "LeakyRelu"}, 1), 1e-4);
+    ExpectAgree("_FusedConv2D", {image, filter, bias, addend}, attrs({"BiasAdd", "Add", "Relu"}, 2, true), 1e-4);
+    ExpectAgree("_FusedConv2D", {image, filter, bias, Random(DType::kFloat, {5, 1}, 5)},
+                attrs({"BiasAdd", "Add", "Elu"}, 2), 1e-4);
+    const Tensor scale = Random(DType::kFloat, {4}, 6), mean = Random(DType::kFloat, {4}, 7);
+    ExpectAgree("_FusedConv2D", {image, filter, scale, bias, mean, RandomPositive(DType::kFloat, {4}, 8)},
+                attrs({"FusedBatchNorm", "Relu"}, 4), 1e-4);
+  }
+}
+
+}  // namespace
+}  // namespace weir::gpu_testing

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "tests/cuda/gpu_fixture.h"
+
+namespace weir::gpu_testing {
+namespace {
+
+const std::vector<DType> kProductTypes = {DType::kFloat,    DType::kDouble,    DType::kHalf,
+                                          DType::kBFloat16, DType::kComplex64, DType::kComplex128};
+
+AttrList Strings(std::vector<std::string> values) {
+  AttrList list;
+  list.s = std::move(values);
+  return list;
+}
+
+TEST(GpuMatMul, AgreesWithTheHostForAllTypesAndTranspositions) {
+  for (DType dtype : kProductTypes) {
+    for (int flags = 0; flags < 4; ++flags) {
+      const bool a = flags & 1, b = flags & 2;
+      ExpectAgree("MatMul",
+                  {Random(dtype, a ? std::vector<int64_t>{3, 2} : std::vector<int64_t>{2, 3}),
+                   Random(dtype, b ? std::vector<int64_t>{5, 3} : std::vector<int64_t>{3, 5}, 2)},
+                  {{"transpose_a", a}, {"transpose_b", b}});
+    }
+  }
+}
+
+TEST(GpuMatMul, EmptyAndIllFormedOperandsAreLikeOnTheHost) {
+  ExpectAgree("MatMul", {Random(DType::kFloat, {2, 0}), Random(DType::kFloat, {0, 3})});
+  ExpectAgree("MatMul", {Random(DType::kFloat, {0, 2}), Random(DType::kFloat, {2, 3})});
+  ExpectAgree("MatMul", {Random(DType::kFloat, {2, 3}), Random(DType::kFloat, {2, 3})});
+  ExpectAgree("MatMul", {Random(DType::kFloat, {2, 3, 1}), Random(DType::kFloat, {2, 3})});
+}
+
+TEST(GpuMatMul, BatchesBroadcastAndAreConjugated) {
+  for (DType dtype : kProductTypes) {
+    ExpectAgree("BatchMatMulV2", {Random(dtype, {2, 1, 3, 2}), Random(dtype, {4, 3, 5}, 2)}, {{"adj_x", true}});
+    ExpectAgree("BatchMatMulV2", {Random(dtype, {2, 4, 2, 3}), Random(dtype, {5, 3}, 2)}, {{"adj_y", true}});
+    ExpectAgree("BatchMatMul", {Random(dtype, {2, 2, 3}), Random(dtype, {2, 3, 2}, 2)});
+    ExpectAgree("BatchMatMulV3", {Random(dtype, {2, 2, 3}), Random(dtype, {1, 3, 2}, 2)}, {{"Tout", dtype}});
+  }
+  ExpectAgree("BatchMatMul", {Random(DType::kFloat, {2, 2, 3}), Random(DType::kFloat, {1, 3, 2}, 2)});  // an error
+  ExpectAgree("BatchMatMulV2", {Random(DType::kFloat, {0, 2, 3}), Random(DType::kFloat, {1, 3, 2}, 2)});
+}
+
+TEST(GpuMatMul, FusedProductsAgreeWithTheHost) {
+  const Tensor a = Random(DType::kFloat, {4, 3}), b = Random(DType::kFloat, {3, 8}, 2),
+               bias = Random(DType::kFloat, {8}, 3);
+  for (const char* activation : {"", "Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu"}) {
+    std::vector<std::string> ops = {"BiasAdd"};
+    if (*activation != '\0') ops.push_back(activation);
+    ExpectAgree("_FusedMatMul", {a, b, bias}, {{"fused_ops", Strings(ops)}, {"num_args", int64_t{1}}});
+  }
+  const Attrs constant = {
+      {"fused_ops", Strings({"BiasAdd", "Relu"})}, {"num_args", int64_t{1}}, {"_constant_weights", true}};
+  ExpectAgree("_FusedMatMul", {a, b, bias}, constant);
+  const Attrs sum = {{"fused_ops", Strings({"BiasAdd", "Add", "Relu"})}, {"num_args", int64_t{2}}};
+  ExpectAgree("_FusedMatMul", {a, b, bias, Random(DType::kFloat, {4, 8}, 4)}, sum);
+  ExpectAgree("_FusedMatMul", {a, b, bias, Random(DType::kFloat, {2, 1, 8}, 4)}, sum);
+  ExpectAgree("_FusedMatMul", {a, b, Random(DType::kFloat, {7}, 3)},
+              {{"fused_ops", Strings({"BiasAdd"})}, {"num_args", int64_t{1}}});
+}
+
+TEST(GpuMatMul, TopKAgreesWithTheHost) {
+  const Tensor k = Tensor::Scalar<int32_t>(3);
+  for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kInt8, DType::kUInt16, DType::kInt64}) {
+    ExpectAgree("TopKV2", {Random(dtype, {2, 3, 10}), k});
+  }
+  ExpectAgree("TopKV2", {Random(DType::kFloat, {2, 5000}), k});
+  ExpectAgree("TopKV2", {Random(DType::kFloat, {2, 2100}), Tensor::Scalar<int32_t>(1500)});
+  ExpectAgree("TopKV2", {Random(DType::kFloat, {3}), Tensor::Scalar<int32_t>(4)});  // an error
+  ExpectAgree("TopK", {Random(DType::kFloat, {4, 6})}, {{"k", int64_t{0}}});
+}
+
+}  // namespace
+}  // namespace weir::gpu_testing
