@@ -37,7 +37,9 @@ GpuCombination ParseCombination(std::string_view text, const OpSchema* schema) {
     for (std::string_view value : values) {
       if (std::optional<DType> dtype = ParseDType(value); dtype.has_value()) constraint.types.push_back(*dtype);
     }
-    combination.types.push_back(std::move(constraint));
+    // TensorFlow's registrations also name attributes that the op does not have, or that are no types.
+    const bool is_known = schema == nullptr || schema->FindAttr(name) != nullptr;
+    if (is_known && !constraint.types.empty()) combination.types.push_back(std::move(constraint));
   }
   if (schema == nullptr) return combination;
   auto is_on_host = [&](const ArgSchema& arg) {
