@@ -1,5 +1,6 @@
 // Streams, events and captures.
 #include <algorithm>
+#include <cfenv>
 #include <thread>
 
 #include "driver.h"
@@ -35,6 +36,7 @@ void Stream::Push(std::function<void()> work) {
 }
 
 void Stream::Loop() {
+  std::fesetenv(FE_DFL_ENV);  // a GPU does not flush denormals because the thread that made the stream does
   std::unique_lock lock(mutex);
   while (true) {
     changed.wait(lock, [&] { return !queue.empty() || is_closing; });

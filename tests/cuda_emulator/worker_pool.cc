@@ -1,5 +1,6 @@
 #include "worker_pool.h"
 
+#include <cfenv>
 #include <thread>
 
 namespace cuda_emulator {
@@ -10,6 +11,7 @@ WorkerPool& WorkerPool::Get() {
 }
 
 void WorkerPool::Loop() {
+  std::fesetenv(FE_DFL_ENV);  // as Stream::Loop
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return work_ != nullptr && !is_taken_; });

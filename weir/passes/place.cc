@@ -127,7 +127,7 @@ class GraphPlacer {
         continue;
       }
       if (!IsRef(type) && type != DType::kResource) continue;
-      if (!IsRef(type) && (IsCall(node) || IsCall(producer))) continue;
+      if (!IsRef(type) && (IsCall(node) || IsCall(producer)) && !options_.calls_keep_handles) continue;
       Join(node.id, producer.id);
       follows_[node.id] = true;
     }

@@ -41,6 +41,9 @@ struct PlacementOptions {
   // Chooses a device for every group; the first one if not set (see place_by_cost.h). Groups with a stateful node have
   // no choice: every step must find the state in the same place.
   std::function<StatusOr<std::vector<int>>(const PlacementChoices&)> choose;
+  // Handles that are given to calls, and those that come in as arguments, stay on the device of the call or argument:
+  // its body looks for them there. Where devices have memory of their own.
+  bool calls_keep_handles = false;
   // Treat the nodes of a loop as one group, unless some of them must be on different devices.
   bool whole_loops = false;
 };

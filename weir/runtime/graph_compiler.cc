@@ -155,10 +155,28 @@ Status GraphCompiler::Place(Graph* graph) const {
   for (const auto& device : devices_.devices()) placement.devices.push_back({device->name(), device->type()});
   placement.allow_soft_placement = options_.allow_soft_placement;
   placement.spread = options_.spread_nodes;
+  placement.calls_keep_handles = HasAccelerators();
   placement.supported_types = [this](const Node& node) { return SupportedDeviceTypes(node); };
   WEIR_RETURN_IF_ERROR(PlaceGraphByCost(graph, placement, options_.placer, options_.costs));
   if (options_.log_device_placement) LogPlacement(*graph);
   return OkStatus();
+}
+
+StatusOr<StringMap<std::string>> GraphCompiler::PlaceState(Graph whole) const {
+  StringMap<std::string> homes;
+  if (!HasAccelerators()) return homes;
+  RewriteContext context(&whole);
+  OptimizeOptions options;
+  options.inline_functions = options_.rewrites.inline_functions != Toggle::kOff;
+  options.constant_folding = options.common_subexpressions = options.arithmetic = options.dependencies = false;
+  WEIR_RETURN_IF_ERROR(OptimizeGraph(context, options, nullptr));
+  WEIR_RETURN_IF_ERROR(Place(&whole));
+  auto is_handle = [](DType type) { return IsRef(type) || type == DType::kResource; };
+  for (const auto& node : whole.nodes()) {
+    if (node == nullptr || std::ranges::none_of(node->types->outputs, is_handle)) continue;
+    if (std::ranges::none_of(node->types->inputs, is_handle)) homes.emplace(node->name, node->assigned_device);
+  }
+  return homes;
 }
 
 Device* GraphCompiler::OnlyHost(const Graph& graph) const {

@@ -46,9 +46,16 @@ class GraphCompiler {
   // For the body of a function, which runs in this task: requests for devices of other tasks are ignored.
   StatusOr<std::vector<DeviceGraph>> CompileBody(Graph graph, KernelCache& kernels) const;
 
+  // Where the state of a graph lives, by the name of the node that makes its handle: on a device that all of its users in
+  // the whole graph can run on, so that every step finds it in the same place. Empty if there is only one memory.
+  StatusOr<StringMap<std::string>> PlaceState(Graph whole) const;
+
   const DeviceSet& devices() const { return devices_; }
   // A compiler for function bodies that run outside of any step: on the host, unless they request another device.
   std::unique_ptr<GraphCompiler> ForDetachedCalls() const;
+
+  // Whether there are devices that have their own memory.
+  bool HasAccelerators() const;
 
  private:
   Status Optimize(RewriteContext& context, KernelCache& kernels) const;
@@ -60,7 +67,6 @@ class GraphCompiler {
   // The host device, if all nodes are on it; null otherwise.
   Device* OnlyHost(const Graph& graph) const;
   bool IsLossy(std::string_view from, std::string_view to) const;
-  bool HasAccelerators() const;  // devices that have their own memory
   std::vector<std::string> SupportedDeviceTypes(const Node& node) const;
 
   const Environment& environment_;

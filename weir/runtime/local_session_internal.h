@@ -131,7 +131,7 @@ class LocalSession final : public Session, public std::enable_shared_from_this<L
   StatusOr<std::shared_ptr<CompiledStep>> CompileGraph(const StepSignature& signature, const Connections& connections,
                                                        bool late_args, FeedShapes shapes);
   // The subgraph that a signature needs, with the connections made.
-  StatusOr<Graph> PrepareGraph(const StepSignature& signature, const Connections& connections, FeedShapes shapes) const;
+  StatusOr<Graph> PrepareGraph(const StepSignature& signature, const Connections& connections, FeedShapes shapes);
   // Compiles the partitions of this task into plans and registers the others with their tasks.
   Status CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled);
   // A part of another session's step (session_parts.h).
@@ -139,6 +139,8 @@ class LocalSession final : public Session, public std::enable_shared_from_this<L
   // Releases the constants of the session's graph of which the kernels of the plan keep packed copies.
   void GiveUpTaken(const Graph& compiled, const ExecutionPlan& plan);
   // Unpacks such constants again in a copy of a part of the session's graph.
+  // Assigns the nodes that make handles to the devices where their state lives.
+  void SendHome(Graph* graph);
   Status RestoreTaken(Graph* graph) const;
 
   void DropPartialRun(const std::string& handle);
@@ -164,6 +166,9 @@ class LocalSession final : public Session, public std::enable_shared_from_this<L
   Graph graph_ ABSL_GUARDED_BY(graph_mu_);
   StringMap<TakenConstant> taken_ ABSL_GUARDED_BY(graph_mu_);  // by node name; absent in the graph
   int64_t version_ ABSL_GUARDED_BY(graph_mu_) = 0;
+  // Where state lives (GraphCompiler::PlaceState), for the graph of version `homes_version_`. A home never changes.
+  StringMap<std::string> homes_ ABSL_GUARDED_BY(graph_mu_);
+  int64_t homes_version_ ABSL_GUARDED_BY(graph_mu_) = -1;
 
   absl::Mutex signatures_mu_;
   StringMap<std::unique_ptr<Signature>> signatures_ ABSL_GUARDED_BY(signatures_mu_);

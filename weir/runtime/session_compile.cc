@@ -49,7 +49,7 @@ Status Connect(Graph* graph, int first_arg, int first_ret, int count) {
 }  // namespace
 
 StatusOr<Graph> LocalSession::PrepareGraph(const StepSignature& signature, const Connections& connections,
-                                           FeedShapes shapes) const {
+                                           FeedShapes shapes) {
   StepSignature extended = signature;
   for (const auto& [from, to] : connections) {
     extended.feeds.push_back(to);
@@ -71,7 +71,32 @@ StatusOr<Graph> LocalSession::PrepareGraph(const StepSignature& signature, const
     // A connection may close a cycle.
     WEIR_RETURN_IF_ERROR(TopologicalOrder(*pruned).status());
   }
+  if (pruned.ok() && compiler_->HasAccelerators()) SendHome(&*pruned);
   return pruned;
+}
+
+void LocalSession::SendHome(Graph* graph) {
+  std::optional<Graph> whole;
+  int64_t version = 0;
+  {
+    absl::ReaderMutexLock lock(&graph_mu_);
+    version = version_;
+    if (homes_version_ != version_) whole = graph_.Clone();
+  }
+  StringMap<std::string> found;
+  if (whole.has_value()) {
+    // A graph that cannot be placed as a whole may have parts that can.
+    StatusOr<StringMap<std::string>> homes = compiler_->PlaceState(*std::move(whole));
+    if (homes.ok()) found = *std::move(homes);
+  }
+  absl::MutexLock lock(&graph_mu_);
+  for (auto& [name, device] : found) homes_.try_emplace(name, std::move(device));
+  homes_version_ = std::max(homes_version_, version);
+  if (homes_.empty()) return;
+  for (const auto& node : graph->nodes()) {
+    if (node == nullptr) continue;
+    if (auto home = homes_.find(node->name); home != homes_.end()) node->assigned_device = home->second;
+  }
 }
 
 StatusOr<std::shared_ptr<CompiledStep>> LocalSession::Compile(const StepSignature& signature,

@@ -142,6 +142,13 @@ void ReadBack(const KernelContext& ctx, const Tensor& tensor, std::function<void
   });
 }
 
+StatusOr<DeviceAddress> ErrorWord(KernelContext& ctx, const Status& status) {
+  // As the executor names the node of an error that a kernel returns.
+  WEIR_ASSIGN_OR_RETURN(unsigned* word,
+                        RunOf(ctx).ErrorWord(Annotate(status, "", Cat("\n\t [[{{node ", ctx.node_name(), "}}]]"))));
+  return reinterpret_cast<DeviceAddress>(word);
+}
+
 KernelBuilder OnGpu(std::string_view op) { return KernelBuilder(op).Device(kDeviceType); }
 
 }  // namespace weir::cuda

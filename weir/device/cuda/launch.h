@@ -84,6 +84,9 @@ StatusOr<Tensor> Upload(KernelContext& ctx, const std::vector<T>& values) {
 // depends on values.
 void ReadBack(const KernelContext& ctx, const Tensor& tensor, std::function<void(StatusOr<Tensor>)> then);
 
+// A word in memory that both sides see: if a kernel makes it other than 0, the step fails with `status` of this node.
+StatusOr<DeviceAddress> ErrorWord(KernelContext& ctx, const Status& status);
+
 // KernelBuilder(op).Device("GPU").
 KernelBuilder OnGpu(std::string_view op);
 

@@ -68,6 +68,12 @@ void GpuRegistry::Add(std::string_view op, const KernelFactory& factory) { Add(o
 
 void GpuRegistry::Add(std::string_view op, const KernelFactory& factory, std::string_view attr,
                       const std::vector<DType>& only, const std::vector<std::string>& also_on_host) {
+  Register(op, factory, attr, only, also_on_host, /*plain_only=*/true);
+}
+
+void GpuRegistry::Register(std::string_view op, const KernelFactory& factory, std::string_view attr,
+                           const std::vector<DType>& only, const std::vector<std::string>& also_on_host,
+                           bool plain_only) {
   auto found = table_.find(op);
   if (found == table_.end()) return;
   for (const GpuCombination& combination : found->second) {
@@ -88,14 +94,18 @@ void GpuRegistry::Add(std::string_view op, const KernelFactory& factory, std::st
         if (constraint->types.empty()) continue;
       }
     }
+    bool has_types = true;
     for (KernelEntry::Constraint& constraint : entry.constraints) {
-      std::erase_if(constraint.types, [](DType dtype) { return !IsBuilt(dtype); });
+      std::erase_if(constraint.types, [&](DType dtype) { return !IsBuilt(dtype) || (plain_only && !IsPlain(dtype)); });
+      has_types &= !constraint.types.empty();
     }
-    kernels_.Register(std::move(entry));
+    if (has_types) kernels_.Register(std::move(entry));
   }
 }
 
-void GpuRegistry::AddMoving(std::string_view op) { Add(op, HostKernelFactory(kernels_)); }
+void GpuRegistry::AddMoving(std::string_view op) {
+  Register(op, HostKernelFactory(kernels_), "", {}, {}, /*plain_only=*/false);
+}
 
 void GpuRegistry::AddPortable(std::string_view op, const std::vector<std::string>& also_on_host) {
   auto factory = [&kernels = kernels_](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
@@ -108,6 +118,7 @@ void GpuRegistry::AddPortable(std::string_view op, const std::vector<std::string
 void GpuRegistry::AddHostKernels() {
   for (const auto& [op, combinations] : table_) {
     if (kernels_.All(op).empty()) continue;  // the executor's own, or unknown
+    if (op.starts_with("Rng")) continue;     // they read a generator's state, which is in the GPU's memory
     for (const GpuCombination& combination : combinations) {
       if (!combination.all_on_host) continue;
       KernelEntry entry;

@@ -27,7 +27,8 @@ class GpuRegistry {
   // Both must outlive this object, and `kernels` what it registers.
   GpuRegistry(const OpRegistry& ops, KernelRegistry& kernels);
 
-  // Registers a kernel for all types in the table whose arguments are not all on the host. `only` restricts the types
+  // Registers a kernel for all types in the table whose arguments are not all on the host; not for types that only the
+  // host has, such as variants. `only` restricts the types
   // of one attribute further, for kernels that do not have all of them.
   void Add(std::string_view op, const KernelFactory& factory);
   void Add(std::string_view op, const KernelFactory& factory, std::string_view attr, const std::vector<DType>& only,
@@ -46,6 +47,9 @@ class GpuRegistry {
   const std::map<std::string, std::vector<GpuCombination>, std::less<>>& table() const { return table_; }
 
  private:
+  void Register(std::string_view op, const KernelFactory& factory, std::string_view attr,
+                const std::vector<DType>& only, const std::vector<std::string>& also_on_host, bool plain_only);
+
   const OpRegistry& ops_;
   KernelRegistry& kernels_;
   std::map<std::string, std::vector<GpuCombination>, std::less<>> table_;

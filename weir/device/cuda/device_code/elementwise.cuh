@@ -466,6 +466,24 @@ struct ApproximateEqual {
     else return Abs::Do(WrapSub(x, y)) < (T)__uint_as_float(kTolerance);
   }
 };
+// Toward zero; what does not fit (and NaN) gives the least value, as on the host.
+template <typename Whole, typename F>
+Whole TruncateTo(F x) {
+  const F limit = sizeof(Whole) == 8 ? (F)9223372036854775808.0 : (F)2147483648.0;
+  return x >= -limit && x < limit ? (Whole)x : Lowest<Whole>();
+}
+template <typename To, typename F>
+To FloatToInteger(F x) {
+  if constexpr (sizeof(To) < 4 || IsSame<To, int32>::value) {
+    return (To)TruncateTo<int32>(x);
+  } else {
+    if constexpr (IsSame<To, uint64>::value) {
+      const F two63 = (F)9223372036854775808.0;
+      if (x >= two63 && x < 2 * two63) return (uint64)x;
+    }
+    return (To)TruncateTo<int64>(x);
+  }
+}
 template <typename To>
 struct Cast {
   template <typename From>
@@ -477,8 +495,32 @@ struct Cast {
     } else if constexpr (IsComplex<To>::value) {
       if constexpr (IsComplex<From>::value) return To(x);
       else return To((decltype(To().real))x);
+    } else if constexpr (IsFloating<From>::value && !IsFloating<To>::value) {
+      return FloatToInteger<To>(x);
+    } else if constexpr (IsSame<To, half>::value || IsSame<To, bfloat16>::value) {
+      return To((float)x);
     } else {
       return (To)x;
+    }
+  }
+};
+// Bits that do not fit are cut off instead of rounded: for nodes that say Truncate.
+template <typename To>
+struct CutCast {
+  template <typename From>
+  static To Do(From x) {
+    if constexpr (IsSame<To, bfloat16>::value && IsFloating<From>::value) {
+      bfloat16 out;
+      const float value = (float)x;
+      out.bits = value != value ? bfloat16(value).bits : (uint16)(__float_as_uint(value) >> 16);
+      return out;
+    } else if constexpr (IsSame<To, half>::value && IsFloating<From>::value) {
+      half out;
+      const float value = (float)x;
+      asm("cvt.rz.f16.f32 %0, %1;" : "=h"(out.bits) : "f"(value));
+      return out;
+    } else {
+      return Cast<To>::Do(x);
     }
   }
 };

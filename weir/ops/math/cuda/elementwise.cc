@@ -102,7 +102,9 @@ KernelFactory WithAttribute(std::string operation, std::string attr, Shapes shap
 }
 
 StatusOr<std::unique_ptr<Kernel>> MakeCast(const KernelInit& init) {
-  return ElementwiseKernel::Make(init, Cat("Cast<", DeviceTypeName(init.output_type(0)), ">"), Shapes::kBroadcast);
+  WEIR_ASSIGN_OR_RETURN(bool truncate, init.Attr<bool>("Truncate"));
+  return ElementwiseKernel::Make(init, Cat(truncate ? "CutCast<" : "Cast<", DeviceTypeName(init.output_type(0)), ">"),
+                                 Shapes::kBroadcast);
 }
 
 }  // namespace

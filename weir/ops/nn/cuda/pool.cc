@@ -213,8 +213,9 @@ class GpuMaxPoolGradWithArgmax : public GpuPoolKernel {
     const DType wide = x.dtype() == DType::kDouble ? DType::kDouble : DType::kFloat;
     WEIR_ASSIGN_OR_RETURN(Tensor sums, ctx.AllocateTemp(wide, x.shape()));
     WEIR_RETURN_IF_ERROR(FillZero(ctx, Address(sums), sums.num_bytes()));
-    WEIR_ASSIGN_OR_RETURN(unsigned* error, RunOf(ctx).ErrorWord(InvalidArgument(
-                                               "Invalid output gradient index in argmax of ", ctx.node_name())));
+    WEIR_ASSIGN_OR_RETURN(
+        DeviceAddress error,
+        ErrorWord(ctx, InvalidArgument("Invalid output gradient index in argmax of ", ctx.node_name())));
     const bool in_order = ctx.step().deterministic;
     const int64_t image = n / g.batch, pooled = g.windows() * g.channels;
     WEIR_RETURN_IF_ERROR(LaunchOver(ctx, PoolFunction(in_order ? "ScatterByArgmax" : "AddByArgmax", x.dtype()),

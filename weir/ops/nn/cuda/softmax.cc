@@ -60,9 +60,9 @@ class GpuSparseCrossEntropyKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * loss, ctx.AllocateOutput(0, labels.shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor * gradient, ctx.AllocateOutput(1, logits.shape()));
     if (rows == 0) return OkStatus();
-    WEIR_ASSIGN_OR_RETURN(unsigned* error,
-                          RunOf(ctx).ErrorWord(InvalidArgument(
-                              "Received a label value which is outside the valid range of [0, ", n, ")")));
+    WEIR_ASSIGN_OR_RETURN(
+        DeviceAddress error,
+        ErrorWord(ctx, InvalidArgument("Received a label value which is outside the valid range of [0, ", n, ")")));
     return Launch(
         ctx,
         {kSoftmaxSource,

@@ -102,10 +102,10 @@ class OptimizerKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor next, ctx.AllocateTemp(DType::kInt64, Shape({rows})));
     WEIR_ASSIGN_OR_RETURN(Tensor is_first, ctx.AllocateTemp(DType::kBool, Shape({rows})));
     WEIR_ASSIGN_OR_RETURN(
-        unsigned* error,
-        RunOf(ctx).ErrorWord(InvalidArgument("indices of ", ctx.node_name(), " are not all in [0, ", var.dim(0), ")")));
+        DeviceAddress error,
+        ErrorWord(ctx, InvalidArgument("indices of ", ctx.node_name(), " are not all in [0, ", var.dim(0), ")")));
     WEIR_RETURN_IF_ERROR(LaunchOver(ctx, {kSource, link_}, rows, Address(indices), rows, var.dim(0), Address(next),
-                                    Address(is_first), reinterpret_cast<DeviceAddress>(error)));
+                                    Address(is_first), error));
     const int64_t row_size = grad.num_elements() / rows;
     return LaunchOver(ctx, {kSource, function_}, grad.num_elements(), update, Address(indices), Address(next),
                       Address(is_first), rows, row_size);
