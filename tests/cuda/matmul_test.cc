@@ -62,6 +62,23 @@ TEST(GpuMatMul, FusedProductsAgreeWithTheHost) {
               {{"fused_ops", Strings({"BiasAdd"})}, {"num_args", int64_t{1}}});
 }
 
+TEST(GpuMatMul, SparseProductsAgreeWithTheHost) {
+  for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kComplex64}) {
+    for (DType index : {DType::kInt32, DType::kInt64}) {
+      const std::vector<int32_t> places = {0, 1, 2, 0, 2, 3, 0, 1};
+      Tensor indices = Tensor::FromSpan<int32_t>(places, Shape({4, 2}));
+      if (index == DType::kInt64) indices = RunOn("/device:CPU:0", "Cast", {indices}, {{"DstT", index}}).value()[0];
+      const Tensor values = Random(dtype, {4}), shape = Tensor::Vector<int64_t>({3, 4});
+      ExpectAgree("SparseTensorDenseMatMul", {indices, values, shape, Random(dtype, {4, 5}, 2)}, {}, 1e-3);
+      ExpectAgree("SparseTensorDenseMatMul", {indices, values, shape, Random(dtype, {5, 3}, 2)},
+                  {{"adjoint_a", true}, {"adjoint_b", true}}, 1e-3);
+    }
+  }
+  const Tensor outside = Tensor::FromSpan<int64_t>(std::vector<int64_t>{3, 0}, Shape({1, 2}));
+  ExpectAgree("SparseTensorDenseMatMul",
+              {outside, Random(DType::kFloat, {1}), Tensor::Vector<int64_t>({3, 4}), Random(DType::kFloat, {4, 5})});
+}
+
 TEST(GpuMatMul, TopKAgreesWithTheHost) {
   const Tensor k = Tensor::Scalar<int32_t>(3);
   for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kInt8, DType::kUInt16, DType::kInt64}) {

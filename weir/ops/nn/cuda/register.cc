@@ -10,6 +10,7 @@ void RegisterNnKernels(GpuRegistry& registry) {
   RegisterFusedContractionKernels(registry);
   RegisterLrnKernels(registry);
   RegisterPoolKernels(registry);
+  RegisterRecurrentKernels(registry);
   RegisterSoftmaxKernels(registry);
 }
 

@@ -13,6 +13,7 @@ void RegisterDilationKernels(GpuRegistry& registry);
 void RegisterFusedContractionKernels(GpuRegistry& registry);
 void RegisterLrnKernels(GpuRegistry& registry);
 void RegisterPoolKernels(GpuRegistry& registry);
+void RegisterRecurrentKernels(GpuRegistry& registry);
 void RegisterSoftmaxKernels(GpuRegistry& registry);
 
 }  // namespace weir::cuda
