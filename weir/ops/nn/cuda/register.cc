@@ -6,6 +6,7 @@ void RegisterNnKernels(GpuRegistry& registry) {
   RegisterBatchNormKernels(registry);
   RegisterBiasKernels(registry);
   RegisterConvolutionKernels(registry);
+  RegisterCudnnRnnKernels(registry);
   RegisterDilationKernels(registry);
   RegisterFusedContractionKernels(registry);
   RegisterLrnKernels(registry);

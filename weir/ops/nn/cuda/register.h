@@ -9,6 +9,7 @@ namespace weir::cuda {
 void RegisterBatchNormKernels(GpuRegistry& registry);
 void RegisterBiasKernels(GpuRegistry& registry);
 void RegisterConvolutionKernels(GpuRegistry& registry);
+void RegisterCudnnRnnKernels(GpuRegistry& registry);
 void RegisterDilationKernels(GpuRegistry& registry);
 void RegisterFusedContractionKernels(GpuRegistry& registry);
 void RegisterLrnKernels(GpuRegistry& registry);
