@@ -62,6 +62,38 @@ TEST(GpuMatMul, FusedProductsAgreeWithTheHost) {
               {{"fused_ops", Strings({"BiasAdd"})}, {"num_args", int64_t{1}}});
 }
 
+TEST(GpuMatMul, ProductsOfViewsAgreeWithTheHost) {
+  auto ints = [](std::vector<int64_t> values) {
+    AttrList list;
+    list.i = std::move(values);
+    return list;
+  };
+  struct Case {
+    std::vector<int64_t> x, y;  // shapes
+    std::vector<int64_t> perm_x, perm_y, perm_output;
+    bool adj_x, adj_y;
+    int64_t slice_x = -1;
+  };
+  // As attention uses them: heads beside each other, results back in order; then odd ones.
+  const Case cases[] = {
+      {{2, 3, 4, 5}, {2, 6, 4, 5}, {0, 2, 1, 3}, {0, 2, 1, 3}, {0, 1, 2, 3}, false, true},
+      {{2, 4, 3, 6}, {2, 6, 4, 5}, {0, 1, 2, 3}, {0, 2, 1, 3}, {0, 2, 1, 3}, false, false},
+      {{2, 4, 3, 6}, {2, 6, 4, 5}, {0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, false, false},
+      {{3, 2, 4}, {2, 4, 5}, {1, 0, 2}, {0, 1, 2}, {2, 1, 0}, false, false},
+      {{5, 3, 2}, {5, 3, 4}, {1, 2, 0}, {1, 2, 0}, {0, 1, 2}, false, true},
+      {{2, 3, 4}, {4, 5}, {0, 1, 2}, {0, 1}, {1, 0}, false, false, 1},
+  };
+  for (const Case& c : cases) {
+    ExpectAgree("_BatchMatMulOfViews", {Random(DType::kFloat, c.x), Random(DType::kFloat, c.y, 2)},
+                {{"perm_x", ints(c.perm_x)},
+                 {"perm_y", ints(c.perm_y)},
+                 {"perm_output", ints(c.perm_output)},
+                 {"adj_x", c.adj_x},
+                 {"adj_y", c.adj_y},
+                 {"slice_x", c.slice_x}});
+  }
+}
+
 TEST(GpuMatMul, SparseProductsAgreeWithTheHost) {
   for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kComplex64}) {
     for (DType index : {DType::kInt32, DType::kInt64}) {

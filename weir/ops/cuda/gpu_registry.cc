@@ -33,7 +33,6 @@ GpuCombination ParseCombination(std::string_view text, const OpSchema* schema) {
       combination.host_memory.assign(values.begin(), values.end());
       continue;
     }
-    if (schema != nullptr && schema->FindAttr(name) == nullptr) continue;  // of another version of the op
     KernelEntry::Constraint constraint{std::string(name), {}};
     for (std::string_view value : values) {
       if (std::optional<DType> dtype = ParseDType(value); dtype.has_value()) constraint.types.push_back(*dtype);
