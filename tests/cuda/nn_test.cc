@@ -26,6 +26,15 @@ TEST(GpuNn, BiasesAgree) {
   ExpectAgree("BiasAdd", {Random(DType::kFloat, {2, 3}), Random(DType::kFloat, {4})});  // an error
 }
 
+TEST(GpuNn, LayoutsAgree) {
+  const Attrs attrs = {{"src_format", "NHWC"}, {"dst_format", "NCHW"}};
+  ExpectAgree("DataFormatDimMap", {Tensor::Vector<int32_t>({0, 1, 2, 3, -1, -4})}, attrs);
+  ExpectAgree("DataFormatDimMap", {Tensor::Vector<int64_t>({3, -2})}, attrs);
+  ExpectAgree("DataFormatVecPermute", {Tensor::Vector<int64_t>({5, 6, 7, 8})}, attrs);
+  ExpectAgree("DataFormatVecPermute", {Random(DType::kInt32, {4, 2})}, attrs);
+  ExpectAgree("DataFormatVecPermute", {Random(DType::kInt32, {3, 2})}, attrs);  // an error
+}
+
 TEST(GpuNn, PoolsAgree) {
   for (DType dtype : kFloats) {
     for (const char* padding : {"SAME", "VALID"}) {

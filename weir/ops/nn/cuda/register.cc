@@ -7,6 +7,7 @@ void RegisterNnKernels(GpuRegistry& registry) {
   RegisterBiasKernels(registry);
   RegisterConvolutionKernels(registry);
   RegisterCudnnRnnKernels(registry);
+  RegisterDataFormatKernels(registry);
   RegisterDilationKernels(registry);
   RegisterFusedContractionKernels(registry);
   RegisterLrnKernels(registry);

@@ -10,6 +10,7 @@ void RegisterBatchNormKernels(GpuRegistry& registry);
 void RegisterBiasKernels(GpuRegistry& registry);
 void RegisterConvolutionKernels(GpuRegistry& registry);
 void RegisterCudnnRnnKernels(GpuRegistry& registry);
+void RegisterDataFormatKernels(GpuRegistry& registry);
 void RegisterDilationKernels(GpuRegistry& registry);
 void RegisterFusedContractionKernels(GpuRegistry& registry);
 void RegisterLrnKernels(GpuRegistry& registry);
