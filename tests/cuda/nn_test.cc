@@ -26,6 +26,15 @@ TEST(GpuNn, BiasesAgree) {
   ExpectAgree("BiasAdd", {Random(DType::kFloat, {2, 3}), Random(DType::kFloat, {4})});  // an error
 }
 
+TEST(GpuNn, LayoutsAgree) {
+  const Attrs attrs = {{"src_format", "NHWC"}, {"dst_format", "NCHW"}};
+  ExpectAgree("DataFormatDimMap", {Tensor::Vector<int32_t>({0, 1, 2, 3, -1, -4})}, attrs);
+  ExpectAgree("DataFormatDimMap", {Tensor::Vector<int64_t>({3, -2})}, attrs);
+  ExpectAgree("DataFormatVecPermute", {Tensor::Vector<int64_t>({5, 6, 7, 8})}, attrs);
+  ExpectAgree("DataFormatVecPermute", {Random(DType::kInt32, {4, 2})}, attrs);
+  ExpectAgree("DataFormatVecPermute", {Random(DType::kInt32, {3, 2})}, attrs);  // an error
+}
+
 TEST(GpuNn, PoolsAgree) {
   for (DType dtype : kFloats) {
     for (const char* padding : {"SAME", "VALID"}) {
@@ -71,13 +80,14 @@ TEST(GpuNn, PoolsOverDepthVolumesAndPaddedImagesAgree) {
   }
 }
 
-TEST(GpuNn, BatchNormsAgree) {
-  const Tensor scale = Random(DType::kFloat, {5}, 2), offset = Random(DType::kFloat, {5}, 3);
-  const Tensor mean = Random(DType::kFloat, {5}, 4), variance = RandomPositive(DType::kFloat, {5}, 5);
+void ExpectNormsAgree(int64_t channels) {
+  const Tensor scale = Random(DType::kFloat, {channels}, 2), offset = Random(DType::kFloat, {channels}, 3);
+  const Tensor mean = Random(DType::kFloat, {channels}, 4), variance = RandomPositive(DType::kFloat, {channels}, 5);
   const Tensor none = Random(DType::kFloat, {0});
   for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBFloat16}) {
     for (bool second : {false, true}) {
-      const std::vector<int64_t> dims = second ? std::vector<int64_t>{3, 5, 4, 7} : std::vector<int64_t>{3, 4, 7, 5};
+      const std::vector<int64_t> dims =
+          second ? std::vector<int64_t>{3, channels, 4, 7} : std::vector<int64_t>{3, 4, 7, channels};
       const Tensor x = Random(dtype, dims), dy = Random(dtype, dims, 6);
       Attrs attrs = {{"data_format", second ? "NCHW" : "NHWC"}, {"U", DType::kFloat}};
       ExpectAgree("FusedBatchNormV3", {x, scale, offset, none, none}, attrs, ToleranceOf(dtype));
@@ -90,6 +100,14 @@ TEST(GpuNn, BatchNormsAgree) {
       ExpectAgree("FusedBatchNormV3", {x, scale, offset, mean, variance}, attrs, ToleranceOf(dtype));
     }
   }
+}
+
+TEST(GpuNn, BatchNormsAgree) {
+  ExpectNormsAgree(5);
+  ExpectNormsAgree(16);  // which are loaded in packs
+  const Tensor scale = Random(DType::kFloat, {5}, 2), offset = Random(DType::kFloat, {5}, 3);
+  const Tensor mean = Random(DType::kFloat, {5}, 4), variance = RandomPositive(DType::kFloat, {5}, 5);
+  const Tensor none = Random(DType::kFloat, {0});
   const Tensor x = Random(DType::kFloat, {3, 4, 7, 5}), side = Random(DType::kFloat, {3, 4, 7, 5}, 7);
   const Attrs relu = {{"activation_mode", "Relu"}, {"U", DType::kFloat}};
   ExpectAgree("_FusedBatchNormEx", {x, scale, offset, none, none}, relu);
@@ -98,6 +116,7 @@ TEST(GpuNn, BatchNormsAgree) {
   ExpectAgree("_FusedBatchNormEx", {x, scale, offset, none, none, side}, with_side);
   ExpectAgree("_FusedBatchNormGradEx",
               {side, x, scale, mean, variance, none, offset, Random(DType::kFloat, {3, 4, 7, 5}, 8)}, relu, 1e-4);
+  ExpectAgree("FusedBatchNorm", {Random(DType::kFloat, {4, 16, 16, 5}), scale, offset, none, none});  // in pieces
   ExpectAgree("FusedBatchNorm", {Random(DType::kFloat, {0, 4, 7, 5}), scale, offset, none, none});
   ExpectAgree("FusedBatchNorm", {x, mean, Random(DType::kFloat, {4}), none, none});  // an error
 }

@@ -81,6 +81,8 @@ bool ElementOf(cuda::CudnnDataType type, Element* element);
 cuda::CudnnStatus CheckOperation(const Descriptor& operation);
 cuda::CudnnStatus CheckGraph(const Descriptor& graph);
 
+// Whether the pack has a pointer for every tensor of the graph that is not virtual.
+bool HasAllTensors(const Descriptor& graph, const Descriptor& variant_pack);
 // Runs a graph's operations in order on the pack's tensors.
 void RunGraph(const Descriptor& graph, const Descriptor& variant_pack);
 

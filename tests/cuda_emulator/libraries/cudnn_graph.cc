@@ -425,6 +425,9 @@ WEIR_EXPORT CudnnStatus cudnnBackendExecute(CudnnHandle handle, CudnnDescriptor 
       pack->Get<void*>(kCudnnAttrVariantPackWorkspace, nullptr) == nullptr) {
     return Fail(kCudnnBadParamNullPointer, "the plan needs a workspace");
   }
+  if (!weir::cuda_emulator::HasAllTensors(*weir::cuda_emulator::GraphOf(*plan), *pack)) {
+    return Fail(kCudnnBadParam, "the variant pack lacks a tensor of the graph");
+  }
   const bool enqueued = weir::cuda_emulator::Enqueue(
       handle->stream, [plan = *static_cast<DescriptorPointer*>(plan_handle), pack = *pack] {
         weir::cuda_emulator::RunGraph(*weir::cuda_emulator::GraphOf(*plan), pack);

@@ -1,4 +1,5 @@
 // What the operations of cuDNN's graph interface compute, and which of them the stand-in's engines take.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -370,6 +371,19 @@ CudnnStatus CheckGraph(const Descriptor& graph) {
     return Fail(kCudnnNotSupported, "graph: no engine pads the two sides differently");
   }
   return kCudnnSuccess;
+}
+
+bool HasAllTensors(const Descriptor& graph, const Descriptor& variant_pack) {
+  const std::vector<int64_t> ids = variant_pack.GetInts(kCudnnAttrVariantPackUniqueIds);
+  for (const DescriptorPointer& operation : graph.Find(kCudnnAttrOperationGraphOps)->descriptors) {
+    for (const auto& [name, value] : operation->attributes) {
+      for (const DescriptorPointer& each : value.descriptors) {
+        if (each->type != kCudnnTensorDescriptor || IsVirtual(*each)) continue;
+        if (std::find(ids.begin(), ids.end(), IdOf(*each)) == ids.end()) return false;
+      }
+    }
+  }
+  return true;
 }
 
 void RunGraph(const Descriptor& graph, const Descriptor& variant_pack) {

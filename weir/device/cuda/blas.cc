@@ -44,25 +44,32 @@ Status CheckCublas(const CublasLtFunctions& blas, CublasStatus status, std::stri
 
 struct ProductTypes {
   CudaDataType data;
+  CudaDataType output;
   CudaDataType scale;
   CublasComputeType compute;
 };
 
-StatusOr<ProductTypes> TypesOf(DType dtype) {
+bool IsSmallFloat(DType dtype) { return dtype == DType::kHalf || dtype == DType::kBFloat16; }
+
+StatusOr<ProductTypes> TypesOf(DType dtype, DType output) {
+  const bool widens = output == DType::kFloat;
+  if (output != DType::kInvalid && output != dtype && !(widens && IsSmallFloat(dtype))) {
+    return Unimplemented("cuBLASLt has no products of ", Name(dtype), " in ", Name(output));
+  }
   const CublasComputeType single = AllowsTensorFloat32() ? kCublasCompute32FFastTF32 : kCublasCompute32F;
   switch (dtype) {
     case DType::kFloat:
-      return ProductTypes{kCudaR32F, kCudaR32F, single};
+      return ProductTypes{kCudaR32F, kCudaR32F, kCudaR32F, single};
     case DType::kDouble:
-      return ProductTypes{kCudaR64F, kCudaR64F, kCublasCompute64F};
+      return ProductTypes{kCudaR64F, kCudaR64F, kCudaR64F, kCublasCompute64F};
     case DType::kHalf:
-      return ProductTypes{kCudaR16F, kCudaR32F, kCublasCompute32F};
+      return ProductTypes{kCudaR16F, widens ? kCudaR32F : kCudaR16F, kCudaR32F, kCublasCompute32F};
     case DType::kBFloat16:
-      return ProductTypes{kCudaR16BF, kCudaR32F, kCublasCompute32F};
+      return ProductTypes{kCudaR16BF, widens ? kCudaR32F : kCudaR16BF, kCudaR32F, kCublasCompute32F};
     case DType::kComplex64:
-      return ProductTypes{kCudaC32F, kCudaC32F, single};
+      return ProductTypes{kCudaC32F, kCudaC32F, kCudaC32F, single};
     case DType::kComplex128:
-      return ProductTypes{kCudaC64F, kCudaC64F, kCublasCompute64F};
+      return ProductTypes{kCudaC64F, kCudaC64F, kCudaC64F, kCublasCompute64F};
     default:
       return Unimplemented("cuBLASLt has no products of ", Name(dtype));
   }
@@ -104,7 +111,7 @@ class ProductPlan {
     const int64_t b_columns = p.transpose_b ? p.k : p.n, b_rows = p.transpose_b ? p.n : p.k;
     WEIR_RETURN_IF_ERROR(MakeLayout(types.data, b_columns, b_rows, p.b_row, p.batch, p.b_step, &b_));
     WEIR_RETURN_IF_ERROR(MakeLayout(types.data, a_columns, a_rows, p.a_row, p.batch, p.a_step, &a_));
-    WEIR_RETURN_IF_ERROR(MakeLayout(types.data, p.n, p.m, p.out_row, p.batch, p.out_step, &out_));
+    WEIR_RETURN_IF_ERROR(MakeLayout(types.output, p.n, p.m, p.out_row, p.batch, p.out_step, &out_));
     CublasLtMatmulDesc desc = nullptr;
     WEIR_RETURN_IF_ERROR(MakeDesc(p, types, &desc));
     CublasLtPreference preference = nullptr;
@@ -258,10 +265,10 @@ class ProductPlans {
   StatusOr<std::shared_ptr<const ProductPlan>> Find(const MatrixProduct& p, const ProductTypes& types, DeviceAddress a,
                                                     DeviceAddress b, DeviceAddress out) {
     const uint32_t alignments[] = {AlignmentOf(b), AlignmentOf(a), AlignmentOf(out)};
-    const int64_t numbers[] = {types.data,    types.compute, p.batch,       p.m,           p.n,         p.k,
-                               p.transpose_a, p.transpose_b, p.conjugate_a, p.conjugate_b, p.a_row,     p.b_row,
-                               p.out_row,     p.a_step,      p.b_step,      p.out_step,    p.beta != 0, EpilogueOf(p),
-                               alignments[0], alignments[1], alignments[2]};
+    const int64_t numbers[] = {types.data,    types.output,  types.compute, p.batch,       p.m,           p.n,
+                               p.k,           p.transpose_a, p.transpose_b, p.conjugate_a, p.conjugate_b, p.a_row,
+                               p.b_row,       p.out_row,     p.a_step,      p.b_step,      p.out_step,    p.beta != 0,
+                               EpilogueOf(p), alignments[0], alignments[1], alignments[2]};
     const std::string key(reinterpret_cast<const char*>(numbers), sizeof(numbers));
     absl::MutexLock lock(&mu_);
     std::shared_ptr<const ProductPlan>& plan = plans_[key];
@@ -296,7 +303,7 @@ void SetTensorFloat32(bool allowed) { TensorFloat32().store(allowed, std::memory
 bool HasEpilogues(DType dtype) { return dtype == DType::kFloat || dtype == DType::kHalf || dtype == DType::kBFloat16; }
 
 Status Multiply(KernelContext& ctx, const MatrixProduct& product, DeviceAddress a, DeviceAddress b, DeviceAddress out) {
-  WEIR_ASSIGN_OR_RETURN(const ProductTypes types, TypesOf(product.dtype));
+  WEIR_ASSIGN_OR_RETURN(const ProductTypes types, TypesOf(product.dtype, product.output));
   if (product.batch > int64_t{1} << 30) return Unimplemented("A batch of ", product.batch, " products");
   const ContextHandle context = RunOf(ctx).stream().context();
   UseContext(context);

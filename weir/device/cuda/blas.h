@@ -17,7 +17,8 @@ void SetTensorFloat32(bool allowed);
 struct MatrixProduct {
   enum class Activation { kNone, kRelu, kGelu };  // GELU by its approximation with tanh
 
-  DType dtype = DType::kFloat;  // half, bfloat16, float, double, complex64 or complex128
+  DType dtype = DType::kFloat;     // half, bfloat16, float, double, complex64 or complex128
+  DType output = DType::kInvalid;  // of `out`, if it is another: float for half and bfloat16
   int64_t batch = 1, m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;  // a is stored as [k, m], b as [n, k]
   bool conjugate_a = false, conjugate_b = false;  // REQUIRES: that operand is transposed too

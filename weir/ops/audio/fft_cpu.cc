@@ -1,8 +1,7 @@
 // FFT, IFFT, RFFT and IRFFT over the last one, two or three dimensions.
 #include <array>
-#include <optional>
 
-#include "weir/device/cpu/index_input.h"
+#include "weir/ops/audio/fft_sizes.h"
 #include "weir/ops/audio/fourier.h"
 #include "weir/ops/audio/register.h"
 
@@ -39,10 +38,7 @@ void Transform(const KernelContext& ctx, Grid& grid, int axis, bool inverse) {
   });
 }
 
-struct Kind {
-  int axes;
-  bool inverse, real;
-};
+using Kind = FftKind;
 
 class FftKernel : public Kernel {
  public:
@@ -50,41 +46,11 @@ class FftKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Shape& in = ctx.input(0).shape();
-    const int rank = in.rank(), first = rank - kind_.axes;
-    if (rank < kind_.axes) {
-      return InvalidArgument("Input must have rank of at least ", kind_.axes, " but got: ", in.ToString());
-    }
-    Shape out_shape = in;
+    WEIR_ASSIGN_OR_RETURN(const FftSizes sizes, SizesOfFft(ctx, kind_));
+    const Shape& out_shape = sizes.output;
     Grid grid;  // of the whole transform
-    grid.batch = in.Slice(0, first).num_elements();
-    std::array<int64_t, 3> from = {1, 1, 1};  // the input's sizes
-    Dims lengths;
-    if (kind_.real) {
-      if (ctx.input(1).rank() != 1 || ctx.input(1).dim(0) != kind_.axes) {
-        return InvalidArgument("fft_length must have shape [", kind_.axes, "]");
-      }
-      WEIR_ASSIGN_OR_RETURN(lengths, IntElements(ctx.input(1), "fft_length"));
-    }
-    for (int i = 0; i < kind_.axes; ++i) {
-      const int axis = 3 - kind_.axes + i;
-      from[axis] = in.dim(first + i);
-      grid.size[axis] = kind_.real ? lengths[i] : from[axis];
-      const bool is_last = i == kind_.axes - 1;
-      int64_t wanted = grid.size[axis], given = grid.size[axis];
-      if (kind_.real) {
-        if (lengths[i] < 0) return InvalidArgument("fft_length[", i, "] must >= 0, but got: ", lengths[i]);
-        if (is_last && kind_.inverse) wanted = lengths[i] == 0 ? 0 : lengths[i] / 2 + 1;
-        if (is_last && !kind_.inverse) given = lengths[i] == 0 ? 0 : lengths[i] / 2 + 1;
-        if ((in.num_elements() > 0 || from[axis] > 0) && from[axis] < wanted) {
-          return InvalidArgument("Input dimension ", first + i, " must have length of at least ", wanted,
-                                 " but got: ", from[axis]);
-        }
-      }
-      if (grid.size[axis] > FourierTransform::kMaxLength) {
-        return InvalidArgument("A transform of length ", grid.size[axis], " is too long");
-      }
-      WEIR_RETURN_IF_ERROR(out_shape.SetDim(first + i, given));
-    }
+    grid.batch = sizes.batch;
+    grid.size = sizes.transform;
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, out_shape));
     if (out_shape.num_elements() == 0) return OkStatus();
     if (in.num_elements() == 0) {
@@ -92,12 +58,12 @@ class FftKernel : public Kernel {
       return OkStatus();
     }
     grid.data.assign(static_cast<size_t>(grid.batch * grid.count()), Complex(0));
-    Read(ctx.input(0), from, grid);
+    Read(ctx.input(0), sizes.input, grid);
     // The last axis of an inverse is half there: the rest is its mirror, which the other axes must come before.
     for (int axis = 3 - kind_.axes; axis < 2; ++axis) Transform(ctx, grid, axis, kind_.inverse);
     if (kind_.real && kind_.inverse) Mirror(grid);
     Transform(ctx, grid, 2, kind_.inverse);
-    Write(grid, *out, out_shape.dim(rank - 1));
+    Write(grid, *out, out_shape.dim(in.rank() - 1));
     return OkStatus();
   }
 

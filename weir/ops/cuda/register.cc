@@ -6,13 +6,16 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   GpuRegistry registry(ops, kernels);
   registry.AddHostKernels();
   RegisterElementwiseKernels(registry);
+  RegisterFftKernels(registry);
   RegisterFusedKernels(registry);
+  RegisterLinalgKernels(registry);
   RegisterMatMulKernels(registry);
   RegisterNnKernels(registry);
   RegisterOptimizerKernels(registry);
   RegisterPortableArrayKernels(registry);
   RegisterRandomKernels(registry);
   RegisterReductionKernels(registry);
+  RegisterSparseMatMulKernels(registry);
   RegisterTopKKernels(registry);
   RegisterVariableKernels(registry);
 }

@@ -11,13 +11,16 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 
 // By family.
 void RegisterElementwiseKernels(GpuRegistry& registry);
+void RegisterFftKernels(GpuRegistry& registry);
 void RegisterFusedKernels(GpuRegistry& registry);
+void RegisterLinalgKernels(GpuRegistry& registry);
 void RegisterMatMulKernels(GpuRegistry& registry);
 void RegisterNnKernels(GpuRegistry& registry);
 void RegisterOptimizerKernels(GpuRegistry& registry);
 void RegisterPortableArrayKernels(GpuRegistry& registry);
 void RegisterRandomKernels(GpuRegistry& registry);
 void RegisterReductionKernels(GpuRegistry& registry);
+void RegisterSparseMatMulKernels(GpuRegistry& registry);
 void RegisterTopKKernels(GpuRegistry& registry);
 void RegisterVariableKernels(GpuRegistry& registry);
 

@@ -7,6 +7,7 @@
 #include "weir/device/cpu/strided_copy.h"
 #include "weir/ops/einsum_equation.h"
 #include "weir/ops/linalg/eigen_matrix_internal.h"
+#include "weir/ops/linalg/einsum_axes.h"
 #include "weir/ops/linalg/register.h"
 
 namespace weir {
@@ -28,24 +29,14 @@ struct WorkType<int64_t> {
 template <typename T>
 using Work = typename WorkType<T>::type;
 
-// An axis of a label; the strides of one that is there several times (a diagonal) add up.
-struct Axis {
-  int label;
-  int64_t size;
-  int64_t stride;
-};
-using Axes = absl::InlinedVector<Axis, 8>;
-
-const Axis* Find(const Axes& axes, int label) {
-  auto found = std::ranges::find(axes, label, &Axis::label);
-  return found == axes.end() ? nullptr : &*found;
-}
-bool Has(const EinsumLabels& labels, int label) { return std::ranges::count(labels, label) > 0; }
-int64_t Count(const Axes& axes) {
-  int64_t count = 1;
-  for (const Axis& axis : axes) count *= axis.size;
-  return count;
-}
+using linalg::Axes;
+using linalg::Axis;
+using linalg::Count;
+using linalg::Has;
+using linalg::IsDense;
+using linalg::Join;
+using linalg::LabelSizes;
+using linalg::SizesOf;
 
 // Elements that lie somewhere in memory.
 template <typename T>
@@ -55,60 +46,12 @@ struct View {
   std::vector<T> own;  // where `data` points, if it is not an input's
 };
 
-// How large each label is, checked while inputs are read.
-class LabelSizes {
- public:
-  Status Add(int label, int64_t size, int axis, const Shape& shape) {
-    for (auto& [known, other] : sizes_) {
-      if (known != label) continue;
-      if (label < 0 && (other == 1 || size == 1)) {  // broadcasts
-        if (other == 1) other = size;
-        return OkStatus();
-      }
-      if (other == size) return OkStatus();
-      return InvalidArgument("Expected dimension ", other, " at axis ", axis, " of the input shaped ", shape.ToString(),
-                             " but got dimension ", size);
-    }
-    sizes_.emplace_back(label, size);
-    return OkStatus();
-  }
-  int64_t operator[](int label) const {
-    for (const auto& [known, size] : sizes_) {
-      if (known == label) return size;
-    }
-    return 1;  // a broadcasting axis that no input has
-  }
-
- private:
-  absl::InlinedVector<std::pair<int, int64_t>, 8> sizes_;
-};
-
 template <typename T>
 View<T> ViewOf(const Tensor& input, const EinsumLabels& labels) {
   View<T> out;
   out.data = input.data<T>();
-  const Dims strides = DenseStrides(input.shape().dims());
-  for (size_t i = 0; i < labels.size(); ++i) {
-    const int64_t size = input.dim(static_cast<int>(i));
-    if (labels[i] < 0 && size == 1) continue;  // what it broadcasts to is the others' matter
-    auto known = std::ranges::find(out.axes, labels[i], &Axis::label);
-    if (known != out.axes.end()) {
-      known->stride += strides[i];
-    } else {
-      out.axes.push_back({labels[i], size, strides[i]});
-    }
-  }
+  out.axes = linalg::AxesOf(input.shape(), labels);
   return out;
-}
-
-// True if the elements lie one after the other in the order of the axes.
-bool IsDense(const Axes& axes) {
-  int64_t stride = 1;
-  for (size_t i = axes.size(); i-- > 0;) {
-    if (axes[i].size != 1 && axes[i].stride != stride) return false;
-    stride *= axes[i].size;
-  }
-  return true;
 }
 
 Status Copy(KernelContext& ctx, DType dtype, const Axes& axes, const void* from, const Dims& to_strides, void* to) {
@@ -118,12 +61,6 @@ Status Copy(KernelContext& ctx, DType dtype, const Axes& axes, const void* from,
     strides.push_back(axis.stride);
   }
   return StridedCopy(ctx, dtype, dims, from, strides, to, to_strides);
-}
-
-Dims SizesOf(const Axes& axes) {
-  Dims out;
-  for (const Axis& axis : axes) out.push_back(axis.size);
-  return out;
 }
 
 // The same elements with their axes in this order, dense.
@@ -195,32 +132,9 @@ void Multiply(KernelContext& ctx, const T* a, const T* b, int64_t batch, int64_t
   });
 }
 
-// The axes whose labels `wanted` accepts.
-template <typename Wanted>
-Axes Choose(const Axes& axes, Wanted wanted) {
-  Axes out;
-  for (const Axis& axis : axes) {
-    if (wanted(axis.label)) out.push_back(axis);
-  }
-  return out;
-}
-
-Axes Join(std::initializer_list<Axes> parts) {
-  Axes out;
-  for (const Axes& part : parts) out.insert(out.end(), part.begin(), part.end());
-  return out;
-}
-
 template <typename T>
 View<T> Product(KernelContext& ctx, View<T> a, View<T> b, const EinsumLabels& output) {
-  auto in_both = [&](int label) { return Find(a.axes, label) && Find(b.axes, label); };
-  const Axes batch_a = Choose(a.axes, [&](int label) { return in_both(label) && Has(output, label); });
-  const Axes depth_a = Choose(a.axes, [&](int label) { return in_both(label) && !Has(output, label); });
-  const Axes free_a = Choose(a.axes, [&](int label) { return !in_both(label); });
-  const Axes free_b = Choose(b.axes, [&](int label) { return !in_both(label); });
-  Axes batch_b, depth_b;  // in the order of a
-  for (const Axis& axis : batch_a) batch_b.push_back(*Find(b.axes, axis.label));
-  for (const Axis& axis : depth_a) depth_b.push_back(*Find(b.axes, axis.label));
+  const auto [batch_a, batch_b, depth_a, depth_b, free_a, free_b] = linalg::AxesOfProduct(a.axes, b.axes, output);
   Arrange(ctx, a, Join({batch_a, free_a, depth_a}));
   Arrange(ctx, b, Join({batch_b, free_b, depth_b}));
   View<T> out;
@@ -242,21 +156,7 @@ Status Write(KernelContext& ctx, const View<T>& view, const EinsumLabels& labels
   for (int label : labels) WEIR_RETURN_IF_ERROR(shape.AddDim(sizes[label]));
   WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   if (shape.num_elements() == 0) return OkStatus();
-  const Dims strides = DenseStrides(shape.dims());
-  Axes axes;
-  Dims to_strides;
-  bool has_diagonal = false;
-  for (size_t i = 0; i < labels.size(); ++i) {
-    auto known = std::ranges::find(axes, labels[i], &Axis::label);
-    if (known != axes.end()) {
-      to_strides[known - axes.begin()] += strides[i];
-      has_diagonal = true;
-      continue;
-    }
-    const Axis* axis = Find(view.axes, labels[i]);
-    axes.push_back(axis ? *axis : Axis{labels[i], sizes[labels[i]], 0});
-    to_strides.push_back(strides[i]);
-  }
+  const auto [axes, to_strides, has_diagonal] = linalg::OutputAxes(shape, labels, view.axes, sizes);
   if (has_diagonal) std::fill_n(out->data<T>(), shape.num_elements(), T(0));
   return Copy(ctx, out->dtype(), axes, view.data, to_strides, out->raw_data());
 }
@@ -271,26 +171,13 @@ class EinsumKernel : public Kernel {
     return kernel;
   }
   Status Compute(KernelContext& ctx) override {
-    const int n = equation_.num_inputs();
-    if (ctx.num_inputs() != n) return InvalidArgument("Expected ", n, " inputs but got: ", ctx.num_inputs());
-    std::vector<EinsumLabels> labels;
-    LabelSizes sizes;
-    int broadcast_rank = 0;
-    for (int i = 0; i < n; ++i) {
-      const Shape& shape = ctx.input(i).shape();
-      WEIR_ASSIGN_OR_RETURN(EinsumLabels of_input, equation_.InputLabels(i, shape.rank()));
-      broadcast_rank = std::max(broadcast_rank, equation_.BroadcastRank(i, shape.rank()));
-      for (int axis = 0; axis < shape.rank(); ++axis) {
-        WEIR_RETURN_IF_ERROR(sizes.Add(of_input[axis], shape.dim(axis), axis, shape));
-      }
-      labels.push_back(std::move(of_input));
-    }
-    WEIR_ASSIGN_OR_RETURN(EinsumLabels output, equation_.OutputLabels(broadcast_rank));
-    View<T> result = ViewOf<T>(ctx.input(0), labels[0]);
-    if (n == 1) {
+    WEIR_ASSIGN_OR_RETURN(const linalg::EinsumOperands operands, linalg::ReadOperands(ctx, equation_));
+    const EinsumLabels& output = operands.output;
+    View<T> result = ViewOf<T>(ctx.input(0), operands.inputs[0]);
+    if (ctx.num_inputs() == 1) {
       SumOthers(ctx, result, output);
     } else {
-      View<T> other = ViewOf<T>(ctx.input(1), labels[1]);
+      View<T> other = ViewOf<T>(ctx.input(1), operands.inputs[1]);
       EinsumLabels of_first = output, of_other = output;
       for (const Axis& axis : result.axes) of_other.push_back(axis.label);
       for (const Axis& axis : other.axes) of_first.push_back(axis.label);
@@ -298,7 +185,7 @@ class EinsumKernel : public Kernel {
       SumOthers(ctx, other, of_other);
       result = Product(ctx, std::move(result), std::move(other), output);
     }
-    return Write(ctx, result, output, sizes);
+    return Write(ctx, result, output, operands.sizes);
   }
 
  private:

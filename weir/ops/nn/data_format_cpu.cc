@@ -4,28 +4,14 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
+#include "weir/device/cpu/strided_copy.h"
+#include "weir/ops/nn/data_format.h"
 #include "weir/ops/nn/register_extended.h"
 
 namespace weir {
 namespace {
 
-// Where each dimension of the source is in the destination.
-StatusOr<std::vector<int>> ReadFormats(const KernelInit& init, std::string& from, std::string& to) {
-  WEIR_ASSIGN_OR_RETURN(from, init.Attr<std::string>("src_format"));
-  WEIR_ASSIGN_OR_RETURN(to, init.Attr<std::string>("dst_format"));
-  if (from.size() != 4 && from.size() != 5) {
-    return InvalidArgument("Source format must be of length 4 or 5, received src_format = ", from);
-  }
-  if (to.size() != 4 && to.size() != 5) {
-    return InvalidArgument("Destination format must be of length 4 or 5, received dst_format = ", to);
-  }
-  if (!std::ranges::is_permutation(from, to)) {
-    return InvalidArgument("Destination and source format must determine a permutation, got ", from, " and ", to);
-  }
-  std::vector<int> out;
-  for (char dim : from) out.push_back(static_cast<int>(to.find(dim)));
-  return out;
-}
+using nn::ReadFormats;
 
 class DimMapKernel : public Kernel {
  public:
@@ -86,13 +72,12 @@ class VecPermuteKernel : public Kernel {
       }
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.shape()));
-    DispatchDType(x.dtype(), IndexTypes{}, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      for (int64_t i = 0; i < rows; ++i) {
-        const int64_t source = static_cast<int64_t>(from.find(to[i]));
-        std::copy_n(x.data<T>() + source * columns, columns, out->data<T>() + i * columns);
-      }
-    });
+    const int64_t size = columns * static_cast<int64_t>(SizeOf(x.dtype())), dims[] = {columns}, strides[] = {1};
+    for (int64_t i = 0; i < rows; ++i) {
+      const int64_t source = static_cast<int64_t>(from.find(to[i]));
+      WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, static_cast<const char*>(x.raw_data()) + source * size,
+                                       strides, static_cast<char*>(out->raw_data()) + i * size, strides));
+    }
     return OkStatus();
   }
 

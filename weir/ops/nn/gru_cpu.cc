@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "weir/ops/nn/float_matrix.h"
+#include "weir/ops/nn/lstm_sizes.h"
 #include "weir/ops/nn/register_extended.h"
 
 namespace weir {
@@ -18,26 +19,9 @@ struct Inputs {
 };
 
 StatusOr<Inputs> Read(const KernelContext& ctx) {
-  const Shape &x = ctx.input(0).shape(), &h = ctx.input(1).shape();
-  if (x.rank() != 2) return InvalidArgument("x must be a matrix, but is ", x.ToString());
-  if (h.rank() != 2) return InvalidArgument("h_prev must be a matrix, but is ", h.ToString());
-  Inputs in{x.dim(0), x.dim(1), h.dim(1), {}, {}, {}, {}, {}, {}};
-  // Sizes of tensors without elements may be too large to be put together.
-  constexpr int64_t kMost = int64_t{1} << 30;
-  if (std::max({in.batch, in.inputs, in.cells}) > kMost) return InvalidArgument("Sizes of a cell are out of range");
+  WEIR_ASSIGN_OR_RETURN(const nn::GruSizes sizes, nn::SizesOfGru(ctx));
+  Inputs in{sizes.batch, sizes.inputs, sizes.cells, {}, {}, {}, {}, {}, {}};
   const int64_t n = in.inputs + in.cells;
-  const Shape expected[] = {x,
-                            Shape({in.batch, in.cells}),
-                            Shape({n, 2 * in.cells}),
-                            Shape({n, in.cells}),
-                            Shape({2 * in.cells}),
-                            Shape({in.cells})};
-  for (int i = 0; i < ctx.num_inputs(); ++i) {
-    const Shape& wanted = i < 6 ? expected[i] : expected[1];
-    if (ctx.input(i).shape() == wanted) continue;
-    return InvalidArgument(ctx.node().schema->inputs[i].name, " has shape ", ctx.input(i).shape().ToString(),
-                           ", expected ", wanted.ToString());
-  }
   in.x = nn::ReadMatrix(ctx.input(0), 0, in.batch, in.inputs);
   in.h_prev = in.Cells(ctx, 1);
   in.w_ru = nn::ReadMatrix(ctx.input(2), 0, n, 2 * in.cells);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "weir/ops/nn/float_matrix.h"
+#include "weir/ops/nn/lstm_sizes.h"
 #include "weir/ops/nn/register_extended.h"
 
 namespace weir {
@@ -18,26 +19,7 @@ struct Weights {
   int64_t inputs = 0, cells = 0;
 };
 
-struct Attrs {
-  float forget_bias = 0, cell_clip = 0;
-  bool peephole = false;
-  bool forget_before_cell = false;
-
-  static StatusOr<Attrs> Read(const KernelInit& init) {
-    Attrs out;
-    if (init.HasAttr("forget_bias")) {
-      WEIR_ASSIGN_OR_RETURN(out.forget_bias, init.Attr<float>("forget_bias"));
-    }
-    if (init.HasAttr("cell_clip")) {
-      WEIR_ASSIGN_OR_RETURN(out.cell_clip, init.Attr<float>("cell_clip"));
-    }
-    WEIR_ASSIGN_OR_RETURN(out.peephole, init.Attr<bool>("use_peephole"));
-    out.forget_before_cell = init.schema().name.ends_with("V2");
-    return out;
-  }
-  int cell_gate() const { return forget_before_cell ? 2 : 1; }
-  int forget_gate() const { return forget_before_cell ? 1 : 2; }
-};
+using Attrs = nn::LstmAttrs;
 
 // Values of one step, one matrix [batch, cells] each.
 struct Step {
@@ -106,24 +88,12 @@ void Backward(const Attrs& attrs, const Weights& weights, const Step& s, const F
   }
 }
 
-Status CheckShape(const KernelContext& ctx, int input, std::initializer_list<int64_t> dims) {
-  const Shape& shape = ctx.input(input).shape();
-  if (std::ranges::equal(shape.dims(), dims)) return OkStatus();
-  return InvalidArgument(ctx.node().schema->inputs[input].name, " has shape ", shape.ToString(), ", expected ",
-                         PartialShape(dims).ToString());
-}
-
-// Inputs `first` to first + 4: w, wci, wcf, wco, b.
-StatusOr<Weights> ReadWeights(const KernelContext& ctx, const Attrs& attrs, int first, int64_t inputs, int64_t cells) {
-  WEIR_RETURN_IF_ERROR(CheckShape(ctx, first, {inputs + cells, 4 * cells}));
-  WEIR_RETURN_IF_ERROR(CheckShape(ctx, first + 4, {4 * cells}));
+// Inputs `first` to first + 4: w, wci, wcf, wco, b. REQUIRES: their shapes are checked.
+Weights ReadWeights(const KernelContext& ctx, const Attrs& attrs, int first, int64_t inputs, int64_t cells) {
   Weights out{nn::ReadMatrix(ctx.input(first), 0, inputs + cells, 4 * cells), {}, {}, {}, {}, inputs, cells};
   FloatMatrix* peepholes[] = {&out.wci, &out.wcf, &out.wco};
   for (int i = 0; i < 3; ++i) {
-    *peepholes[i] = FloatMatrix(1, cells);
-    if (!attrs.peephole) continue;
-    WEIR_RETURN_IF_ERROR(CheckShape(ctx, first + 1 + i, {cells}));
-    *peepholes[i] = nn::ReadVector(ctx.input(first + 1 + i));
+    *peepholes[i] = attrs.peephole ? nn::ReadVector(ctx.input(first + 1 + i)) : FloatMatrix(1, cells);
   }
   out.b = nn::ReadVector(ctx.input(first + 4));
   return out;
@@ -139,14 +109,10 @@ class CellKernel : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    const Shape &x = ctx.input(0).shape(), &state = ctx.input(1).shape();
-    if (x.rank() != 2) return InvalidArgument("x must be a matrix, but is ", x.ToString());
-    if (state.rank() != 2) return InvalidArgument("cs_prev must be a matrix, but is ", state.ToString());
-    const int64_t batch = x.dim(0), inputs = x.dim(1), cells = state.dim(1);
-    for (int i = 1; i < 3; ++i) WEIR_RETURN_IF_ERROR(CheckShape(ctx, i, {batch, cells}));
-    for (int i = 8; i < ctx.num_inputs(); ++i) WEIR_RETURN_IF_ERROR(CheckShape(ctx, i, {batch, cells}));
-    WEIR_ASSIGN_OR_RETURN(Weights weights, ReadWeights(ctx, attrs_, 3, inputs, cells));
-    auto read = [&](int i) { return nn::ReadMatrix(ctx.input(i), 0, batch, cells); };
+    WEIR_ASSIGN_OR_RETURN(const nn::LstmCellSizes sizes, nn::SizesOfLstmCell(ctx, attrs_));
+    const auto [batch, inputs, cells] = sizes;
+    const Weights weights = ReadWeights(ctx, attrs_, 3, inputs, cells);
+    auto read = [&](int i) { return nn::ReadMatrix(ctx.input(i), 0, sizes.batch, sizes.cells); };
     if (!is_gradient_) {
       const Step s = Forward(ctx, attrs_, weights, nn::ReadMatrix(ctx.input(0), 0, batch, inputs), read(1), read(2));
       const FloatMatrix* values[] = {&s.i, &s.cs, &s.f, &s.o, &s.ci, &s.co, &s.h};
@@ -179,26 +145,13 @@ class CellKernel : public Kernel {
   bool is_gradient_ = false;
 };
 
-// Sizes of a whole sequence, x [time, batch, inputs].
-struct Sequence {
-  int64_t steps, time, batch, inputs, cells;
+struct Sequence : nn::LstmSequenceSizes {
   Weights weights;
 };
 
 StatusOr<Sequence> ReadSequence(const KernelContext& ctx, const Attrs& attrs) {
-  const Tensor& limit = ctx.input(0);
-  if (limit.rank() != 0) return InvalidArgument("seq_len_max must be a scalar, but is ", limit.shape().ToString());
-  const Shape &x = ctx.input(1).shape(), &state = ctx.input(2).shape();
-  if (x.rank() != 3) return InvalidArgument("x must be 3D");
-  if (state.rank() != 2) return InvalidArgument("cs_prev must be a matrix, but is ", state.ToString());
-  Sequence s{limit.scalar<int64_t>(), x.dim(0), x.dim(1), x.dim(2), state.dim(1), {}};
-  if (s.steps < 0 || s.steps > s.time) {
-    return InvalidArgument("seq_len_max must be in [0, ", s.time, "], got ", s.steps);
-  }
-  for (int i = 2; i < 4; ++i) WEIR_RETURN_IF_ERROR(CheckShape(ctx, i, {s.batch, s.cells}));
-  for (int i = 9; i < ctx.num_inputs(); ++i) WEIR_RETURN_IF_ERROR(CheckShape(ctx, i, {s.time, s.batch, s.cells}));
-  WEIR_ASSIGN_OR_RETURN(s.weights, ReadWeights(ctx, attrs, 4, s.inputs, s.cells));
-  return s;
+  WEIR_ASSIGN_OR_RETURN(const nn::LstmSequenceSizes s, nn::SizesOfLstmSequence(ctx, attrs));
+  return Sequence{s, ReadWeights(ctx, attrs, 4, s.inputs, s.cells)};
 }
 
 class SequenceKernel : public Kernel {
@@ -211,14 +164,7 @@ class SequenceKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(Sequence s, ReadSequence(ctx, attrs_));
-    for (int i = 5; i < 8; ++i) {  // used or not
-      const Shape& peephole = ctx.input(i).shape();
-      const std::string& name = ctx.node().schema->inputs[i].name;
-      if (peephole.rank() != 1) return InvalidArgument(name, " must be 1D");
-      if (peephole.dim(0) != s.cells) {
-        return InvalidArgument(name, ".dim_size(0) != cell_size: ", peephole.dim(0), " vs. ", s.cells);
-      }
-    }
+    WEIR_RETURN_IF_ERROR(nn::CheckUnusedPeepholes(ctx, s.cells));
     const int64_t size = s.batch * s.cells;
     Tensor* out[7];
     for (int i = 0; i < 7; ++i) {

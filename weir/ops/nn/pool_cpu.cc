@@ -27,8 +27,8 @@ struct Geometry {
 
 StatusOr<Geometry> MakeGeometry(const nn::Window2D& window, const Shape& input) {
   WEIR_ASSIGN_OR_RETURN(nn::PoolWindows windows, nn::MakeImageWindows(window, input));
-  return Geometry{windows.batch, windows.channels, windows.axis[1], windows.axis[2], windows.output,
-                  window.ksize[3] != 1};
+  return Geometry{windows.batch,   windows.channels, windows.axis[1],
+                  windows.axis[2], windows.output,   window.ksize[3] != 1};
 }
 
 // Calls `body(ih, iw)` for every place of window (oh, ow) inside the image.

@@ -43,18 +43,30 @@ NormImages ImagesOf(const Shape& shape, bool channels_second) {
   return images;
 }
 
+// Channels that a thread loads at once: 16 bytes of them, if the tensors allow it.
+int PackSize(const NormImages& images, DType dtype, std::initializer_list<DeviceAddress> addresses) {
+  DeviceAddress all = 0;
+  for (DeviceAddress address : addresses) all |= address;
+  const int size = static_cast<int>(16 / SizeOf(dtype));
+  return images.inner == 1 && images.channels % size == 0 && all % 16 == 0 ? size : 1;
+}
+
 // Two sums for each channel and piece. `terms` is a struct of the source.
 StatusOr<Tensor> SumTerms(KernelContext& ctx, const NormImages& images, std::string_view terms, DType dtype,
                           DeviceAddress x, DeviceAddress dy, DeviceAddress means, DeviceAddress output) {
   WEIR_ASSIGN_OR_RETURN(Tensor sums, ctx.AllocateTemp(DType::kDouble, Shape({images.pieces, 2, images.channels})));
-  const bool last = images.inner == 1;
   const std::string_view type = DeviceTypeName(dtype);
-  const LaunchShape shape{.grid = static_cast<unsigned>(last ? (images.channels + 31) / 32 : images.channels),
-                          .grid_y = static_cast<unsigned>(images.pieces),
-                          .block = last ? 32u : 256u,
-                          .block_y = last ? 8u : 1u};
-  WEIR_RETURN_IF_ERROR(Launch(ctx, {kNormSource, Cat("SumChannels<", terms, "<", type, ">, ", type, ", ", last, ">")},
-                              shape, images, x, dy, means, output, Address(sums)));
+  LaunchShape shape{
+      .grid = static_cast<unsigned>(images.channels), .grid_y = static_cast<unsigned>(images.pieces), .block = 256};
+  std::string name = Cat("SumPlanes<", terms, ", ", type, ">");
+  if (images.inner == 1) {
+    const int pack = PackSize(images, dtype, {x, dy, output});
+    name = Cat("SumRows<", terms, ", ", type, ", ", pack, ">");
+    shape.grid = static_cast<unsigned>((images.channels + 32 * pack - 1) / (32 * pack));
+    shape.block = 32;
+    shape.block_y = 8;
+  }
+  WEIR_RETURN_IF_ERROR(Launch(ctx, {kNormSource, name}, shape, images, x, dy, means, output, Address(sums)));
   return sums;
 }
 
@@ -103,8 +115,11 @@ class GpuBatchNormKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(LaunchOver(ctx, {kNormSource, Cat("FinishNorm<", type, ">")}, images.channels, images,
                                     Address(x), sums.has_value() ? Address(sums) : 0, statistics));
     const DeviceAddress side = ctx.num_inputs() > 5 ? Address(ctx.input(5)) : 0;
-    return LaunchOver(ctx, {kNormSource, Cat("Normalize<", type, ", ", attrs_.has_relu, ">")}, x.num_elements(), images,
-                      Address(x), Address(*vectors[2]), Address(factor), Address(ctx.input(2)), side, Address(*y));
+    const int pack = PackSize(images, x.dtype(), {Address(x), side, Address(*y)});
+    return LaunchOver(
+        ctx, {kNormSource, Cat("Normalize<", type, ", ", attrs_.has_relu, ", ", images.inner == 1, ", ", pack, ">")},
+        x.num_elements() / pack, images, Address(x), Address(*vectors[2]), Address(factor), Address(ctx.input(2)), side,
+        Address(*y));
   }
 
  private:
@@ -147,9 +162,11 @@ class GpuBatchNormGradKernel : public Kernel {
                                   .is_training = attrs_.is_training};
     WEIR_RETURN_IF_ERROR(
         LaunchOver(ctx, {kNormSource, "FinishNormGrad"}, images.channels, images, Address(sums), gradients));
-    return LaunchOver(ctx, {kNormSource, Cat("NormalizeGrad<", DeviceTypeName(x.dtype()), ">")}, x.num_elements(),
-                      images, Address(x), Address(dy), output, mean, gradients.factor, gradients.shift, gradients.slope,
-                      Address(*dx));
+    const int pack = PackSize(images, x.dtype(), {Address(x), Address(dy), output, Address(*dx)});
+    return LaunchOver(
+        ctx, {kNormSource, Cat("NormalizeGrad<", DeviceTypeName(x.dtype()), ", ", images.inner == 1, ", ", pack, ">")},
+        x.num_elements() / pack, images, Address(x), Address(dy), output, mean, gradients.factor, gradients.shift,
+        gradients.slope, Address(*dx));
   }
 
  private:

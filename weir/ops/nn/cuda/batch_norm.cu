@@ -1,79 +1,113 @@
 // Batch norms: sums for each channel of a tensor that is outer x channels x inner, in pieces of fixed size, and what is
 // made of them. A thread adds up few numbers in float; everything after that is double.
+#include "weir/device/cuda/device_code/channels.cuh"
 #include "weir/device/cuda/device_code/elementwise.cuh"
 
 struct Images {
   int64 outer, channels, inner;
   int64 piece, pieces;  // elements of a channel that one block takes, and how many of those there are
   int64 Count() const { return outer * inner; }
-  int64 Offset(int64 channel, int64 i) const { return (i / inner * channels + channel) * inner + i % inner; }
 };
 
 // What is summed: x less the channel's first element, and its square.
-template <typename T>
 struct Spread {
-  const T* x;
-  const T* unused;
-  const float* unused_vector;
-  const T* unused_output;
-  float first;
-  void Start(const Images& images, int64 channel) { first = (float)x[images.Offset(channel, 0)]; }
-  void Take(int64 offset, float& a, float& b) const {
-    const float d = (float)x[offset] - first;
+  static constexpr bool kHasGradient = false;
+  static void Take(float x, float, float first, float& a, float& b) {
+    const float d = x - first;
     a += d;
     b += d * d;
   }
 };
-// The gradient, where the rectified output is positive, and its product with x less the mean.
-template <typename T>
+// The gradient, and its product with x less the mean.
 struct Slopes {
-  const T* x;
-  const T* dy;
-  const float* means;
-  const T* output;  // null: no rectifier
-  float mean;
-  void Start(const Images&, int64 channel) { mean = means[channel]; }
-  void Take(int64 offset, float& a, float& b) const {
-    const float d = output && !((float)output[offset] > 0) ? 0 : (float)dy[offset];
-    a += d;
-    b += d * ((float)x[offset] - mean);
+  static constexpr bool kHasGradient = true;
+  static void Take(float x, float dy, float mean, float& a, float& b) {
+    a += dy;
+    b += dy * (x - mean);
   }
 };
+// The gradient where the rectified output is positive. `output` is null if there is no rectifier.
+template <typename T>
+float GradientAt(const T* dy, const T* output, int64 i) {
+  return output && !((float)output[i] > 0) ? 0 : (float)dy[i];
+}
 
-// Channels last: a block of 32 x 8 takes 32 channels; the eight share the rows. Else a block of 256 takes one channel.
-template <typename Terms, typename T, bool kChannelsLast>
-__global__ void SumChannels(const Images images, const T* x, const T* dy, const float* means, const T* output,
-                            double* sums) {
-  __shared__ double shared_a[256], shared_b[256];
-  const int thread = threadIdx.y * blockDim.x + threadIdx.x;
-  const int64 channel = kChannelsLast ? (int64)blockIdx.x * 32 + threadIdx.x : (int64)blockIdx.x;
-  const int shares = kChannelsLast ? 8 : 256, share = kChannelsLast ? threadIdx.y : threadIdx.x;
+constexpr int kTurns = 32;  // numbers that are added in float
+
+// Channels last: a block of 32 x 8 threads takes 32 packs of channels; the eight share the rows.
+template <typename Terms, typename T, int kPack>
+__global__ void SumRows(const Images images, const T* x, const T* dy, const float* means, const T* output,
+                        double* sums) {
+  __shared__ double shared[2][8][32 * kPack];
+  const int64 first = ((int64)blockIdx.x * 32 + threadIdx.x) * kPack, channels = images.channels;
   const int64 begin = blockIdx.y * images.piece;
-  const int64 end = begin + images.piece < images.Count() ? begin + images.piece : images.Count();
-  double a = 0, b = 0;
-  if (channel < images.channels) {
-    Terms terms = {x, dy, means, output, 0};
-    terms.Start(images, channel);
-    for (int64 first = begin + share; first < end; first += 32 * shares) {
-      float part_a = 0, part_b = 0;
-      for (int64 i = first; i < end && i < first + 32 * shares; i += shares) {
-        terms.Take(images.Offset(channel, i), part_a, part_b);
+  const int64 end = begin + images.piece < images.outer ? begin + images.piece : images.outer;
+  double a[kPack] = {}, b[kPack] = {};
+  if (first < channels) {
+    float shift[kPack];
+    for (int k = 0; k < kPack; ++k) shift[k] = Terms::kHasGradient ? means[first + k] : (float)x[first + k];
+    for (int64 turn = begin + threadIdx.y; turn < end; turn += 8 * kTurns) {
+      float part_a[kPack] = {}, part_b[kPack] = {};
+      for (int64 row = turn; row < end && row < turn + 8 * kTurns; row += 8) {
+        const int64 at = row * channels + first;
+        const Pack<T, kPack> values = *(const Pack<T, kPack>*)(x + at);
+        Pack<T, kPack> slopes, outputs;
+        if (Terms::kHasGradient) slopes = *(const Pack<T, kPack>*)(dy + at);
+        if (Terms::kHasGradient && output) outputs = *(const Pack<T, kPack>*)(output + at);
+        for (int k = 0; k < kPack; ++k) {
+          float slope = Terms::kHasGradient ? (float)slopes.v[k] : 0;
+          if (Terms::kHasGradient && output && !((float)outputs.v[k] > 0)) slope = 0;
+          Terms::Take((float)values.v[k], slope, shift[k], part_a[k], part_b[k]);
+        }
       }
-      a += part_a;
-      b += part_b;
+      for (int k = 0; k < kPack; ++k) {
+        a[k] += part_a[k];
+        b[k] += part_b[k];
+      }
     }
   }
-  shared_a[thread] = a;
-  shared_b[thread] = b;
+  for (int k = 0; k < kPack; ++k) {
+    shared[0][threadIdx.y][threadIdx.x * kPack + k] = a[k];
+    shared[1][threadIdx.y][threadIdx.x * kPack + k] = b[k];
+  }
   __syncthreads();
-  if (share == 0 && channel < images.channels) {
-    for (int i = 1; i < shares; ++i) {
-      const int other = kChannelsLast ? i * 32 + threadIdx.x : i;
-      a += shared_a[other];
-      b += shared_b[other];
+  for (int i = threadIdx.y * 32 + threadIdx.x; i < 2 * 32 * kPack; i += 256) {
+    const int which = i / (32 * kPack), column = i % (32 * kPack);
+    const int64 channel = (int64)blockIdx.x * 32 * kPack + column;
+    double sum = 0;
+    for (int share = 0; share < 8; ++share) sum += shared[which][share][column];
+    if (channel < channels) sums[(2 * blockIdx.y + which) * channels + channel] = sum;
+  }
+}
+
+// Channels second: a block of 256 threads takes one channel.
+template <typename Terms, typename T>
+__global__ void SumPlanes(const Images images, const T* x, const T* dy, const float* means, const T* output,
+                          double* sums) {
+  __shared__ double shared[2][256];
+  const int64 channel = blockIdx.x, inner = images.inner;
+  const int64 begin = blockIdx.y * images.piece;
+  const int64 end = begin + images.piece < images.Count() ? begin + images.piece : images.Count();
+  const float shift = Terms::kHasGradient ? means[channel] : (float)x[channel * inner];
+  double a = 0, b = 0;
+  int64 i = begin + threadIdx.x, image = i / inner, place = i % inner;
+  while (i < end) {
+    float part_a = 0, part_b = 0;
+    for (int turn = 0; turn < kTurns && i < end; ++turn, i += 256) {
+      const int64 at = (image * images.channels + channel) * inner + place;
+      Terms::Take((float)x[at], Terms::kHasGradient ? GradientAt(dy, output, at) : 0, shift, part_a, part_b);
+      for (place += 256; place >= inner; place -= inner) ++image;
     }
-    sums[(2 * blockIdx.y) * images.channels + channel] = a;
-    sums[(2 * blockIdx.y + 1) * images.channels + channel] = b;
+    a += part_a;
+    b += part_b;
+  }
+  shared[0][threadIdx.x] = a;
+  shared[1][threadIdx.x] = b;
+  __syncthreads();
+  if (threadIdx.x < 2) {
+    double sum = 0;
+    for (int other = 0; other < 256; ++other) sum += shared[threadIdx.x][other];
+    sums[(2 * blockIdx.y + threadIdx.x) * images.channels + channel] = sum;
   }
 }
 
@@ -98,7 +132,7 @@ __global__ void FinishNorm(const Images images, const T* x, const double* sums, 
         b += sums[(2 * p + 1) * images.channels + c];
       }
       const double count = (double)images.Count(), distance = a / count;
-      const double mean = distance + (float)x[images.Offset(c, 0)];
+      const double mean = distance + (float)x[c * images.inner];
       double variance = b / count - distance * distance;
       variance = variance < 0 ? 0 : variance;  // a NaN stays one
       const float sample = (float)(variance * (count > 1 ? count / (count - 1) : 1)), f = s.average_factor;
@@ -114,16 +148,22 @@ __global__ void FinishNorm(const Images images, const T* x, const double* sums, 
   }
 }
 
-template <typename T, bool kRelu>
+template <typename T, bool kRelu, bool kLast, int kPack>
 __global__ void Normalize(const Images images, const T* x, const float* mean, const float* factor, const float* offset,
                           const T* side, T* y) {
-  const int64 n = images.Count() * images.channels;
-  for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    const int64 c = i / images.inner % images.channels;
-    float value = ((float)x[i] - mean[c]) * factor[c] + offset[c];
-    if (side) value = value + (float)side[i];
-    y[i] = (T)(kRelu && value < 0 ? 0.0f : value);
-  }
+  typedef Pack<T, kPack> P;
+  ForChannels<kLast>(images.outer, images.channels / kPack, images.inner, [&](int64 i, int64 pack) {
+    const P from = ((const P*)x)[i];
+    P other, to;
+    if (side) other = ((const P*)side)[i];
+    for (int k = 0; k < kPack; ++k) {
+      const int64 c = pack * kPack + k;
+      float value = ((float)from.v[k] - mean[c]) * factor[c] + offset[c];
+      if (side) value = value + (float)other.v[k];
+      to.v[k] = (T)(kRelu && value < 0 ? 0.0f : value);
+    }
+    ((P*)y)[i] = to;
+  });
 }
 
 struct Gradients {
@@ -151,13 +191,19 @@ __global__ void FinishNormGrad(const Images images, const double* sums, const Gr
   }
 }
 
-template <typename T>
+template <typename T, bool kLast, int kPack>
 __global__ void NormalizeGrad(const Images images, const T* x, const T* dy, const T* output, const float* mean,
                               const float* factor, const float* shift, const float* slope, T* dx) {
-  const int64 n = images.Count() * images.channels;
-  for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    const int64 c = i / images.inner % images.channels;
-    const float d = output && !((float)output[i] > 0) ? 0 : (float)dy[i];
-    dx[i] = (T)(factor[c] * (d - shift[c] - ((float)x[i] - mean[c]) * slope[c]));
-  }
+  typedef Pack<T, kPack> P;
+  ForChannels<kLast>(images.outer, images.channels / kPack, images.inner, [&](int64 i, int64 pack) {
+    const P from = ((const P*)x)[i], gradient = ((const P*)dy)[i];
+    P rectified, to;
+    if (output) rectified = ((const P*)output)[i];
+    for (int k = 0; k < kPack; ++k) {
+      const int64 c = pack * kPack + k;
+      const float d = output && !((float)rectified.v[k] > 0) ? 0 : (float)gradient.v[k];
+      to.v[k] = (T)(factor[c] * (d - shift[c] - ((float)from.v[k] - mean[c]) * slope[c]));
+    }
+    ((P*)dx)[i] = to;
+  });
 }

@@ -36,8 +36,9 @@ class GpuBiasAddKernel : public Kernel {
     const int64_t inner = shape.Slice(axis + 1, shape.rank()).num_elements();
     const DeviceAddress from = Address(ctx.input(0)), added = Address(ctx.input(1));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocateOutput({0}, 0, shape));
-    return LaunchOver(ctx, {kBiasSource, Cat("AddBias<", DeviceTypeName(out->dtype()), ">")}, shape.num_elements(),
-                      from, added, Address(*out), shape.dim(axis), inner, shape.num_elements());
+    const int64_t outer = shape.Slice(0, axis).num_elements();
+    return LaunchOver(ctx, {kBiasSource, Cat("AddBias<", DeviceTypeName(out->dtype()), ", ", inner == 1, ">")},
+                      shape.num_elements(), from, added, Address(*out), outer, shape.dim(axis), inner);
   }
 
  private:

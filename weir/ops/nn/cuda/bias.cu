@@ -1,11 +1,12 @@
 // A vector along the channels of a tensor: outer x channels x inner.
+#include "weir/device/cuda/device_code/channels.cuh"
 #include "weir/device/cuda/device_code/elementwise.cuh"
 
-template <typename T>
-__global__ void AddBias(const T* x, const T* bias, T* out, int64 channels, int64 inner, int64 n) {
-  for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    out[i] = (T)WrapAdd((wide<T>)x[i], (wide<T>)bias[i / inner % channels]);
-  }
+template <typename T, bool kLast>
+__global__ void AddBias(const T* x, const T* bias, T* out, int64 outer, int64 channels, int64 inner) {
+  ForChannels<kLast>(outer, channels, inner, [&](int64 i, int64 c) {
+    out[i] = (T)WrapAdd((wide<T>)x[i], (wide<T>)bias[c]);
+  });
 }
 
 // What a contraction is fused with: y = activation(x * scale + shift + addend), each of them if it is there.
@@ -26,18 +27,17 @@ ACTIVATION(Sigmoid, C(1) / (C(1) + exp(-x)))
 ACTIVATION(LeakyRelu, x >= C(0) ? x : x * C(alpha))
 typedef Identity FusedIdentity;
 
-template <typename T, typename Activation>
+template <typename T, typename Activation, bool kLast>
 __global__ void FinishContraction(const T* x, const wide<T>* scale, const wide<T>* shift, const T* bias,
-                                  const T* addend, T* out, int64 channels, int64 inner, int64 n, float alpha) {
+                                  const T* addend, T* out, int64 outer, int64 channels, int64 inner, float alpha) {
   typedef wide<T> C;
-  for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    const int64 c = i / inner % channels;
+  ForChannels<kLast>(outer, channels, inner, [&](int64 i, int64 c) {
     C value = (C)x[i];
     if (scale) value = value * scale[c] + shift[c];
     if (bias) value = value + (C)bias[c];
     if (addend) value = value + (C)addend[i];
     out[i] = (T)Activation::Do(value, alpha);
-  }
+  });
 }
 
 // A fixed norm as a factor and a shift.

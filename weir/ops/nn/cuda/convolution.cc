@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weir/base/strings.h"
+#include "weir/device/cuda/transpose.h"
 
 namespace weir::cuda {
 namespace {
@@ -21,22 +22,6 @@ struct DeviceGeometry {
 struct DeviceFrame {
   int64_t inner[3], outer[3], before[3], channels;
 };
-
-// The type that elements of this size are moved as.
-std::string_view MovedAs(DType dtype) {
-  switch (SizeOf(dtype)) {
-    case 1:
-      return "uint8";
-    case 2:
-      return "uint16";
-    case 4:
-      return "uint32";
-    case 8:
-      return "uint64";
-    default:
-      return "complex128";
-  }
-}
 
 Status RunDirect(KernelContext& ctx, const ImageConvolution& c, DType dtype, DeviceAddress image, DeviceAddress filter,
                  DeviceAddress output) {
@@ -181,15 +166,6 @@ StatusOr<bool> RunLibrary(KernelContext& ctx, const ImageConvolution& image, DTy
 }
 
 }  // namespace
-
-Status SwapRowsAndColumns(KernelContext& ctx, DType dtype, DeviceAddress from, DeviceAddress to, int64_t batch,
-                          int64_t rows, int64_t columns) {
-  const int64_t tiles = batch * ((rows + 31) / 32) * ((columns + 31) / 32);
-  if (tiles == 0) return OkStatus();
-  const LaunchShape shape{.grid = static_cast<unsigned>(std::min<int64_t>(tiles, 1 << 20)), .block = 32, .block_y = 8};
-  return Launch(ctx, {kConvolutionSource, Cat("SwapRowsAndColumns<", MovedAs(dtype), ">")}, shape, from, to, batch,
-                rows, columns);
-}
 
 StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DType dtype, DeviceAddress image,
                              DeviceAddress filter, DeviceAddress output, const FusedAddresses& fused) {

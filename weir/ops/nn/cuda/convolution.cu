@@ -122,29 +122,6 @@ __global__ void ConvolveFilter(const Geometry g, const T* x, const T* dy, T* dw)
   }
 }
 
-// [batch, rows, columns] to [batch, columns, rows], in tiles of 32 x 32 by 32 x 8 threads.
-template <typename T>
-__global__ void SwapRowsAndColumns(const T* from, T* to, int64 batch, int64 rows, int64 columns) {
-  __shared__ T tile[32][33];
-  const int64 tiles_across = (columns + 31) / 32, tiles_down = (rows + 31) / 32;
-  for (int64 i = blockIdx.x; i < batch * tiles_down * tiles_across; i += gridDim.x) {
-    const int64 column = i % tiles_across * 32, row = i / tiles_across % tiles_down * 32;
-    const int64 start = i / tiles_across / tiles_down * rows * columns;
-    for (int y = threadIdx.y; y < 32; y += 8) {
-      if (row + y < rows && column + threadIdx.x < columns) {
-        tile[y][threadIdx.x] = from[start + (row + y) * columns + column + threadIdx.x];
-      }
-    }
-    __syncthreads();
-    for (int y = threadIdx.y; y < 32; y += 8) {
-      if (column + y < columns && row + threadIdx.x < rows) {
-        to[start + (column + y) * rows + row + threadIdx.x] = tile[threadIdx.x][y];
-      }
-    }
-    __syncthreads();
-  }
-}
-
 // Images with channels last inside larger ones, at `before`: copied into them, with zeros around, or out of them.
 struct Frame {
   int64 inner[3], outer[3], before[3], channels;

@@ -38,10 +38,6 @@ struct FusedAddresses {
 StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DType dtype, DeviceAddress image,
                              DeviceAddress filter, DeviceAddress output, const FusedAddresses& fused = {});
 
-// [batch, rows, columns] to [batch, columns, rows].
-Status SwapRowsAndColumns(KernelContext& ctx, DType dtype, DeviceAddress from, DeviceAddress to, int64_t batch,
-                          int64_t rows, int64_t columns);
-
 }  // namespace weir::cuda
 
 #endif  // WEIR_OPS_NN_CUDA_CONVOLUTION_H_

@@ -38,11 +38,12 @@ class Finish {
 
   Status Run(KernelContext& ctx, DType dtype, DeviceAddress x, DeviceAddress out, bool activate) const {
     const std::string activation = !activate || fused_.activation.empty() ? "Identity" : fused_.activation;
-    const int64_t n = shape_.num_elements();
-    return LaunchOver(ctx,
-                      {kFinishSource, Cat("FinishContraction<", DeviceTypeName(dtype), ", Fused", activation, ">")}, n,
-                      x, scale, shift, bias, addend, out, shape_.dim(axis_),
-                      shape_.Slice(axis_ + 1, shape_.rank()).num_elements(), n, fused_.alpha);
+    const int64_t inner = shape_.Slice(axis_ + 1, shape_.rank()).num_elements();
+    return LaunchOver(
+        ctx,
+        {kFinishSource, Cat("FinishContraction<", DeviceTypeName(dtype), ", Fused", activation, ", ", inner == 1, ">")},
+        shape_.num_elements(), x, scale, shift, bias, addend, out, shape_.Slice(0, axis_).num_elements(),
+        shape_.dim(axis_), inner, fused_.alpha);
   }
   bool IsNothing(bool activate) const {
     return scale == 0 && bias == 0 && addend == 0 && (!activate || fused_.activation.empty());
@@ -111,10 +112,10 @@ Status RunFusedOnGpu(KernelContext& ctx, const nn::FusedOps& fused, const Shape&
   Tensor* const outputs[] = {out};
   WEIR_RETURN_IF_ERROR(add.Run(ctx, operands, *sum, outputs));
   if (fused.activation.empty() || out->num_elements() == 0) return OkStatus();
-  return LaunchOver(ctx,
-                    {kFinishSource, Cat("FinishContraction<", DeviceTypeName(dtype), ", Fused", fused.activation, ">")},
-                    out->num_elements(), Address(*out), DeviceAddress{0}, DeviceAddress{0}, DeviceAddress{0},
-                    DeviceAddress{0}, Address(*out), int64_t{1}, int64_t{1}, out->num_elements(), fused.alpha);
+  return LaunchOver(
+      ctx, {kFinishSource, Cat("FinishContraction<", DeviceTypeName(dtype), ", Fused", fused.activation, ", true>")},
+      out->num_elements(), Address(*out), DeviceAddress{0}, DeviceAddress{0}, DeviceAddress{0}, DeviceAddress{0},
+      Address(*out), out->num_elements(), int64_t{1}, int64_t{1}, fused.alpha);
 }
 
 class GpuFusedConv2DKernel : public Kernel {

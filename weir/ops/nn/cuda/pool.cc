@@ -10,26 +10,39 @@ namespace {
 using nn::PoolWindows;
 
 // As in the source.
+template <typename I>
 struct DevicePool {
   struct Axis {
-    int64_t input, size, stride, before, output;
+    I input, size, stride, before, output;
   };
-  int64_t batch, channels;
+  I batch, channels;
   Axis axes[3];
-  int64_t channels_last;
+  I channels_last;
 };
 
-DevicePool DevicePoolOf(const PoolWindows& g, bool channels_second) {
-  DevicePool pool{.batch = g.batch, .channels = g.channels, .axes = {}, .channels_last = channels_second ? 0 : 1};
+template <typename I>
+DevicePool<I> DevicePoolOf(const PoolWindows& g, bool channels_second) {
+  DevicePool<I> pool{.batch = static_cast<I>(g.batch),
+                     .channels = static_cast<I>(g.channels),
+                     .axes = {},
+                     .channels_last = channels_second ? 0 : 1};
   for (int i = 0; i < 3; ++i) {
     const nn::WindowAxis& a = g.axis[i];
-    pool.axes[i] = {a.input, a.size, a.stride, a.before, a.output};
+    pool.axes[i] = {static_cast<I>(a.input), static_cast<I>(a.size), static_cast<I>(a.stride), static_cast<I>(a.before),
+                    static_cast<I>(a.output)};
   }
   return pool;
 }
 
-DeviceFunction PoolFunction(std::string_view name, DType dtype, std::string_view more = "") {
-  return {"weir/ops/nn/cuda/pool.cu", Cat(name, "<", DeviceTypeName(dtype), more, ">")};
+// Whether all elements, and all that windows reach, can be counted in 31 bits.
+bool HasShortIndices(const PoolWindows& g) {
+  int64_t most = std::max(g.places(), g.windows()) * g.channels * g.batch;
+  for (const nn::WindowAxis& a : g.axis) most = std::max(most, a.input + a.before + a.size + a.stride * a.output);
+  return most < int64_t{1} << 31;
+}
+
+DeviceFunction PoolFunction(std::string_view name, DType dtype) {
+  return {"weir/ops/nn/cuda/pool.cu", Cat(name, "<", DeviceTypeName(dtype), ">")};
 }
 
 Shape LastFromSecond(const Shape& shape) {
@@ -86,15 +99,23 @@ class GpuPoolKernel : public Kernel {
     }
     return windows;
   }
-  DevicePool Device(const PoolWindows& g) const { return DevicePoolOf(g, channels_second_); }
+  // Launches a kernel template of the type, the type of indices and `more`, with one thread for about every one of n.
+  template <typename... Args>
+  Status Run(KernelContext& ctx, const PoolWindows& g, std::string_view name, DType dtype, std::string_view more,
+             int64_t n, const Args&... args) const {
+    const bool is_short = HasShortIndices(g);
+    const DeviceFunction function{"weir/ops/nn/cuda/pool.cu",
+                                  Cat(name, "<", DeviceTypeName(dtype), is_short ? ", int32" : ", int64", more, ">")};
+    if (is_short) return LaunchOver(ctx, function, n, DevicePoolOf<int32_t>(g, channels_second_), args...);
+    return LaunchOver(ctx, function, n, DevicePoolOf<int64_t>(g, channels_second_), args...);
+  }
   bool is_over_depth(const PoolWindows& g, const Shape& input) const { return g.channels != input.dim(rank_ - 1); }
 
   // The first largest element's place in each window.
   StatusOr<Tensor> Places(KernelContext& ctx, const PoolWindows& g, const Tensor& x) const {
     const int64_t n = g.output.num_elements();
     WEIR_ASSIGN_OR_RETURN(Tensor places, ctx.AllocateTemp(DType::kInt32, Shape({n})));
-    WEIR_RETURN_IF_ERROR(
-        LaunchOver(ctx, PoolFunction("MaxPlaces", x.dtype()), n, Device(g), Address(x), Address(places), n));
+    WEIR_RETURN_IF_ERROR(Run(ctx, g, "MaxPlaces", x.dtype(), "", n, Address(x), Address(places), n));
     return places;
   }
 
@@ -137,7 +158,7 @@ class GpuMaxPool : public GpuPoolKernel {
     const bool first = op_ == "MaxPoolV2" || (!channels_second_ && is_over_depth(g, x.shape()));
     const char* nan = rank_ == 5 ? ", kNanLatest" : first ? ", kNanFirst" : ", kNanNever";
     const int64_t n = g.output.num_elements();
-    return LaunchOver(ctx, PoolFunction("MaxPool", x.dtype(), nan), n, Device(g), Address(x), Address(*y), n);
+    return Run(ctx, g, "MaxPool", x.dtype(), nan, n, Address(x), Address(*y), n);
   }
 };
 
@@ -154,8 +175,8 @@ class GpuMaxPoolWithArgmax : public GpuPoolKernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * argmax, ctx.AllocateOutput(1, g.output));
     WEIR_ASSIGN_OR_RETURN(Tensor places, Places(ctx, g, x));
     const int64_t n = g.output.num_elements();
-    return LaunchOver(ctx, PoolFunction("TakePlaces", x.dtype()), n, Device(g), Address(x), Address(places),
-                      Address(*y), Address(*argmax), int64_t{include_batch_}, n);
+    return Run(ctx, g, "TakePlaces", x.dtype(), "", n, Address(x), Address(places), Address(*y), Address(*argmax),
+               int64_t{include_batch_}, n);
   }
 
  private:
@@ -171,12 +192,10 @@ class GpuMaxPoolGrad : public GpuPoolKernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, x.shape()));
     const int64_t n = x.num_elements();
     if (rank_ == 5) {
-      return LaunchOver(ctx, PoolFunction("MaxPoolGradOfEqual", x.dtype()), n, Device(g), Address(x), Address(y),
-                        Address(dy), Address(*dx), n);
+      return Run(ctx, g, "MaxPoolGradOfEqual", x.dtype(), "", n, Address(x), Address(y), Address(dy), Address(*dx), n);
     }
     WEIR_ASSIGN_OR_RETURN(Tensor places, Places(ctx, g, x));
-    return LaunchOver(ctx, PoolFunction("MaxPoolGrad", x.dtype()), n, Device(g), Address(places), Address(dy),
-                      Address(*dx), n);
+    return Run(ctx, g, "MaxPoolGrad", x.dtype(), "", n, Address(places), Address(dy), Address(*dx), n);
   }
 };
 
@@ -191,8 +210,8 @@ class GpuMaxPoolGradGrad : public GpuPoolKernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, g.output));
     WEIR_ASSIGN_OR_RETURN(Tensor places, Places(ctx, g, x));
     const int64_t n = g.output.num_elements();
-    return LaunchOver(ctx, PoolFunction("TakePlaces", x.dtype()), n, Device(g), Address(gradient), Address(places),
-                      Address(*out), DeviceAddress{0}, int64_t{0}, n);
+    return Run(ctx, g, "TakePlaces", x.dtype(), "", n, Address(gradient), Address(places), Address(*out),
+               DeviceAddress{0}, int64_t{0}, n);
   }
 };
 
@@ -235,7 +254,7 @@ class GpuAvgPool : public GpuPoolKernel {
     WEIR_ASSIGN_OR_RETURN(const PoolWindows g, Windows(ctx, x.shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, g.output));
     const int64_t n = g.output.num_elements();
-    return LaunchOver(ctx, PoolFunction("AvgPool", x.dtype()), n, Device(g), Address(x), Address(*y), n);
+    return Run(ctx, g, "AvgPool", x.dtype(), "", n, Address(x), Address(*y), n);
   }
 };
 
@@ -252,7 +271,7 @@ class GpuAvgPoolGrad : public GpuPoolKernel {
     WEIR_RETURN_IF_ERROR(nn::CheckShape(ctx, 1, g.output));
     WEIR_ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, shape));
     const int64_t n = shape.num_elements();
-    return LaunchOver(ctx, PoolFunction("AvgPoolGrad", dy.dtype()), n, Device(g), Address(dy), Address(*dx), n);
+    return Run(ctx, g, "AvgPoolGrad", dy.dtype(), "", n, Address(dy), Address(*dx), n);
   }
 };
 

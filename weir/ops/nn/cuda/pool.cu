@@ -2,76 +2,82 @@
 // it is in give it, so the order is always the same.
 #include "weir/device/cuda/device_code/elementwise.cuh"
 
+template <typename I>
 struct Axis {
-  int64 input, size, stride, before, output;
-  int64 Begin(int64 o) const { return o * stride > before ? o * stride - before : 0; }
-  int64 End(int64 o) const {
-    const int64 end = o * stride - before + size;
+  I input, size, stride, before, output;
+  I Begin(I o) const { return o * stride > before ? o * stride - before : 0; }
+  I End(I o) const {
+    const I end = o * stride - before + size;
     return end < input ? end : input;
   }
   // The windows [first, last) that element i is in.
-  int64 First(int64 i) const {
-    const int64 reach = i + before - size + 1;
+  I First(I i) const {
+    const I reach = i + before - size + 1;
     return reach > 0 ? (reach + stride - 1) / stride : 0;
   }
-  int64 Last(int64 i) const {
-    const int64 last = (i + before) / stride + 1;
+  I Last(I i) const {
+    const I last = (i + before) / stride + 1;
     return last < output ? last : output;
   }
 };
-// Elements of images are numbered by place and channel, places in rows; strides say where they are in memory.
+// Elements of images are numbered by place and channel, places in rows. I is the type of such numbers: divisions by
+// 64-bit ones take long, and few images need them.
+template <typename I>
 struct Pool {
-  int64 batch, channels;
-  Axis axes[3];
-  int64 channels_last;
-  int64 Places() const { return axes[0].input * axes[1].input * axes[2].input; }
-  int64 Windows() const { return axes[0].output * axes[1].output * axes[2].output; }
-  int64 InOffset(int64 image, int64 place, int64 channel) const {
+  I batch, channels;
+  Axis<I> axes[3];
+  I channels_last;
+  I Places() const { return axes[0].input * axes[1].input * axes[2].input; }
+  I Windows() const { return axes[0].output * axes[1].output * axes[2].output; }
+  I InOffset(I image, I place, I channel) const {
     return channels_last ? (image * Places() + place) * channels + channel
                          : (image * channels + channel) * Places() + place;
   }
-  int64 OutOffset(int64 image, int64 window, int64 channel) const {
+  I OutOffset(I image, I window, I channel) const {
     return channels_last ? (image * Windows() + window) * channels + channel
                          : (image * channels + channel) * Windows() + window;
   }
   // Calls body(place) for each place of the window inside the image, in order.
   template <typename Body>
-  void ForWindow(int64 window, Body body) const {
-    const int64 x = window % axes[2].output, y = window / axes[2].output % axes[1].output;
-    const int64 z = window / axes[2].output / axes[1].output;
-    for (int64 p = axes[0].Begin(z); p < axes[0].End(z); ++p) {
-      for (int64 r = axes[1].Begin(y); r < axes[1].End(y); ++r) {
-        const int64 row = (p * axes[1].input + r) * axes[2].input;
-        for (int64 c = axes[2].Begin(x); c < axes[2].End(x); ++c) body(row + c);
+  void ForWindow(I window, Body body) const {
+    const I x = window % axes[2].output, y = window / axes[2].output % axes[1].output;
+    const I z = window / axes[2].output / axes[1].output;
+    for (I p = axes[0].Begin(z); p < axes[0].End(z); ++p) {
+      for (I r = axes[1].Begin(y); r < axes[1].End(y); ++r) {
+        const I row = (p * axes[1].input + r) * axes[2].input;
+        for (I c = axes[2].Begin(x); c < axes[2].End(x); ++c) body(row + c);
       }
     }
   }
   // Calls body(window) for each window that the place is in, in order.
   template <typename Body>
-  void ForWindowsOf(int64 place, Body body) const {
-    const int64 x = place % axes[2].input, y = place / axes[2].input % axes[1].input;
-    const int64 z = place / axes[2].input / axes[1].input;
-    for (int64 p = axes[0].First(z); p < axes[0].Last(z); ++p) {
-      for (int64 r = axes[1].First(y); r < axes[1].Last(y); ++r) {
-        const int64 row = (p * axes[1].output + r) * axes[2].output;
-        for (int64 c = axes[2].First(x); c < axes[2].Last(x); ++c) body(row + c);
+  void ForWindowsOf(I place, Body body) const {
+    const I x = place % axes[2].input, y = place / axes[2].input % axes[1].input;
+    const I z = place / axes[2].input / axes[1].input;
+    for (I p = axes[0].First(z); p < axes[0].Last(z); ++p) {
+      for (I r = axes[1].First(y); r < axes[1].Last(y); ++r) {
+        const I row = (p * axes[1].output + r) * axes[2].output;
+        for (I c = axes[2].First(x); c < axes[2].Last(x); ++c) body(row + c);
       }
     }
   }
-  int64 CountInside(int64 window) const {
-    const int64 x = window % axes[2].output, y = window / axes[2].output % axes[1].output;
-    const int64 z = window / axes[2].output / axes[1].output;
-    const int64 a = axes[0].End(z) - axes[0].Begin(z), b = axes[1].End(y) - axes[1].Begin(y);
-    const int64 c = axes[2].End(x) - axes[2].Begin(x);
+  I CountInside(I window) const {
+    const I x = window % axes[2].output, y = window / axes[2].output % axes[1].output;
+    const I z = window / axes[2].output / axes[1].output;
+    const I a = axes[0].End(z) - axes[0].Begin(z), b = axes[1].End(y) - axes[1].Begin(y);
+    const I c = axes[2].End(x) - axes[2].Begin(x);
     return a > 0 && b > 0 && c > 0 ? a * b * c : 0;
   }
 };
 
+template <typename I>
 struct At {
-  int64 image, index, channel;  // index: of a place or a window
+  I image, index, channel;  // index: of a place or a window
 };
-inline At Split(const Pool& pool, int64 i, int64 count) {
-  const int64 within = i % (count * pool.channels), image = i / (count * pool.channels);
+template <typename I>
+At<I> Split(const Pool<I>& pool, int64 element, I count) {
+  const I i = (I)element;
+  const I within = i % (count * pool.channels), image = i / (count * pool.channels);
   if (pool.channels_last) return {image, within / pool.channels, within % pool.channels};
   return {image, within % count, within / count};
 }
@@ -91,14 +97,14 @@ enum Nan {
   kNanFirst,   // only if it is the first
   kNanLatest,  // it takes the place of what came before, and gives its own to what follows
 };
-template <typename T, int kNan>
-__global__ void MaxPool(const Pool pool, const T* x, T* y, int64 n) {
+template <typename T, typename I, int kNan>
+__global__ void MaxPool(const Pool<I> pool, const T* x, T* y, int64 n) {
   typedef wide<T> C;
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    const At at = Split(pool, i, pool.Windows());
+    const At<I> at = Split(pool, i, pool.Windows());
     C best = LowestFinite<T>();
     bool any = false;
-    pool.ForWindow(at.index, [&](int64 place) {
+    pool.ForWindow(at.index, [&](I place) {
       const C value = (C)x[pool.InOffset(at.image, place, at.channel)];
       if (kNan == kNanFirst && !any) best = value;
       else if (kNan == kNanLatest) best = value < best ? best : value;
@@ -110,14 +116,14 @@ __global__ void MaxPool(const Pool pool, const T* x, T* y, int64 n) {
 }
 
 // The place of the first largest element of each window, or -1.
-template <typename T>
-__global__ void MaxPlaces(const Pool pool, const T* x, int32* places, int64 n) {
+template <typename T, typename I>
+__global__ void MaxPlaces(const Pool<I> pool, const T* x, int32* places, int64 n) {
   typedef wide<T> C;
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    const At at = Split(pool, i, pool.Windows());
+    const At<I> at = Split(pool, i, pool.Windows());
     int32 best = -1;
     C value = C(0);
-    pool.ForWindow(at.index, [&](int64 place) {
+    pool.ForWindow(at.index, [&](I place) {
       const C other = (C)x[pool.InOffset(at.image, place, at.channel)];
       if (best < 0 || other > value) {
         best = (int32)place;
@@ -129,27 +135,27 @@ __global__ void MaxPlaces(const Pool pool, const T* x, int32* places, int64 n) {
 }
 
 // Values at places, and the places as numbers of elements.
-template <typename T>
-__global__ void TakePlaces(const Pool pool, const T* x, const int32* places, T* y, int64* argmax, int64 include_batch,
+template <typename T, typename I>
+__global__ void TakePlaces(const Pool<I> pool, const T* x, const int32* places, T* y, int64* argmax, int64 include_batch,
                            int64 n) {
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    const At at = Split(pool, i, pool.Windows());
-    const int64 offset = pool.InOffset(at.image, places[i] < 0 ? 0 : places[i], at.channel);
+    const At<I> at = Split(pool, i, pool.Windows());
+    const I offset = pool.InOffset(at.image, places[i] < 0 ? (I)0 : (I)places[i], at.channel);
     y[i] = places[i] < 0 ? (T)0 : x[offset];
     if (argmax == nullptr) continue;
-    const int64 first = at.image * pool.Places() * pool.channels;
+    const I first = at.image * pool.Places() * pool.channels;
     argmax[i] = (places[i] < 0 ? first : offset) - (include_batch ? 0 : first);
   }
 }
 
-template <typename T>
-__global__ void MaxPoolGrad(const Pool pool, const int32* places, const T* dy, T* dx, int64 n) {
+template <typename T, typename I>
+__global__ void MaxPoolGrad(const Pool<I> pool, const int32* places, const T* dy, T* dx, int64 n) {
   typedef wide<T> C;
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    const At at = Split(pool, i, pool.Places());
+    const At<I> at = Split(pool, i, pool.Places());
     C sum = C(0);
-    pool.ForWindowsOf(at.index, [&](int64 window) {
-      const int64 offset = pool.OutOffset(at.image, window, at.channel);
+    pool.ForWindowsOf(at.index, [&](I window) {
+      const I offset = pool.OutOffset(at.image, window, at.channel);
       if (places[offset] == at.index) sum = WrapAdd(sum, (C)dy[offset]);
     });
     dx[i] = (T)sum;
@@ -157,40 +163,40 @@ __global__ void MaxPoolGrad(const Pool pool, const int32* places, const T* dy, T
 }
 
 // Every element that equals the largest of its window gets the window's gradient.
-template <typename T>
-__global__ void MaxPoolGradOfEqual(const Pool pool, const T* x, const T* y, const T* dy, T* dx, int64 n) {
+template <typename T, typename I>
+__global__ void MaxPoolGradOfEqual(const Pool<I> pool, const T* x, const T* y, const T* dy, T* dx, int64 n) {
   typedef wide<T> C;
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    const At at = Split(pool, i, pool.Places());
+    const At<I> at = Split(pool, i, pool.Places());
     const C value = (C)x[i];
     C sum = C(0);
-    pool.ForWindowsOf(at.index, [&](int64 window) {
-      const int64 offset = pool.OutOffset(at.image, window, at.channel);
+    pool.ForWindowsOf(at.index, [&](I window) {
+      const I offset = pool.OutOffset(at.image, window, at.channel);
       if ((C)y[offset] == value) sum = sum + (C)dy[offset];
     });
     dx[i] = (T)sum;
   }
 }
 
-template <typename T>
-__global__ void AvgPool(const Pool pool, const T* x, T* y, int64 n) {
+template <typename T, typename I>
+__global__ void AvgPool(const Pool<I> pool, const T* x, T* y, int64 n) {
   typedef wide<T> C;
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    const At at = Split(pool, i, pool.Windows());
+    const At<I> at = Split(pool, i, pool.Windows());
     C sum = C(0);
-    pool.ForWindow(at.index, [&](int64 place) { sum = sum + (C)x[pool.InOffset(at.image, place, at.channel)]; });
-    const int64 count = pool.CountInside(at.index);
+    pool.ForWindow(at.index, [&](I place) { sum = sum + (C)x[pool.InOffset(at.image, place, at.channel)]; });
+    const I count = pool.CountInside(at.index);
     y[i] = (T)(count == 0 ? C(0) : sum / (C)count);
   }
 }
 
-template <typename T>
-__global__ void AvgPoolGrad(const Pool pool, const T* dy, T* dx, int64 n) {
+template <typename T, typename I>
+__global__ void AvgPoolGrad(const Pool<I> pool, const T* dy, T* dx, int64 n) {
   typedef wide<T> C;
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    const At at = Split(pool, i, pool.Places());
+    const At<I> at = Split(pool, i, pool.Places());
     C sum = C(0);
-    pool.ForWindowsOf(at.index, [&](int64 window) {
+    pool.ForWindowsOf(at.index, [&](I window) {
       sum = sum + (C)dy[pool.OutOffset(at.image, window, at.channel)] / (C)pool.CountInside(window);
     });
     dx[i] = (T)sum;

@@ -6,10 +6,13 @@ void RegisterNnKernels(GpuRegistry& registry) {
   RegisterBatchNormKernels(registry);
   RegisterBiasKernels(registry);
   RegisterConvolutionKernels(registry);
+  RegisterCudnnRnnKernels(registry);
+  RegisterDataFormatKernels(registry);
   RegisterDilationKernels(registry);
   RegisterFusedContractionKernels(registry);
   RegisterLrnKernels(registry);
   RegisterPoolKernels(registry);
+  RegisterRecurrentKernels(registry);
   RegisterSoftmaxKernels(registry);
 }
 

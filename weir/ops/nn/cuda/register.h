@@ -9,10 +9,13 @@ namespace weir::cuda {
 void RegisterBatchNormKernels(GpuRegistry& registry);
 void RegisterBiasKernels(GpuRegistry& registry);
 void RegisterConvolutionKernels(GpuRegistry& registry);
+void RegisterCudnnRnnKernels(GpuRegistry& registry);
+void RegisterDataFormatKernels(GpuRegistry& registry);
 void RegisterDilationKernels(GpuRegistry& registry);
 void RegisterFusedContractionKernels(GpuRegistry& registry);
 void RegisterLrnKernels(GpuRegistry& registry);
 void RegisterPoolKernels(GpuRegistry& registry);
+void RegisterRecurrentKernels(GpuRegistry& registry);
 void RegisterSoftmaxKernels(GpuRegistry& registry);
 
 }  // namespace weir::cuda
