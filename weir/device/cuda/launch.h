@@ -70,6 +70,9 @@ Status LaunchOver(const KernelContext& ctx, const DeviceFunction& function, int6
   return Launch(ctx, function, ShapeFor(ctx, n), args...);
 }
 
+// The address of a word that device code makes other than 0 to fail the step with `status`; null if that is OK.
+StatusOr<DeviceAddress> ErrorFlag(const KernelContext& ctx, Status status);
+
 // In the compute stream, in order with kernels.
 Status CopyOnDevice(const KernelContext& ctx, DeviceAddress to, DeviceAddress from, size_t bytes);
 Status FillZero(const KernelContext& ctx, DeviceAddress to, size_t bytes);
@@ -83,6 +86,10 @@ StatusOr<Tensor> Upload(KernelContext& ctx, const std::vector<T>& values) {
 // Brings a tensor to the host and goes on in `then`, from another thread: for asynchronous kernels whose output's shape
 // depends on values.
 void ReadBack(const KernelContext& ctx, const Tensor& tensor, std::function<void(StatusOr<Tensor>)> then);
+
+// The same for kernels that end there: `done` gets the error of the copy, or what `then` returns.
+void FinishWith(const KernelContext& ctx, const Tensor& tensor, Completion done,
+                std::function<Status(const Tensor& host)> then);
 
 // KernelBuilder(op).Device("GPU").
 KernelBuilder OnGpu(std::string_view op);

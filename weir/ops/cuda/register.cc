@@ -7,14 +7,18 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   registry.AddHostKernels();
   RegisterElementwiseKernels(registry);
   RegisterFusedKernels(registry);
+  RegisterGatherScatterKernels(registry);
   RegisterMatMulKernels(registry);
   RegisterNnKernels(registry);
   RegisterOptimizerKernels(registry);
   RegisterPortableArrayKernels(registry);
   RegisterRandomKernels(registry);
   RegisterReductionKernels(registry);
+  RegisterSegmentKernels(registry);
+  RegisterSparseSegmentKernels(registry);
   RegisterTopKKernels(registry);
   RegisterVariableKernels(registry);
+  RegisterVariableSliceKernels(registry);
 }
 
 }  // namespace weir::cuda

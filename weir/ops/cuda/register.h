@@ -12,14 +12,18 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 // By family.
 void RegisterElementwiseKernels(GpuRegistry& registry);
 void RegisterFusedKernels(GpuRegistry& registry);
+void RegisterGatherScatterKernels(GpuRegistry& registry);
 void RegisterMatMulKernels(GpuRegistry& registry);
 void RegisterNnKernels(GpuRegistry& registry);
 void RegisterOptimizerKernels(GpuRegistry& registry);
 void RegisterPortableArrayKernels(GpuRegistry& registry);
 void RegisterRandomKernels(GpuRegistry& registry);
 void RegisterReductionKernels(GpuRegistry& registry);
+void RegisterSegmentKernels(GpuRegistry& registry);
+void RegisterSparseSegmentKernels(GpuRegistry& registry);
 void RegisterTopKKernels(GpuRegistry& registry);
 void RegisterVariableKernels(GpuRegistry& registry);
+void RegisterVariableSliceKernels(GpuRegistry& registry);
 
 }  // namespace weir::cuda
 
