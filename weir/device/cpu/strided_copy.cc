@@ -294,6 +294,24 @@ Status FillElements(const KernelContext& ctx, DType dtype, const void* value, vo
   return mover->FillElements(ctx, SizeOf(dtype), value, to, n);
 }
 
+Status SpreadElement(const KernelContext& ctx, DType dtype, const void* value, void* to, int64_t n) {
+  if (ctx.device().is_host()) {
+    FillElements(dtype, value, to, n);
+    return OkStatus();
+  }
+  const int64_t still = 0, next = 1;
+  return StridedCopy(ctx, dtype, {&n, 1}, value, {&still, 1}, to, {&next, 1});
+}
+
+StatusOr<Tensor> CloneElements(KernelContext& ctx, const Tensor& tensor) {
+  if (ctx.device().is_host()) return tensor.Clone();
+  WEIR_ASSIGN_OR_RETURN(Tensor copy, ctx.AllocateTemp(tensor.dtype(), tensor.shape()));
+  const int64_t n = tensor.num_elements(), next = 1;
+  WEIR_RETURN_IF_ERROR(
+      StridedCopy(ctx, tensor.dtype(), {&n, 1}, tensor.raw_data(), {&next, 1}, copy.raw_data(), {&next, 1}));
+  return copy;
+}
+
 Status ClearElements(const KernelContext& ctx, Tensor& tensor) {
   if (!IsPlain(tensor.dtype())) return OkStatus();
   if (ctx.device().is_host()) {

@@ -25,6 +25,10 @@ void FillElements(DType dtype, const void* value, void* to, int64_t n);
 
 // The same in the memory of the device that `ctx` runs on; `value` is in the host's.
 Status FillElements(const KernelContext& ctx, DType dtype, const void* value, void* to, int64_t n);
+// n copies of one element that is in the device's own memory.
+Status SpreadElement(const KernelContext& ctx, DType dtype, const void* value, void* to, int64_t n);
+// A copy in the device's memory.
+StatusOr<Tensor> CloneElements(KernelContext& ctx, const Tensor& tensor);
 // Makes all bytes of a tensor of the device zero. Elements that are no plain bytes stay as they are.
 Status ClearElements(const KernelContext& ctx, Tensor& tensor);
 

@@ -99,6 +99,12 @@ LaunchShape ShapeFor(const KernelContext& ctx, int64_t n) {
   return {.grid = static_cast<unsigned>(std::clamp<int64_t>(blocks, 1, most)), .block = kBlockThreads};
 }
 
+StatusOr<DeviceAddress> ErrorFlag(const KernelContext& ctx, Status status) {
+  if (status.ok()) return DeviceAddress{0};
+  WEIR_ASSIGN_OR_RETURN(unsigned* word, RunOf(ctx).ErrorWord(std::move(status)));
+  return reinterpret_cast<DeviceAddress>(word);
+}
+
 Status CopyOnDevice(const KernelContext& ctx, DeviceAddress to, DeviceAddress from, size_t bytes) {
   if (bytes == 0 || to == from) return OkStatus();
   CudaRun& run = RunOf(ctx);
@@ -147,6 +153,14 @@ StatusOr<DeviceAddress> ErrorWord(KernelContext& ctx, const Status& status) {
   WEIR_ASSIGN_OR_RETURN(unsigned* word,
                         RunOf(ctx).ErrorWord(Annotate(status, "", Cat("\n\t [[{{node ", ctx.node_name(), "}}]]"))));
   return reinterpret_cast<DeviceAddress>(word);
+}
+
+void FinishWith(const KernelContext& ctx, const Tensor& tensor, Completion done,
+                std::function<Status(const Tensor& host)> then) {
+  auto shared = std::make_shared<Completion>(std::move(done));
+  ReadBack(ctx, tensor, [shared, then = std::move(then)](StatusOr<Tensor> host) {
+    (*shared)(host.ok() ? then(*host) : host.status());
+  });
 }
 
 KernelBuilder OnGpu(std::string_view op) { return KernelBuilder(op).Device(kDeviceType); }

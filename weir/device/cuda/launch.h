@@ -70,6 +70,9 @@ Status LaunchOver(const KernelContext& ctx, const DeviceFunction& function, int6
   return Launch(ctx, function, ShapeFor(ctx, n), args...);
 }
 
+// The address of a word that device code makes other than 0 to fail the step with `status`; null if that is OK.
+StatusOr<DeviceAddress> ErrorFlag(const KernelContext& ctx, Status status);
+
 // In the compute stream, in order with kernels.
 Status CopyOnDevice(const KernelContext& ctx, DeviceAddress to, DeviceAddress from, size_t bytes);
 Status FillZero(const KernelContext& ctx, DeviceAddress to, size_t bytes);
@@ -86,6 +89,10 @@ void ReadBack(const KernelContext& ctx, const Tensor& tensor, std::function<void
 
 // A word in memory that both sides see: if a kernel makes it other than 0, the step fails with `status` of this node.
 StatusOr<DeviceAddress> ErrorWord(KernelContext& ctx, const Status& status);
+
+// The same for kernels that end there: `done` gets the error of the copy, or what `then` returns.
+void FinishWith(const KernelContext& ctx, const Tensor& tensor, Completion done,
+                std::function<Status(const Tensor& host)> then);
 
 // KernelBuilder(op).Device("GPU").
 KernelBuilder OnGpu(std::string_view op);

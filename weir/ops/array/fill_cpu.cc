@@ -22,6 +22,9 @@ class FillKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Dims sizes, IntElements(dims, "dims"));
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(sizes));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (!ctx.device().is_host()) {
+      return SpreadElement(ctx, out->dtype(), value.raw_data(), out->raw_data(), out->num_elements());
+    }
     char* to = static_cast<char*>(out->raw_data());
     const int64_t size = SizeOf(out->dtype());
     ctx.ParallelFor(shape.num_elements(), IsPlain(out->dtype()) ? 0.1 * size : 10, [&](int64_t begin, int64_t end) {
@@ -80,8 +83,7 @@ class EmptyKernel : public Kernel {
     }
     WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(ctx.input(0), "shape"));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (init_ && IsPlain(out->dtype())) std::memset(out->raw_data(), 0, out->num_bytes());
-    return OkStatus();
+    return init_ ? ClearElements(ctx, *out) : OkStatus();
   }
 
  private:

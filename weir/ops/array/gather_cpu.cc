@@ -2,9 +2,10 @@
 #include <cstring>
 
 #include "weir/device/cpu/copy_bytes.h"
-#include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/gather.h"
 #include "weir/ops/array/register.h"
+#include "weir/tensor/copy_elements.h"
 
 namespace weir {
 namespace {
@@ -46,46 +47,8 @@ class GatherKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor params = ctx.input(0), indices = ctx.input(1);
-    if (params.rank() < 1) return InvalidArgument("params must be at least 1 dimensional");
-    int64_t given = 0;
-    if (ctx.num_inputs() == 3) {
-      if (!ctx.input(2).shape().IsScalar()) return InvalidArgument("axis must be scalar");
-      WEIR_ASSIGN_OR_RETURN(given, IntScalar(ctx.input(2), "axis"));
-    }
-    const int rank = params.rank();
-    if (given < -rank || given >= rank) {
-      return InvalidArgument("Expected axis in the range [", -rank, ", ", rank, "), but got ", given);
-    }
-    const int axis = static_cast<int>(given < 0 ? given + rank : given);
-    int64_t batch_dims = batch_dims_;
-    if (batch_dims < -indices.rank() || batch_dims > indices.rank()) {
-      return InvalidArgument("Expected batch_dims in the range [", -indices.rank(), ", ", indices.rank(), "], but got ",
-                             batch_dims);
-    }
-    if (batch_dims < 0) batch_dims += indices.rank();
-    if (batch_dims >= rank) {
-      return InvalidArgument("batch_dims (", batch_dims, ") must be less than rank(params) (", rank, ").");
-    }
-    if (axis < batch_dims) {
-      return InvalidArgument("batch_dims (", batch_dims, ") must be less than or equal to axis (", axis, ").");
-    }
-    for (int d = 0; d < batch_dims; ++d) {
-      if (params.dim(d) != indices.dim(d)) {
-        return InvalidArgument("params.shape[", d, "]: ", params.dim(d), " should be equal to indices.shape[", d,
-                               "]: ", indices.dim(d));
-      }
-    }
-    const int batch_rank = static_cast<int>(batch_dims);
-    WEIR_ASSIGN_OR_RETURN(Shape shape,
-                          params.shape().Slice(0, axis).Concat(indices.shape().Slice(batch_rank, indices.rank())));
-    WEIR_ASSIGN_OR_RETURN(shape, shape.Concat(params.shape().Slice(axis + 1, rank)));
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    Plan plan;
-    plan.batches = params.shape().Slice(0, batch_rank).num_elements();
-    plan.outer = params.shape().Slice(batch_rank, axis).num_elements();
-    plan.limit = params.dim(axis);
-    plan.inner = params.shape().Slice(axis + 1, rank).num_elements();
-    plan.count = indices.shape().Slice(batch_rank, indices.rank()).num_elements();
+    WEIR_ASSIGN_OR_RETURN(GatherPlan plan, PlanGather(ctx, batch_dims_));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, plan.shape));
     Status status;
     DispatchDType(indices.dtype(), GatherIndexTypes{},
                   [&](auto tag) { status = Run<typename decltype(tag)::type>(ctx, params, indices, plan, *out); });
@@ -93,12 +56,9 @@ class GatherKernel : public Kernel {
   }
 
  private:
-  struct Plan {
-    int64_t batches, outer, limit, inner, count;
-  };
-
   template <typename Index>
-  static Status Run(KernelContext& ctx, const Tensor& params, const Tensor& indices, const Plan& plan, Tensor& out) {
+  static Status Run(KernelContext& ctx, const Tensor& params, const Tensor& indices, const GatherPlan& plan,
+                    Tensor& out) {
     const Index* index = indices.data<Index>();
     const bool all_inside = AreInside(index, indices.num_elements(), plan.limit);
     for (int64_t i = 0; !all_inside && i < indices.num_elements(); ++i) {
@@ -161,20 +121,10 @@ class GatherNdKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor params = ctx.input(0), indices = ctx.input(1);
-    if (params.rank() < 1) return InvalidArgument("params must be at least a vector");
-    if (indices.rank() < 1) return InvalidArgument("indices must be at least a vector");
+    WEIR_ASSIGN_OR_RETURN(Shape shape, GatherNdShape(params.shape(), indices.shape()));
     const int64_t depth = indices.dim(indices.rank() - 1);
-    if (depth > params.rank()) {
-      return InvalidArgument("index innermost dimension length must be <= params rank; saw: ", depth, " vs. ",
-                             params.rank());
-    }
     const Shape positions = indices.shape().Slice(0, indices.rank() - 1);
-    WEIR_ASSIGN_OR_RETURN(Shape shape, positions.Concat(params.shape().Slice(static_cast<int>(depth), params.rank())));
     const int64_t inner = params.shape().Slice(static_cast<int>(depth), params.rank()).num_elements();
-    if (positions.num_elements() > 0 && params.num_elements() == 0) {
-      return InvalidArgument("Requested more than 0 entries, but params is empty.  Params shape: ",
-                             params.shape().ToString());
-    }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0 && indices.num_elements() == 0) return OkStatus();
     Status status;

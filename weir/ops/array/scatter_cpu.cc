@@ -5,18 +5,10 @@
 #include "weir/device/cpu/scatter_nd.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/array/register.h"
+#include "weir/ops/array/scatter.h"
 
 namespace weir {
 namespace {
-
-StatusOr<bool> IgnoresBadIndices(const KernelInit& init) {
-  if (!init.HasAttr("bad_indices_policy")) return false;
-  WEIR_ASSIGN_OR_RETURN(std::string policy, init.Attr<std::string>("bad_indices_policy"));
-  if (policy != "" && policy != "DEFAULT" && policy != "ERROR" && policy != "IGNORE") {
-    return InvalidArgument("Bad indices policy must be one of DEFAULT, ERROR, IGNORE, got ", policy);
-  }
-  return policy == "IGNORE";
-}
 
 // Updates summed into zeros.
 class ScatterNdKernel : public Kernel {
@@ -24,11 +16,7 @@ class ScatterNdKernel : public Kernel {
   explicit ScatterNdKernel(bool ignore_bad) : ignore_bad_(ignore_bad) {}
   Status Compute(KernelContext& ctx) override {
     const Tensor indices = ctx.input(0), updates = ctx.input(1);
-    if (!ctx.input(2).shape().IsVector()) {
-      return InvalidArgument("Shape must be a vector, got ", ctx.input(2).shape().ToString());
-    }
-    WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(ctx.input(2), "shape"));
-    WEIR_RETURN_IF_ERROR(CheckScatterNd(shape, indices, updates));
+    WEIR_ASSIGN_OR_RETURN(Shape shape, ScatterNdShape(ctx));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (IsPlain(out->dtype())) std::memset(out->raw_data(), 0, out->num_bytes());
     return ScatterNdInto(ctx, ScatterOp::kAdd, indices, updates, *out, ignore_bad_);
@@ -45,14 +33,7 @@ class TensorScatterKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor indices = ctx.input(1), updates = ctx.input(2);
     const Shape shape = ctx.input(0).shape();
-    if (indices.rank() >= 1 && updates.rank() >= 1 && shape.rank() >= 1) {
-      const int outer = indices.rank() - 1;
-      if (updates.rank() < outer || !(updates.shape().Slice(0, outer) == indices.shape().Slice(0, outer))) {
-        return InvalidArgument("Outer dimensions of indices and update must match. Indices shape: ",
-                               indices.shape().ToString(), ", updates shape:", updates.shape().ToString());
-      }
-    }
-    WEIR_RETURN_IF_ERROR(CheckScatterNd(shape, indices, updates));
+    WEIR_RETURN_IF_ERROR(CheckTensorScatter(shape, indices, updates));
     Tensor target = ctx.TakeInput(0);
     if (!target.unique()) {
       WEIR_ASSIGN_OR_RETURN(target, CloneInParallel(ctx, target));

@@ -52,6 +52,10 @@ GpuCombination ParseCombination(std::string_view text, const OpSchema* schema) {
 
 }  // namespace
 
+std::vector<DType> PlainElementTypes() {
+  return []<typename... Ts>(TypeList<Ts...>) { return std::vector<DType>{kDTypeOf<Ts>...}; }(PlainTypes{});
+}
+
 GpuRegistry::GpuRegistry(const OpRegistry& ops, KernelRegistry& kernels) : ops_(ops), kernels_(kernels) {
   for (std::string_view line : Split(GpuKernelsText(), "\n")) {
     const size_t colon = line.find(": ");

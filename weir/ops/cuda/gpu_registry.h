@@ -22,6 +22,9 @@ struct GpuCombination {
   bool all_on_host = false;  // so the host's kernel runs it
 };
 
+// The types of numbers, and bool: for ops whose table has variants, too.
+std::vector<DType> PlainElementTypes();
+
 class GpuRegistry {
  public:
   // Both must outlive this object, and `kernels` what it registers.

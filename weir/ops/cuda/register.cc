@@ -8,6 +8,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterElementwiseKernels(registry);
   RegisterFftKernels(registry);
   RegisterFusedKernels(registry);
+  RegisterGatherScatterKernels(registry);
   RegisterLinalgKernels(registry);
   RegisterMatMulKernels(registry);
   RegisterNnKernels(registry);
@@ -15,9 +16,12 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterPortableArrayKernels(registry);
   RegisterRandomKernels(registry);
   RegisterReductionKernels(registry);
+  RegisterSegmentKernels(registry);
   RegisterSparseMatMulKernels(registry);
+  RegisterSparseSegmentKernels(registry);
   RegisterTopKKernels(registry);
   RegisterVariableKernels(registry);
+  RegisterVariableSliceKernels(registry);
 }
 
 }  // namespace weir::cuda

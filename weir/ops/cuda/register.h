@@ -13,6 +13,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 void RegisterElementwiseKernels(GpuRegistry& registry);
 void RegisterFftKernels(GpuRegistry& registry);
 void RegisterFusedKernels(GpuRegistry& registry);
+void RegisterGatherScatterKernels(GpuRegistry& registry);
 void RegisterLinalgKernels(GpuRegistry& registry);
 void RegisterMatMulKernels(GpuRegistry& registry);
 void RegisterNnKernels(GpuRegistry& registry);
@@ -20,9 +21,12 @@ void RegisterOptimizerKernels(GpuRegistry& registry);
 void RegisterPortableArrayKernels(GpuRegistry& registry);
 void RegisterRandomKernels(GpuRegistry& registry);
 void RegisterReductionKernels(GpuRegistry& registry);
+void RegisterSegmentKernels(GpuRegistry& registry);
 void RegisterSparseMatMulKernels(GpuRegistry& registry);
+void RegisterSparseSegmentKernels(GpuRegistry& registry);
 void RegisterTopKKernels(GpuRegistry& registry);
 void RegisterVariableKernels(GpuRegistry& registry);
+void RegisterVariableSliceKernels(GpuRegistry& registry);
 
 }  // namespace weir::cuda
 

@@ -6,6 +6,7 @@
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/math/register.h"
+#include "weir/ops/math/segment.h"
 
 namespace weir {
 namespace {
@@ -139,10 +140,7 @@ class SegmentKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor data = ctx.input(0);
     const Tensor& id_input = ctx.input(1);
-    if (!id_input.shape().IsVector()) return InvalidArgument("segment_ids should be a vector.");
-    if (data.rank() < 1 || data.dim(0) != id_input.num_elements()) {
-      return InvalidArgument("segment_ids should be the same size as dimension 0 of input.");
-    }
+    WEIR_RETURN_IF_ERROR(CheckSegments(data.shape(), id_input.shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor id_tensor, AsInt64(id_input));
     const std::span<const int64_t> ids = id_tensor.span<int64_t>();
     for (size_t i = 0; i < ids.size(); ++i) {
@@ -173,16 +171,8 @@ class UnsortedSegmentKernel : public Kernel {
   explicit UnsortedSegmentKernel(SegmentOp op) : op_(op) {}
   Status Compute(KernelContext& ctx) override {
     const Tensor data = ctx.input(0), id_input = ctx.input(1);
-    if (!ctx.input(2).shape().IsScalar()) {
-      return InvalidArgument("num_segments should be a scalar, not shape ", ctx.input(2).shape().ToString());
-    }
-    WEIR_ASSIGN_OR_RETURN(int64_t segments, IntScalar(ctx.input(2), "num_segments"));
-    if (segments < 0) return InvalidArgument("Input num_segments == ", segments, " must not be negative.");
-    const int id_rank = id_input.rank();
-    if (data.rank() < id_rank || !(data.shape().Slice(0, id_rank) == id_input.shape())) {
-      return InvalidArgument("data.shape = ", data.shape().ToString(),
-                             " does not start with segment_ids.shape = ", id_input.shape().ToString());
-    }
+    WEIR_ASSIGN_OR_RETURN(UnsortedSegments sizes, CheckUnsortedSegments(ctx));
+    const int64_t segments = sizes.count;
     WEIR_ASSIGN_OR_RETURN(Tensor id_tensor, AsInt64(id_input));
     const std::span<const int64_t> ids = id_tensor.span<int64_t>();
     for (size_t i = 0; i < ids.size(); ++i) {
@@ -191,14 +181,12 @@ class UnsortedSegmentKernel : public Kernel {
                                " is out of range [0, ", segments, ")");
       }
     }
-    const Shape inner_shape = data.shape().Slice(id_rank, data.rank());
-    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape({segments}).Concat(inner_shape));
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (shape.num_elements() == 0) return OkStatus();
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, sizes.shape));
+    if (sizes.shape.num_elements() == 0) return OkStatus();
     Status status;
     DispatchDType(data.dtype(), NumberTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      status = Combine(ctx, op_, data.data<T>(), ids, inner_shape.num_elements(), segments, false, out->data<T>());
+      status = Combine(ctx, op_, data.data<T>(), ids, sizes.inner, segments, false, out->data<T>());
     });
     return status;
   }

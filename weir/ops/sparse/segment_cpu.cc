@@ -7,6 +7,7 @@
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/sparse/register.h"
 #include "weir/ops/sparse/sparse_input.h"
+#include "weir/ops/sparse/sparse_segments.h"
 
 namespace weir {
 namespace {
@@ -24,9 +25,7 @@ struct Rows {
 
   static StatusOr<Rows> Read(KernelContext& ctx) {
     const Tensor &indices = ctx.input(1), &segments = ctx.input(2);
-    if (!indices.shape().IsVector()) return InvalidArgument("indices should be a vector.");
-    if (!segments.shape().IsVector()) return InvalidArgument("segment_ids should be a vector.");
-    if (indices.dim(0) != segments.dim(0)) return InvalidArgument("segment_ids and indices should have same size.");
+    WEIR_RETURN_IF_ERROR(CheckSparseSegments(ctx));
     Rows rows;
     WEIR_ASSIGN_OR_RETURN(rows.indices, IntElements(indices, "indices"));
     WEIR_ASSIGN_OR_RETURN(rows.segments, IntElements(segments, "segment_ids"));
@@ -39,18 +38,9 @@ class SparseSegmentKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor data = ctx.input(0);
-    if (data.rank() < 1) return InvalidArgument("Shape must be at least rank 1");
     WEIR_ASSIGN_OR_RETURN(Rows rows, Rows::Read(ctx));
-    const int64_t last = rows.segments.empty() ? -1 : rows.segments.back();
-    int64_t num_segments = last + 1;
-    if (ctx.num_inputs() == 4) {
-      if (ctx.input(3).rank() != 0) {
-        return InvalidArgument("num_segments should be a scalar, not shape ", ctx.input(3).shape().ToString());
-      }
-      WEIR_ASSIGN_OR_RETURN(num_segments, IntScalar(ctx.input(3), "num_segments"));
-      if (num_segments <= last) return InvalidArgument("segment ids must be < num_segments");
-    }
-    if (num_segments < 0) return InvalidArgument("segment ids must be >= 0");
+    WEIR_ASSIGN_OR_RETURN(int64_t num_segments,
+                          SparseSegmentCount(ctx, rows.segments.empty() ? -1 : rows.segments.back()));
     for (size_t i = 0; i < rows.segments.size(); ++i) {
       if (rows.segments[i] < 0) return InvalidArgument("segment ids must be >= 0");
       if (i > 0 && rows.segments[i] < rows.segments[i - 1]) return InvalidArgument("segment ids are not increasing");
@@ -90,11 +80,8 @@ class SparseSegmentGradKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor grad = ctx.input(0);
-    if (grad.rank() < 1) return InvalidArgument("Shape must be at least rank 1");
+    WEIR_ASSIGN_OR_RETURN(int64_t size, CheckSparseSegmentGrad(ctx));
     WEIR_ASSIGN_OR_RETURN(Rows rows, Rows::Read(ctx));
-    if (!ctx.input(3).shape().IsScalar()) return InvalidArgument("output_dim0 should be a scalar.");
-    WEIR_ASSIGN_OR_RETURN(int64_t size, IntScalar(ctx.input(3), "output_dim0"));
-    if (size < 0) return InvalidArgument("output_dim0 must not be negative, got ", size);
     std::vector<int64_t> counts(grad.dim(0), 0);
     for (size_t i = 0; i < rows.indices.size(); ++i) {
       if (rows.indices[i] < 0 || rows.indices[i] >= size) {

@@ -7,29 +7,6 @@
 namespace weir {
 namespace {
 
-Status CheckShapes(bool is_ref, state::ScatterOp op, const Shape& params, const Shape& indices, const Shape& updates) {
-  if (is_ref && params.rank() < 1) return InvalidArgument("params must be at least 1-D, got shape ", params.ToString());
-  if (updates.rank() == 0) {
-    if (params.rank() < 1) return InvalidArgument("params must be at least 1-D, got shape ", params.ToString());
-    return OkStatus();
-  }
-  if (!is_ref && indices.num_elements() == 0) return OkStatus();  // nothing is looked at
-  if (!is_ref && op == state::ScatterOp::kUpdate &&
-      (updates.rank() < indices.rank() || updates.Slice(0, indices.rank()) != indices)) {
-    return InvalidArgument("The shape of indices (", indices.ToString(), ") must be a prefix of the shape of updates (",
-                           updates.ToString(), ")");
-  }
-  bool fits = params.rank() >= 1;
-  if (fits) {
-    auto expected = indices.Concat(params.Slice(1, params.rank()));
-    fits = expected.ok() && *expected == updates;
-  }
-  if (fits) return OkStatus();
-  return InvalidArgument("Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got ",
-                         "updates.shape ", updates.ToString(), ", indices.shape ", indices.ToString(),
-                         ", params.shape ", params.ToString());
-}
-
 template <state::ScatterOp kOp>
 class ScatterKernel : public Kernel {
  public:
@@ -38,7 +15,7 @@ class ScatterKernel : public Kernel {
     const Tensor& updates = ctx.input(2);
     bool is_ref = ctx.is_ref_input(0);
     return state::UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
-      WEIR_RETURN_IF_ERROR(CheckShapes(is_ref, kOp, params.shape(), indices.shape(), updates.shape()));
+      WEIR_RETURN_IF_ERROR(state::CheckScatterRows(is_ref, kOp, params.shape(), indices.shape(), updates.shape()));
       if (indices.num_elements() == 0) return OkStatus();
       // What is in front of a bad index is still written.
       WEIR_ASSIGN_OR_RETURN(auto found, state::RowIndicesToFirstBad(indices, params.dim(0)));
@@ -57,8 +34,8 @@ class ScaledScatterSubKernel : public Kernel {
     const Tensor& scale = ctx.input(3);
     if (scale.rank() != 0) return InvalidArgument("scale must be a scalar, got shape ", scale.shape().ToString());
     return state::UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
-      WEIR_RETURN_IF_ERROR(
-          CheckShapes(/*is_ref=*/false, state::ScatterOp::kSub, params.shape(), indices.shape(), updates.shape()));
+      WEIR_RETURN_IF_ERROR(state::CheckScatterRows(/*is_ref=*/false, state::ScatterOp::kSub, params.shape(),
+                                                   indices.shape(), updates.shape()));
       if (indices.num_elements() == 0) return OkStatus();
       WEIR_ASSIGN_OR_RETURN(auto found, state::RowIndicesToFirstBad(indices, params.dim(0)));
       int64_t row_size = params.shape().Slice(1, params.rank()).num_elements();

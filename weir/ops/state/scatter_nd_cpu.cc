@@ -9,46 +9,12 @@
 namespace weir {
 namespace {
 
-Status CheckShapes(const Shape& params, const Shape& indices, const Shape& updates) {
-  if (params.rank() < 1) return InvalidArgument("Output must be at least 1-D, got shape: ", params.ToString());
-  if (indices.rank() < 1) {
-    return InvalidArgument("Indices shape must have rank at least one. Found:", indices.ToString());
-  }
-  bool nothing = indices.num_elements() == 0 && updates.num_elements() == 0;
-  if (!nothing && (params.num_elements() == 0 || indices.num_elements() == 0)) {
-    return InvalidArgument("Indices and updates specified for empty output.  indices shape: ", indices.ToString());
-  }
-  int outer = indices.rank() > 1 ? indices.rank() - 1 : 1;
-  int64_t depth = indices.rank() > 1 ? indices.dim(outer) : 1;
-  for (int i = 0; i < outer; ++i) {
-    if (i >= updates.rank() || indices.dim(i) != updates.dim(i)) {
-      return InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", indices.ToString(), "] = ", indices.dim(i),
-                             " must match dimensions [0,", outer, ") of updates[shape=", updates.ToString(),
-                             "] = ", i < updates.rank() ? Cat(updates.dim(i)) : std::string("nothing"));
-    }
-  }
-  bool fits = depth <= params.rank() && params.rank() - depth == updates.rank() - outer;
-  if (fits) fits = params.Slice(static_cast<int>(depth), params.rank()) == updates.Slice(outer, updates.rank());
-  if (!fits) {
-    return InvalidArgument("Dimensions [", depth, ",", params.rank(), ") of input[shape=", params.ToString(),
-                           "] must match dimensions [", outer, ",", updates.rank(),
-                           ") of updates[shape=", updates.ToString(), "]");
-  }
-  return OkStatus();
-}
-
 template <state::ScatterOp kOp>
 class ScatterNdKernel : public Kernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<ScatterNdKernel>();
-    if (init.HasAttr("bad_indices_policy")) {
-      WEIR_ASSIGN_OR_RETURN(std::string policy, init.Attr<std::string>("bad_indices_policy"));
-      if (!policy.empty() && policy != "DEFAULT" && policy != "ERROR" && policy != "IGNORE") {
-        return InvalidArgument("Unknown bad indices handling attribute: ", policy);
-      }
-      kernel->ignore_bad_indices_ = policy == "IGNORE";
-    }
+    WEIR_ASSIGN_OR_RETURN(kernel->ignore_bad_indices_, state::IgnoresBadIndices(init));
     return kernel;
   }
 
@@ -56,7 +22,7 @@ class ScatterNdKernel : public Kernel {
     const Tensor& indices = ctx.input(1);
     const Tensor& updates = ctx.input(2);
     return state::UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
-      WEIR_RETURN_IF_ERROR(CheckShapes(params.shape(), indices.shape(), updates.shape()));
+      WEIR_RETURN_IF_ERROR(state::CheckScatterSlices(params.shape(), indices.shape(), updates.shape()));
       if (indices.num_elements() == 0) return OkStatus();
       WEIR_ASSIGN_OR_RETURN(state::SliceIndices slices,
                             state::ResolveSlices(indices, params.shape(), /*vector_is_column=*/true));

@@ -15,6 +15,14 @@ enum class ScatterOp { kUpdate, kAdd, kSub, kMul, kDiv, kMin, kMax };
 // Types that an op takes.
 std::vector<DType> ScatterTypes(ScatterOp op);
 
+// The shapes of ScatterUpdate and its like, which name rows of dimension 0; `is_ref`: of a ref variable.
+Status CheckScatterRows(bool is_ref, ScatterOp op, const Shape& params, const Shape& indices, const Shape& updates);
+// The shapes of ScatterNdUpdate and its like.
+Status CheckScatterSlices(const Shape& params, const Shape& indices, const Shape& updates);
+
+// By the attribute bad_indices_policy; false where an op has none.
+StatusOr<bool> IgnoresBadIndices(const KernelInit& init);
+
 // For each i in order: row rows[i] of `params` (rows of `row_size` elements) gets op(row, row i of `updates`); where
 // `updates` is one element, that element for all. Negative rows are skipped. INVALID_ARGUMENT if an integer would be
 // divided by 0; nothing is written then.

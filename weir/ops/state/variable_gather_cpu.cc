@@ -1,25 +1,11 @@
 // Gathers from a snapshot of a resource variable, without reading the rest of it.
 #include "weir/ops/state/indices.h"
 #include "weir/ops/state/register.h"
-#include "weir/resources/variable.h"
+#include "weir/ops/state/variable_gather.h"
 #include "weir/tensor/copy_elements.h"
 
 namespace weir {
 namespace {
-
-StatusOr<Tensor> Snapshot(KernelContext& ctx, DType dtype) {
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariableResource> variable, LookUpResource<VariableResource>(ctx, 0));
-  Tensor value = variable->Read();
-  if (!value.has_value()) {
-    const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();
-    return UninitializedVariable(handle.container, handle.name);
-  }
-  if (value.dtype() != dtype) {
-    return InvalidArgument("Trying to read variable with wrong dtype. Expected ", Name(dtype), " got ",
-                           Name(value.dtype()));
-  }
-  return value;
-}
 
 // Copies slice rows[i] of `from` to place i of `to`; a negative row leaves the place zero.
 void CopySlices(KernelContext& ctx, const Tensor& from, const std::vector<int64_t>& rows, int64_t slice_size,
@@ -50,22 +36,8 @@ class ResourceGatherKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& indices = ctx.input(1);
-    WEIR_ASSIGN_OR_RETURN(Tensor params, Snapshot(ctx, ctx.output_type(0)));
-    if (params.rank() < 1) return InvalidArgument("params must be at least 1 dimensional");
-    int64_t batch_dims = batch_dims_ < 0 ? batch_dims_ + indices.rank() : batch_dims_;
-    if (batch_dims < 0 || batch_dims > indices.rank()) {
-      return InvalidArgument("batch_dims (", batch_dims_, ") must be less than or equal to rank(indices) (",
-                             indices.rank(), ").");
-    }
-    if (batch_dims >= params.rank()) {
-      return InvalidArgument("batch_dims (", batch_dims_, ") must be less than rank(params) (", params.rank(), ").");
-    }
-    int batch = static_cast<int>(batch_dims);
-    if (params.shape().Slice(0, batch) != indices.shape().Slice(0, batch)) {
-      return InvalidArgument(
-          "params.shape[:batch_dims]: ", params.shape().Slice(0, batch).ToString(),
-          " should be equal to indices.shape[:batch_dims]: ", indices.shape().Slice(0, batch).ToString());
-    }
+    WEIR_ASSIGN_OR_RETURN(Tensor params, state::ReadForGather(ctx, ctx.output_type(0)));
+    WEIR_ASSIGN_OR_RETURN(int batch, state::GatherBatchDims(params.shape(), indices.shape(), batch_dims_));
     int64_t limit = params.dim(batch);
     WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> rows, state::RowIndices(indices, limit));
     WEIR_ASSIGN_OR_RETURN(Shape shape, indices.shape().Concat(params.shape().Slice(batch + 1, params.rank())));
@@ -87,13 +59,8 @@ class ResourceGatherNdKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor& indices = ctx.input(1);
-    WEIR_ASSIGN_OR_RETURN(Tensor params, Snapshot(ctx, ctx.output_type(0)));
-    if (params.rank() < 1) return InvalidArgument("params must be at least a vector");
-    if (indices.rank() < 1) return InvalidArgument("indices must be at least a vector");
-    if (indices.dim(indices.rank() - 1) > params.rank()) {
-      return InvalidArgument("index innermost dimension length must be <= params rank; saw: ",
-                             indices.dim(indices.rank() - 1), " vs. ", params.rank());
-    }
+    WEIR_ASSIGN_OR_RETURN(Tensor params, state::ReadForGather(ctx, ctx.output_type(0)));
+    WEIR_RETURN_IF_ERROR(state::CheckGatherSlices(params.shape(), indices.shape()));
     WEIR_ASSIGN_OR_RETURN(state::SliceIndices slices,
                           state::ResolveSlices(indices, params.shape(), /*vector_is_column=*/false));
     if (slices.first_bad >= 0) {

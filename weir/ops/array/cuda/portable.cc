@@ -18,6 +18,8 @@ void RegisterPortableArrayKernels(GpuRegistry& registry) {
                          "DepthToSpace",
                          "Diag",
                          "DiagPart",
+                         "Empty",
+                         "Fill",
                          "Pack",
                          "Pad",
                          "PadV2",
