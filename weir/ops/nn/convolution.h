@@ -23,8 +23,8 @@ struct ConvGeometry {
 // Of an NHWC image and an HWIO filter.
 StatusOr<ConvGeometry> MakeConvGeometry(const Window2D& window, const Shape& input, const Shape& filter);
 
-// The filter of a depthwise convolution, [h, w, in, multiplier], as [h, w, 1, in * multiplier]: the same elements in the
-// same order.
+// The filter of a depthwise convolution, [h, w, in, multiplier], as [h, w, 1, in * multiplier]: the same elements in
+// the same order.
 StatusOr<Shape> GroupedDepthwiseFilter(const Shape& input, const Shape& filter);
 
 ConvolutionShape::Axis LibraryAxis(const WindowAxis& axis);
