@@ -75,7 +75,7 @@ _BY_HAND = {
     "ops.variables": "Variable VariableV1=compat.v1.Variable",
     "ops.variable_v1": "VariableV1=compat.v1.Variable",
     "ops.ref_variable": "RefVariable=compat.v1.Variable is_variable_initialized=compat.v1.is_variable_initialized",
-    "ops.resource_variable_ops": "ResourceVariable=Variable BaseResourceVariable=Variable "
+    "ops.resource_variable_ops": "VariableSpec=weir.variable_spec:VariableSpec ResourceVariable=Variable BaseResourceVariable=Variable "
                                  "is_resource_variable=weir._internal:is_variable",
     "ops.gradients": "gradients=compat.v1.gradients gradients_v2=gradients hessians=compat.v1.hessians "
                      "HessiansV2=hessians UnconnectedGradients AggregationMethod",
