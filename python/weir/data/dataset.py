@@ -763,6 +763,9 @@ class DatasetSpec(TypeSpec):
     value_type = property(lambda self: Dataset)
     element_spec = property(lambda self: self._element_spec)
 
+    def _with_tensor_ranks_only(self):
+        return self  # no component says what the elements are
+
     def _serialize(self):
         return (self._element_spec, self._dataset_shape)
 

@@ -77,6 +77,9 @@ class IteratorSpec(TypeSpec):
 
     value_type = property(lambda self: OwnedIterator)
 
+    def _with_tensor_ranks_only(self):
+        return self  # no component says what the elements are
+
     def _serialize(self):
         return (self._element_spec,)
 
