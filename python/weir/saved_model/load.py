@@ -15,7 +15,7 @@ from weir.framework.tensor import Tensor
 from weir.framework.tensor_proto import make_ndarray
 from weir.framework.type_spec import CompositeTensor, TensorSpec, TypeSpec
 from weir.saved_model import constants, structures
-from weir.saved_model.objects import Asset, CapturableResource, LoadOptions
+from weir.saved_model.objects import Asset, LoadOptions, TrackableResource
 from weir.trackable import AutoTrackable, DictWrapper, ListWrapper, Trackable
 from weir.train import checkpoint as checkpoints
 from weir.variables import Variable, VariableAggregation, VariableSynchronization
@@ -311,7 +311,7 @@ class _SignatureMap(dict, Trackable):
         return {}
 
 
-class RestoredResource(CapturableResource):
+class RestoredResource(TrackableResource):
     """A table or another resource of a SavedModel."""
 
     def _create_resource(self):
