@@ -42,6 +42,18 @@ class LinearOperatorTest(unittest.TestCase):
                 self.assertEqual(type(operator._type_spec).__name__, type(operator).__name__ + "Spec")
                 self.assertEqual(again._type_spec, operator._type_spec)
 
+    def test_slices_of_a_batch(self):
+        diagonals = tf.reshape(tf.range(1.0, 13.0), [2, 3, 2])
+        update = linalg.LinearOperatorLowRankUpdate(linalg.LinearOperatorDiag(diagonals[0]), diagonals[..., tf.newaxis])
+        for operator in (linalg.LinearOperatorDiag(diagonals), linalg.LinearOperatorIdentity(2, batch_shape=[2, 3]), update):
+            dense = operator.to_dense().numpy()
+            np.testing.assert_allclose(operator[0].to_dense(), dense[0])
+            np.testing.assert_allclose(operator[1:, :2].to_dense(), dense[1:, :2])
+            np.testing.assert_allclose(operator[..., 0].to_dense(), dense[:, 0])
+            np.testing.assert_allclose(operator[tf.newaxis, 0].to_dense(), dense[None, 0])
+        with self.assertRaises(IndexError):
+            linalg.LinearOperatorDiag(diagonals)[0, 0, 0]
+
     def test_conditionals_and_loops_carry_operators(self):
         operator = linalg.LinearOperatorDiag([1.0, 2.0])
         chosen = tf.cond(tf.constant(False), lambda: operator, lambda: linalg.LinearOperatorDiag([5.0, 6.0]))
@@ -82,6 +94,17 @@ class IteratorTest(unittest.TestCase):
 
         self.assertEqual([int(length(self.batches(n))) for n in (10, 20, 30)], [10, 20, 30])
         self.assertEqual(length.experimental_get_tracing_count(), 2)
+
+    def test_a_checkpoint_keeps_the_place_of_an_iterator(self):
+        import os
+        import tempfile
+        iterator = self.batches(20)
+        next(iterator)
+        with tempfile.TemporaryDirectory() as folder:
+            path = tf.train.Checkpoint(iterator=iterator).save(os.path.join(folder, "c"))
+            other = self.batches(20)
+            tf.train.Checkpoint(iterator=other).restore(path).assert_consumed()
+        np.testing.assert_array_equal(next(other), np.arange(20, 40))
 
     def test_optionals_and_datasets_of_other_elements_are_traced_again(self):
         @tf.function

@@ -366,7 +366,8 @@ class LinearOperator(Module, CompositeTensor):
 
     def __getitem__(self, slices):
         """The operator of some of the batch's matrices."""
-        raise NotImplementedError(f"{type(self).__name__} cannot be sliced; slice its to_dense()")
+        from weir.ops.linear_operator_slicing import slice_operator
+        return slice_operator(self, slices)
 
 
 def broadcast_matrices(a, b):

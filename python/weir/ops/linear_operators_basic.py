@@ -63,12 +63,6 @@ class LinearOperatorFullMatrix(LinearOperator):
     def _to_dense(self):
         return tf.convert_to_tensor(self._matrix)
 
-    def __getitem__(self, slices):
-        slices = slices if isinstance(slices, tuple) else (slices,)
-        full = () if Ellipsis in slices else (Ellipsis,)
-        return LinearOperatorFullMatrix(tf.convert_to_tensor(self._matrix)[slices + full + (slice(None), slice(None))],
-                                        self.is_non_singular, self.is_self_adjoint, self.is_positive_definite, self.is_square)
-
 
 @make_composite_tensor
 class LinearOperatorDiag(LinearOperator):
@@ -167,12 +161,6 @@ class LinearOperatorDiag(LinearOperator):
     def _cholesky(self):
         return LinearOperatorDiag(tf.sqrt(self._diag), is_non_singular=True, is_self_adjoint=True,
                                   is_positive_definite=True, is_square=True)
-
-    def __getitem__(self, slices):
-        slices = slices if isinstance(slices, tuple) else (slices,)
-        full = () if Ellipsis in slices else (Ellipsis,)
-        return LinearOperatorDiag(self._entries()[slices + full + (slice(None),)], self.is_non_singular,
-                                  self.is_self_adjoint, self.is_positive_definite, self.is_square)
 
 
 @make_composite_tensor
