@@ -14,7 +14,13 @@ import tensorflow as tf  # noqa: E402
 from tensorflow.python.data.kernel_tests import checkpoint_test_base, test_base  # noqa: E402
 from tensorflow.python.data.util import nest as data_nest  # noqa: E402
 from tensorflow.python.data.util import structure  # noqa: E402
-from tensorflow.python.framework import combinations, errors, test_util  # noqa: E402
+from tensorflow.python.eager import context  # noqa: E402
+from tensorflow.python.framework import combinations, dtypes, errors, ops, test_util  # noqa: E402
+from tensorflow.python.ops import list_ops  # noqa: E402
+from tensorflow.python.ops.numpy_ops import np_math_ops  # noqa: E402
+from tensorflow.python.ops.parallel_for import control_flow_ops as parallel_loops  # noqa: E402
+from tensorflow.python.ops.parallel_for import gradients as parallel_gradients  # noqa: E402
+from tensorflow.python.ops.ragged import ragged_math_ops  # noqa: E402
 from tensorflow.python.ops.linalg import linear_operator_test_util  # noqa: E402
 from tensorflow.python.util import nest, object_identity  # noqa: E402
 
@@ -58,6 +64,39 @@ class NestTest(unittest.TestCase):
         kept[one] = 1
         self.assertEqual((kept[one], other in kept, len(kept)), (1, False, 1))
         self.assertIn(one, object_identity.ObjectIdentitySet([one]))
+
+
+class OpsTest(unittest.TestCase):
+    def test_lists_of_tensors(self):
+        made = list_ops.tensor_list_reserve([None], 2, tf.float32)
+        made = list_ops.tensor_list_set_item(list_ops.tensor_list_set_item(made, 0, [1.0]), 1, [2.0, 3.0])
+        np.testing.assert_array_equal(list_ops.tensor_list_concat(made, tf.float32), [1, 2, 3])
+        self.assertEqual(int(list_ops.tensor_list_length(made)), 2)
+
+    def test_loops_and_jacobians(self):
+        doubled, ones = parallel_loops.pfor(lambda i: (2 * i, {"a": tf.ones([2])}), 3)
+        np.testing.assert_array_equal(doubled, [0, 2, 4])
+        self.assertEqual(ones["a"].shape, [3, 2])
+
+        @tf.function
+        def jacobians(x):
+            return parallel_gradients.jacobian(x * x, x), parallel_gradients.batch_jacobian(x * x, x)
+        whole, by_row = jacobians(tf.constant([[1.0, 2.0], [3.0, 4.0]]))
+        np.testing.assert_allclose(by_row, [[[2, 0], [0, 4]], [[6, 0], [0, 8]]])
+        self.assertEqual(float(whole[1, 0, 1, 0]), 6.0)
+
+    def test_names_of_other_modules(self):
+        self.assertEqual(int(np_math_ops.add(1, 2)), 3)
+        np.testing.assert_array_equal(ragged_math_ops.reduce_sum(tf.ragged.constant([[1], [2, 3]]), 1), [1, 5])
+        self.assertEqual(dtypes.float32_ref.name, "float32_ref")
+        self.assertEqual(ops.strip_name_scope("a/b", "a"), "b")
+
+        @tf.function
+        def double(x):
+            return x * 2
+        concrete = double.get_concrete_function(tf.TensorSpec([]))
+        self.assertEqual(concrete.function_def.signature.name, concrete.name.decode())
+        self.assertTrue(context.context().has_function(concrete.name))
 
 
 class DatasetTest(test_base.DatasetTestBase, parameterized.TestCase):

@@ -42,64 +42,6 @@ def matrix_shape(rows, cols):
     return TensorShape([rows, cols])
 
 
-def graph_mode():
-    """Operations go into the default graph of compat.v1 inside this context."""
-    from weir.framework.graph import get_default_graph
-    return get_default_graph().as_default()
-
-
-class Context:
-    """What tests ask of the eager context. The engine has no state of its own that these would change."""
-
-    ones_rank_cache = None
-
-    def executing_eagerly(self):
-        from weir.framework.graph import executing_eagerly
-        return executing_eagerly()
-
-    def num_gpus(self):
-        return num_gpus()
-
-    def ensure_initialized(self):
-        pass
-
-    def clear_kernel_cache(self):
-        pass
-
-    def list_physical_devices(self, device_type=None):
-        from weir.framework import config
-        return config.list_physical_devices(device_type)
-
-    def list_logical_devices(self, device_type=None):
-        from weir.framework import config
-        return config.list_logical_devices(device_type)
-
-    @property
-    def device_name(self):
-        from weir.framework import config
-        return config.list_logical_devices()[0].name
-
-
-_context = Context()
-
-
-def context():
-    return _context
-
-
-def num_gpus():
-    from weir.framework import config
-    return len(config.list_logical_devices("GPU"))
-
-
-def async_wait():
-    pass
-
-
-def in_graph_mode():
-    return not _context.executing_eagerly()
-
-
 def false(*_args):
     return False
 
@@ -172,13 +114,22 @@ def _op(snake):
     return getattr(generated, found)
 
 
+def _in_namespaces(namespaces, name):
+    for namespace in namespaces:
+        try:
+            return _value(f"{namespace}.{name}" if namespace else name)
+        except AttributeError:
+            continue
+    raise AttributeError(name)
+
+
 class _Internal(types.ModuleType):
     """One internal module; its names are resolved when they are first asked for."""
 
-    def __init__(self, name, names, generated, base, own=None):
+    def __init__(self, name, names, generated, base, own, namespaces):
         super().__init__(name)
         self.__path__ = []
-        self.__dict__.update(_names=names, _generated=generated, _base=base, _own=own)
+        self.__dict__.update(_names=names, _generated=generated, _base=base, _own=own, _namespaces=namespaces)
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -200,7 +151,7 @@ class _Internal(types.ModuleType):
             elif self.__dict__["_generated"]:
                 value = _op(name)
             else:
-                raise missing
+                value = _in_namespaces(self.__dict__["_namespaces"], name)
         except AttributeError:
             raise missing from None
         self.__dict__[name] = value
@@ -215,7 +166,8 @@ def packages():
     """Names of the packages that hold internal modules."""
     from weir import _internal_by_hand, _internal_names
     out = set()
-    for name in [*_internal_names.TABLE, *_internal_by_hand.NAMES, *_internal_by_hand.MODULES, "ops.gen_array_ops"]:
+    for name in [*_internal_names.TABLE, *_internal_by_hand.NAMES, *_internal_by_hand.MODULES,
+                 *_internal_by_hand.NAMESPACES, "ops.gen_array_ops"]:
         parts = (_PREFIX + name).split(".")
         out.update(".".join(parts[:i]) for i in range(1, len(parts)))
     return out
@@ -231,10 +183,11 @@ def module(name, base=None):
     table = _internal_names.TABLE.get(short)
     by_hand = _internal_by_hand.NAMES.get(short)
     own = _internal_by_hand.MODULES.get(short)
-    if own is None and table is None and not by_hand and not generated:
+    namespaces = _internal_by_hand.NAMESPACES.get(short, ())
+    if not (own or table or by_hand or generated or namespaces):
         return None
     names = {}
     for prefix, words in (table or {}).items():
         names.update(_words(words, prefix + "." if prefix else ""))
     names.update(_words(by_hand or ""))
-    return _Internal(name, names, generated, base, own)
+    return _Internal(name, names, generated, base, own, namespaces)

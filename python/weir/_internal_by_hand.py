@@ -6,6 +6,7 @@ attribute alone is a public name of weir.
 
 MODULES = {
     "util.nest": "weir.internal.nest",
+    "util.tf_inspect": "inspect",
     "util.object_identity": "weir.internal.object_identity",
     "data.util.nest": "weir.internal.data_nest",
     "data.util.structure": "weir.internal.data_structure",
@@ -14,7 +15,42 @@ MODULES = {
     "framework.test_util": "weir.framework.test_util",
     "framework.combinations": "weir.internal.combinations",
     "framework.test_combinations": "weir.internal.combinations",
+    "eager.context": "weir.internal.context",
+    "framework.dtypes": "weir.internal.dtypes",
+    "framework.ops": "weir.internal.ops",
+    "ops.list_ops": "weir.internal.list_ops",
+    "ops.parallel_for.control_flow_ops": "weir.internal.parallel_for",
+    "ops.parallel_for.gradients": "weir.internal.parallel_for",
+    "ops.parallel_for.test_util": "weir.internal.parallel_for",
     "ops.linalg.linear_operator_test_util": "weir.internal.linear_operator_test_util",
+}
+
+# Public namespaces where the names of a module are looked for last.
+_RAGGED = ("ragged", "", "math", "nn", "strings", "compat.v1.ragged", "compat.v1")
+NAMESPACES = {
+    "ops.numpy_ops.np_array_ops": ("experimental.numpy",),
+    "ops.numpy_ops.np_arrays": ("experimental.numpy",),
+    "ops.numpy_ops.np_config": ("experimental.numpy",),
+    "ops.numpy_ops.np_dtypes": ("experimental.numpy",),
+    "ops.numpy_ops.np_math_ops": ("experimental.numpy",),
+    "ops.numpy_ops.np_random": ("experimental.numpy.random",),
+    "ops.numpy_ops.np_utils": ("experimental.numpy",),
+    "ops.lookup_ops": ("lookup", "lookup.experimental", "compat.v1.lookup", "compat.v1"),
+    "ops.rnn_cell": ("compat.v1.nn.rnn_cell",),
+    "ops.distributions.distributions": ("compat.v1.distributions",),
+    "ops.summary_ops_v2": ("summary", "summary.experimental", "compat.v1.summary"),
+    "ops.metrics_impl": ("compat.v1.metrics",),
+    "ops.init_ops": ("compat.v1.initializers", "compat.v1"),
+    "ops.image_ops": ("image", "compat.v1.image"),
+    "ops.logging_ops": ("compat.v1.summary",),
+    "framework.meta_graph": ("compat.v1.train",),
+    "saved_model.signature_constants": ("compat.v1.saved_model.signature_constants",),
+    "saved_model.tag_constants": ("compat.v1.saved_model.tag_constants",),
+    "platform.flags": ("compat.v1.flags",),
+    **{f"ops.ragged.{name}": _RAGGED for name in (
+        "ragged_array_ops", "ragged_batch_gather_ops", "ragged_concat_ops", "ragged_conversion_ops", "ragged_functional_ops",
+        "ragged_gather_ops", "ragged_getitem", "ragged_map_ops", "ragged_math_ops", "ragged_operators", "ragged_squeeze_op",
+        "ragged_string_ops", "ragged_util", "ragged_where_op")},
 }
 
 NAMES = {
@@ -104,15 +140,19 @@ NAMES = {
     "eager.test": "main=test.main TestCase=test.TestCase get_temp_dir=test.get_temp_dir Benchmark=test.Benchmark "
                   "is_gpu_available=test.is_gpu_available gpu_device_name=test.gpu_device_name "
                   "is_built_with_cuda=test.is_built_with_cuda is_built_with_rocm=test.is_built_with_rocm",
-    "util.tf_inspect": "getfullargspec=inspect:getfullargspec getargspec=inspect:getfullargspec isfunction=inspect:isfunction "
-                       "isclass=inspect:isclass ismethod=inspect:ismethod signature=inspect:signature "
-                       "getsource=inspect:getsource getdoc=inspect:getdoc getmro=inspect:getmro FullArgSpec=inspect:FullArgSpec",
-    "util.nest": "flatten map_structure=nest.map_structure is_nested=nest.is_nested is_sequence=nest.is_nested "
-                 "flatten=nest.flatten pack_sequence_as=nest.pack_sequence_as "
-                 "assert_same_structure=nest.assert_same_structure "
-                 "flatten_with_joined_string_paths=weir.nest:flatten_with_joined_string_paths",
+    "util.tf_inspect": "getargspec=inspect:getfullargspec",
     "util.compat": "integral_types=compat.integral_types real_types=compat.real_types complex_types=compat.complex_types "
                    "bytes_or_text_types=compat.bytes_or_text_types",
+    "util.variable_utils": "convert_variables_to_tensors=weir.internal.values:convert_variables_to_tensors",
+    "util.function_utils": "fn_args=weir.internal.functions:fn_args has_kwargs=weir.internal.functions:has_kwargs "
+                           "get_func_name=weir.internal.functions:get_func_name "
+                           "get_func_code=weir.internal.functions:get_func_code",
+    "util.lazy_loader": "LazyLoader=weir.internal.functions:LazyLoader",
+    "util.tf_export": "tf_export=weir.internal.functions:tf_export keras_export=weir.internal.functions:tf_export",
+    "util.deprecation": "deprecated=weir.internal.functions:deprecated deprecated_args=weir.internal.functions:deprecated "
+                        "deprecated_arg_values=weir.internal.functions:deprecated silence=weir.internal.functions:silence "
+                        "deprecated_endpoints=weir.internal.functions:deprecated "
+                        "deprecated_argument_lookup=weir.internal.functions:deprecated_argument_lookup",
     "util.tf_contextlib": "contextmanager=contextlib:contextmanager",
     "util.tf_decorator": "make_decorator=__internal__.decorator.make_decorator unwrap=__internal__.decorator.unwrap",
     "data.ops.dataset_ops": "Dataset=data.Dataset DatasetV2=data.Dataset DatasetV1=compat.v1.data.Dataset AUTOTUNE=data.AUTOTUNE "

@@ -341,6 +341,12 @@ class ConcreteFunction(GenericFunction):
     def pretty_printed_signature(self, verbose=True):
         return f"{self._name}({', '.join(str(TensorSpec(t.shape, t.dtype)) for t in self.graph.inputs)})"
 
+    @property
+    def function_def(self):
+        """The definition, a FunctionDef."""
+        from weir.internal.context import get_function_def
+        return get_function_def(self._name)
+
     def add_to_graph(self, g=None, overwrite=False):
         """The graph keeps this function, so that nodes may name it."""
         graph = g if g is not None else _core.current_graph()
