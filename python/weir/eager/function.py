@@ -14,6 +14,7 @@ import weakref
 import numpy as np
 
 from weir import _core
+from weir.eager import python_gradients
 from weir.eager import tape as tapes
 from weir.eager.function_arguments import (PLAIN_ERRORS, Generalized, Keywords, Leaves, argument_names, in_user_code,
                                            is_nested, leaf_key, name_of, specs_of, structure_of)
@@ -233,6 +234,7 @@ class ConcreteFunction(GenericFunction):
     """One graph of a tf.function."""
 
     _ownership = None
+    _gradient_of_python = None  # the gradient of a body that has gradients written in Python
 
     def __init__(self, graph, name, signature=None, python_function=None):
         self.graph = graph
@@ -248,6 +250,7 @@ class ConcreteFunction(GenericFunction):
         self._shapes = [t.shape for t in graph.outputs]
         self._arg_keywords = None
         self._structure_plan = None
+        self._has_python_gradients = python_gradients.has_python_gradients(graph)
 
     name = property(lambda self: self._name.encode())
     _function_name = property(lambda self: self._name)
@@ -283,7 +286,10 @@ class ConcreteFunction(GenericFunction):
             results = remote_runner(self, tensors)
             if results is not None:
                 return results
-        results = self._call.run(list(tensors) + self._captured if self._captured else tensors)
+        inputs = list(tensors) + self._captured if self._captured else tensors
+        if self._has_python_gradients and (graph is not None or tapes._TAPES):
+            return python_gradients.call(self, list(inputs))
+        results = self._call.run(inputs)
         if graph is not None:
             for result, shape, inner in zip(results, self._shapes, self.graph.outputs):
                 result.set_shape(shape)
