@@ -57,6 +57,16 @@ class TrainingTest(unittest.TestCase):
             y = tf.reduce_sum(keras.remat(layer)(tf.ones((2, 4))))
         np.testing.assert_allclose(tape.gradient(y, layer.trainable_weights)[0], np.full((4, 3), 2.0))
 
+    def test_an_endpoint_leaves_arguments_with_defaults_out_of_its_signature(self):
+        model = _model()
+        archive = keras.export.ExportArchive()
+        archive.track(model)
+        archive.add_endpoint("call", model.call, input_signature=[tf.TensorSpec((None, 4))])
+        x = np.ones((2, 4), "float32")
+        with tempfile.TemporaryDirectory() as folder:
+            archive.write_out(folder, verbose=False)
+            np.testing.assert_allclose(tf.saved_model.load(folder).call(x), model(x))
+
     def test_a_model_with_a_lookup_layer_is_exported(self):
         inputs = keras.Input((1,), dtype="string")
         model = keras.Model(inputs, L.StringLookup(vocabulary=["a", "b"], output_mode="one_hot")(inputs))

@@ -129,6 +129,9 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
             value = initial_value() if callable(initial_value) else initial_value
             value = convert_to_tensor(value, dtype, name="initial_value")
         self._dtype = value.dtype.base_dtype
+        if shape is not None and not value.shape.is_compatible_with(shape):
+            raise ValueError(f"In this `tf.Variable` creation, the initial value's shape ({value.shape}) is not compatible "
+                             f"with the explicitly supplied `shape` argument ({shape}).")
         self._shape = as_shape(shape) if shape is not None else (value.shape if validate_shape else TensorShape(None))
         self._handle_name = unique + ":0"
         self._unique_id = f"{unique}_{next(_counter)}"
@@ -378,7 +381,7 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
         return np.asarray(value, dtype=dtype)
 
     def __hash__(self):
-        raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
+        raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self})")
 
     def ref(self):
         return Reference(self)

@@ -226,7 +226,8 @@ class RestoredFunction(Function):
         if self._signature is None:
             return args, kwargs
         bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
+        if self._input_signature is None or len(bound.args) > len(self._input_signature):
+            bound.apply_defaults()  # an input signature leaves out the arguments that have defaults
         return bound.args, bound.kwargs
 
     def __call__(self, *args, **kwargs):
