@@ -55,8 +55,9 @@ def is_ragged(value):
 
 
 def is_variable(value):
+    from weir.compat.v1.ref_variable import RefVariable
     from weir.variables import Variable
-    return isinstance(value, Variable)
+    return isinstance(value, Variable) and not isinstance(value, RefVariable)
 
 
 def defun(func=None, input_signature=None, autograph=True, **_):

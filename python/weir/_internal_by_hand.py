@@ -109,9 +109,11 @@ NAMES = {
     "eager.tape": "stop_recording=weir.eager.tape:stop_recording",
     "ops.variables": "Variable VariableV1=compat.v1.Variable",
     "ops.variable_v1": "VariableV1=compat.v1.Variable",
-    "ops.ref_variable": "RefVariable=compat.v1.Variable is_variable_initialized=compat.v1.is_variable_initialized",
+    "ops.ref_variable": "RefVariable=weir.compat.v1.ref_variable:RefVariable is_variable_initialized=compat.v1.is_variable_initialized",
     "ops.resource_variable_ops": "VariableSpec=weir.variable_spec:VariableSpec ResourceVariable=Variable BaseResourceVariable=Variable "
                                  "is_resource_variable=weir._internal:is_variable",
+    "ops.state_ops": "variable_op=weir.compat.v1.ref_variable:variable_op "
+                     "variable_op_v2=weir.compat.v1.ref_variable:variable_op_v2",
     "ops.gradients": "gradients=compat.v1.gradients gradients_v2=gradients hessians=compat.v1.hessians "
                      "HessiansV2=hessians UnconnectedGradients AggregationMethod",
     "ops.gradients_impl": "gradients=compat.v1.gradients gradients_v2=gradients hessians=compat.v1.hessians "
