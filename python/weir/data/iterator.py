@@ -2,7 +2,7 @@
 
 import collections.abc
 
-from weir.data import structure
+from weir.data import function_owners, structure
 from weir.data.optional import Optional
 from weir.framework import CompositeTensor, TensorSpec, TypeSpec, errors, executing_eagerly, raw_ops
 from weir.ops import dtypes
@@ -30,6 +30,7 @@ class OwnedIterator(IteratorBase):
         attributes = structure.types_and_shapes(self._element_spec)
         self._resource = raw_ops.AnonymousIteratorV3(**attributes)
         raw_ops.MakeIterator(dataset=dataset._variant_tensor, iterator=self._resource)
+        function_owners.share(self._resource, dataset._variant_tensor)
 
     @property
     def element_spec(self):

@@ -72,7 +72,7 @@ def lift_initial_value(tensor):
     finally:
         _core.pop_graph()
     del call
-    _core.remove_function(name, _live)
+    _core.remove_function(name, live_functions)
     return value
 
 
@@ -191,7 +191,7 @@ class GenericFunction:
 GenericFunction.__module__ = "tensorflow.python.types.core"
 
 
-_live = set()  # names of functions that objects of Python stand for
+live_functions = set()  # names of functions that objects of Python stand for
 
 
 class _Ownership:
@@ -202,18 +202,18 @@ class _Ownership:
     def __init__(self, name):
         self._name = name
         self._for_good = False
-        _live.add(name)
+        live_functions.add(name)
 
     def give_up(self):
         """From now on something else may call the function, for as long as it likes."""
         self._for_good = True
 
     def __del__(self):
-        if self._for_good or _core is None or _live is None:
+        if self._for_good or _core is None or live_functions is None:
             return
-        _live.discard(self._name)
+        live_functions.discard(self._name)
         try:
-            _core.remove_function(self._name, _live)
+            _core.remove_function(self._name, live_functions)
         except Exception:  # noqa: BLE001 at the interpreter's end anything may be missing
             pass
 

@@ -338,7 +338,7 @@ class _Loader:
         self.names = _rename_functions(library, f"loaded_{next(_loads)}")
         _core.add_function_library(library.SerializeToString())
         # They stay, whatever else calls them and goes.
-        getattr(functions, "_live", set()).update(self.names.values())
+        getattr(functions, "live_functions", set()).update(self.names.values())
         definitions = {f.signature.name: f for f in library.function}
         keywords = {n.bare_concrete_function.concrete_function_name: n.bare_concrete_function.argument_keywords
                     for n in self.proto.nodes if n.HasField("bare_concrete_function")}
