@@ -4,17 +4,18 @@ import gc
 import unittest
 
 import weir as tf
+from weir.data import function_owners
 from weir.eager import function
 
 
 class FunctionLifetimeTest(unittest.TestCase):
     def setUp(self):
         gc.collect()
-        self.before = set(function._live)
+        self.before = set(function.live_functions)
 
     def added(self):
         gc.collect()
-        return len(function._live - self.before)
+        return len(function.live_functions - self.before)
 
     def test_a_dropped_function_is_removed(self):
         doubled = tf.function(lambda x: x * 2)
@@ -81,6 +82,54 @@ class SeedTest(unittest.TestCase):
         dataset = tf.data.Dataset.range(1).map(lambda _: tf.random.shuffle(tf.range(8)))
         self.assertEqual([v.numpy().tolist() for v in dataset.repeat(2)],
                          [[7, 4, 2, 6, 5, 3, 0, 1], [6, 1, 0, 5, 3, 2, 7, 4]])
+
+
+class DatasetFunctionLifetimeTest(unittest.TestCase):
+    def setUp(self):
+        self.before = self.count()
+
+    def count(self):
+        gc.collect()
+        tf.data.Dataset.range(1).map(lambda x: x)  # removes what no dataset has any more
+        gc.collect()
+        function_owners.remove_unowned()
+        return len(function.live_functions)
+
+    def mapped(self):
+        return tf.data.Dataset.range(4).map(lambda x: x * 3).filter(lambda x: x > 0).batch(2)
+
+    def test_functions_go_with_their_datasets(self):
+        dataset = self.mapped()
+        self.assertEqual(self.count(), self.before + 2)
+        self.assertEqual([list(x.numpy()) for x in dataset], [[3, 6], [9]])
+        del dataset
+        self.assertEqual(self.count(), self.before)
+        self.assertEqual(int(tf.data.Dataset.range(4).reduce(tf.constant(0, tf.int64), lambda a, b: a + b)), 6)
+        self.assertEqual(self.count(), self.before)
+
+    def test_an_iterator_keeps_them(self):
+        iterator = iter(self.mapped())
+        self.count()
+        self.assertEqual([list(x.numpy()) for x in iterator], [[3, 6], [9]])
+        resource = iter(self.mapped())._resource
+        self.count()
+        again = tf.raw_ops.IteratorGetNext(iterator=resource, output_types=[tf.int64], output_shapes=[[None]])
+        self.assertEqual(list(again[0].numpy()), [3, 6])
+        del iterator, resource
+        self.assertEqual(self.count(), self.before)
+
+    def test_a_function_that_captured_the_dataset_keeps_them(self):
+        dataset = self.mapped()
+        total = tf.function(lambda: dataset.reduce(tf.constant(0, tf.int64), lambda a, b: a + tf.reduce_sum(b)))
+        total()
+        del dataset
+        self.count()
+        self.assertEqual(int(total()), 18)
+
+    def test_a_dataset_that_is_an_element_keeps_them(self):
+        outer = tf.data.Dataset.from_tensors(self.mapped()).flat_map(lambda dataset: dataset)
+        self.count()
+        self.assertEqual([list(x.numpy()) for x in outer], [[3, 6], [9]])
 
 
 if __name__ == "__main__":

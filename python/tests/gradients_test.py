@@ -4,6 +4,8 @@ import gc
 import unittest
 import weakref
 
+import numpy as np
+
 import weir as tf
 
 
@@ -189,6 +191,62 @@ class Slices(unittest.TestCase):
         wide = tf.IndexedSlices(slices.values, tf.constant([0, 0], tf.int64), tf.constant([3, 1], tf.int64))
         chosen = tf.function(lambda which: tf.cond(which, lambda: slices, lambda: wide))(tf.constant(True))
         self.assertEqual(chosen.values.numpy().tolist(), [[1.0], [2.0]])
+
+
+class PythonGradientTest(unittest.TestCase):
+    """Gradients written in Python, in the bodies of functions."""
+
+    @classmethod
+    def setUpClass(cls):
+        @tf.RegisterGradient("TimesSeven")
+        def times_seven(op, grad):
+            return grad * 7.0
+
+        cls.scale = tf.Variable(2.0)
+
+        @tf.function
+        def function(x, y):
+            with tf.compat.v1.get_default_graph().gradient_override_map({"Tanh": "TimesSeven"}):
+                return tf.tanh(x) * cls.scale + y, y * y
+        cls.function = staticmethod(function)
+
+    def test_an_eager_call(self):
+        x, y = tf.constant(0.5), tf.constant(3.0)
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch([x, y])
+            first, second = self.function(x, y)
+        np.testing.assert_allclose(tape.gradient(first, [x, y, self.scale]), [14, 1, np.tanh(0.5)], rtol=1e-6)
+        np.testing.assert_allclose(tape.gradient([first, second], [x, y]), [14, 7])
+
+    def test_calls_from_other_functions(self):
+        @tf.function
+        def differentiated(x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                result = self.function(x, x)[0]
+            return tape.gradient(result, x)
+
+        @tf.function
+        def doubled(x):
+            return self.function(x, x)[0] * 2.0
+
+        x = tf.constant(0.5)
+        self.assertEqual(float(differentiated(x)), 15.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            result = doubled(x)
+        self.assertEqual(float(tape.gradient(result, x)), 30.0)
+
+    def test_graphs_of_sessions(self):
+        with tf.compat.v1.Graph().as_default(), tf.compat.v1.Session() as session:
+            x = tf.constant(0.5)
+            session.run(tf.compat.v1.global_variables_initializer())
+
+            @tf.function
+            def function(x):
+                with tf.compat.v1.get_default_graph().gradient_override_map({"Tanh": "TimesSeven"}):
+                    return tf.tanh(x)
+            self.assertEqual(session.run(tf.gradients(function(x), x)), [7.0])
 
 
 if __name__ == "__main__":

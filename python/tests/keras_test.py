@@ -144,7 +144,7 @@ class StressTest(unittest.TestCase):
         def train_and_drop():
             self.model().train_on_batch(np.ones((4, 4)), np.ones((4, 1)))
             gc.collect()
-            return len(function._live)
+            return len(function.live_functions)
         first = train_and_drop()
         self.assertEqual([train_and_drop() for _ in range(5)], [first] * 5)
 

@@ -28,10 +28,13 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 def all_cases():
     """(name, function) of every case, in an order that does not change."""
+    import keras_dtype_cases
     import keras_layer_cases
+    import keras_object_cases
     import keras_op_cases
     import keras_program_cases
-    for module in (keras_op_cases, keras_layer_cases, keras_program_cases):
+    for module in (keras_op_cases, keras_layer_cases, keras_dtype_cases, keras_object_cases,
+                   keras_program_cases):
         yield from module.cases()
 
 

@@ -51,10 +51,7 @@ def _spec_is_composite(spec):
 
 
 def _sorted_keys(mapping):
-    try:
-        return sorted(mapping)
-    except TypeError:
-        raise TypeError(f"nest only supports dicts with sortable keys; got {list(mapping.keys())}") from None
+    return sorted(mapping)
 
 
 def _items(value):
@@ -204,13 +201,9 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
                              "nest cannot guarantee that it is safe to map one to the other.")
         return flat_sequence[0]
     if count != len(flat_sequence):
-        raise ValueError(f"Structure had {count} atoms, but flat_sequence had {len(flat_sequence)} items.  "
+        raise ValueError(f"Could not pack sequence. Structure had {count} atoms, but flat_sequence had {len(flat_sequence)} items.  "
                          f"Structure: {structure}, flat_sequence: {flat_sequence}.")
     return _pack(structure, iter(flat_sequence), expand_composites)
-
-
-def _type_name(value):
-    return type(value).__name__
 
 
 def _same_kind(a, b):
@@ -227,6 +220,10 @@ def _is_wrapper_of(a, b):
     return getattr(a, "__wrapped__", None) is not None and type(a.__wrapped__) is type(b)
 
 
+def _shown(value):
+    return f"type={type(value).__name__} str={value}"
+
+
 def _assert_same(a, b, check_types, expand_composites):
     a_nested, b_nested = is_nested(a), is_nested(b)
     if expand_composites:
@@ -234,24 +231,23 @@ def _assert_same(a, b, check_types, expand_composites):
         if a_composite and b_composite:
             _assert_composites_match(a, b)
             return
-        if a_composite != b_composite:
-            raise TypeError(f"The two structures don't have the same nested structure: {a!r} is composite only in one.")
+        a_nested, b_nested = a_nested or a_composite, b_nested or b_composite
     if a_nested != b_nested:
-        nested, leaf, which = (a, b, "second") if a_nested else (b, a, "first")
-        raise ValueError("The two structures don't have the same nested structure.\n\n"
-                         f"Entire structure has a {_type_name(nested)} where the {which} has the leaf {leaf!r}")
+        nested, leaf = (a, b) if a_nested else (b, a)
+        raise ValueError(f'Substructure "{_shown(nested)}" is a sequence, while substructure "{_shown(leaf)}" is not')
     if not a_nested:
         return
     if check_types and not _same_kind(a, b):
-        raise TypeError("The two structures don't have the same sequence type. First structure has type "
-                        f"{type(a)}, while second structure has type {type(b)}.")
+        raise TypeError(f"The two namedtuples don't have the same sequence type. First structure {_shown(a)} has type "
+                        f"{type(a).__name__}, while second structure {_shown(b)} has type {type(b).__name__}")
     a_items, b_items = _items(a), _items(b)
     if isinstance(a, _abc.Mapping) and isinstance(b, _abc.Mapping) and {k for k, _ in a_items} != {k for k, _ in b_items}:
         raise ValueError("The two dictionaries don't have the same set of keys. First structure has keys "
-                         f"{[k for k, _ in a_items]}, while second structure has keys {[k for k, _ in b_items]}")
+                         f"{_shown([k for k, _ in a_items])}, while second structure has keys "
+                         f"{_shown([k for k, _ in b_items])}")
     if len(a_items) != len(b_items):
         raise ValueError("The two structures don't have the same number of elements. First structure: "
-                         f"{a!r}, second structure: {b!r}")
+                         f"{_shown(a)}. Second structure: {_shown(b)}")
     for (_, x), (_, y) in zip(a_items, b_items):
         _assert_same(x, y, check_types, expand_composites)
 
@@ -269,16 +265,22 @@ def assert_same_structure(nest1, nest2, check_types=True, expand_composites=Fals
     try:
         _assert_same(nest1, nest2, check_types, expand_composites)
     except (ValueError, TypeError) as error:
-        message = str(error)
-        if "don't have the same nested structure" not in message:
-            message = f"The two structures don't have the same nested structure.\n\n{message}"
-        shown = []
-        for structure in (nest1, nest2):
-            try:
-                shown.append(str(map_structure(lambda _: "*", structure)))
-            except Exception:  # pylint: disable=broad-except
-                shown.append(repr(structure))
-        raise type(error)(f"{message}\nEntire first structure:\n{shown[0]}\nEntire second structure:\n{shown[1]}") from None
+        raise type(error)("The two structures don't have the same nested structure.\n\n"
+                          f"First structure: {_shown(nest1)}\n\nSecond structure: {_shown(nest2)}\n\n"
+                          f"More specifically: {error}\nEntire first structure:\n{_dotted(nest1)}\n"
+                          f"Entire second structure:\n{_dotted(nest2)}") from None
+
+
+class _Dot:
+    def __repr__(self):
+        return "."
+
+
+def _dotted(structure):
+    try:
+        return str(map_structure(lambda _: _Dot(), structure))
+    except Exception:  # pylint: disable=broad-except
+        return repr(structure)
 
 
 def map_structure(func, *structure, **kwargs):

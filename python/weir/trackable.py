@@ -129,7 +129,7 @@ class AutoTrackable(Trackable):
                 value = wrap_or_unwrap(value)
             if isinstance(value, Trackable):
                 self._track_trackable(value, name, overwrite=True)
-        object.__setattr__(self, name, value)
+        super().__setattr__(name, value)
 
     def __delattr__(self, name):
         names = self.__dict__.get("_self_unconditional_dependency_names")
@@ -137,7 +137,7 @@ class AutoTrackable(Trackable):
             del names[name]
             self.__dict__["_self_unconditional_checkpoint_dependencies"][:] = [
                 r for r in self.__dict__["_self_unconditional_checkpoint_dependencies"] if r.name != name]
-        object.__delattr__(self, name)
+        super().__delattr__(name)
 
     def _trackable_children(self, save_type="checkpoint", **kwargs):
         children = super()._trackable_children(save_type, **kwargs)

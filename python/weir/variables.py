@@ -62,6 +62,9 @@ def variable_creator_scope(variable_creator):
 
 class VariableMetaclass(type):
     def __call__(cls, *args, **kwargs):
+        if cls is VariableV1 and _makes_reference(kwargs.get("use_resource", args[11] if len(args) > 11 else None)):
+            from weir.compat.v1.ref_variable import RefVariable
+            return RefVariable(*args, **kwargs)
         if cls is not Variable or not _creators.stack:
             return super().__call__(*args, **kwargs)
         import inspect
@@ -73,6 +76,12 @@ class VariableMetaclass(type):
         for creator in _creators.stack:
             make = _bind_creator(creator, make)
         return make(**arguments)
+
+
+def _makes_reference(use_resource):
+    """Whether a variable of compat.v1 is a reference: in a graph, if asked for."""
+    graph = _core.current_graph()
+    return use_resource is False and graph is not None and not isinstance(graph, FuncGraph)
 
 
 def _bind_creator(creator, following):
@@ -129,6 +138,9 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
             value = initial_value() if callable(initial_value) else initial_value
             value = convert_to_tensor(value, dtype, name="initial_value")
         self._dtype = value.dtype.base_dtype
+        if shape is not None and not value.shape.is_compatible_with(shape):
+            raise ValueError(f"In this `tf.Variable` creation, the initial value's shape ({value.shape}) is not compatible "
+                             f"with the explicitly supplied `shape` argument ({shape}).")
         self._shape = as_shape(shape) if shape is not None else (value.shape if validate_shape else TensorShape(None))
         self._handle_name = unique + ":0"
         self._unique_id = f"{unique}_{next(_counter)}"
@@ -378,7 +390,7 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
         return np.asarray(value, dtype=dtype)
 
     def __hash__(self):
-        raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
+        raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self})")
 
     def ref(self):
         return Reference(self)
@@ -472,6 +484,20 @@ def _attach_assign(value, variable, key):
 
 class VariableV1(Variable):
     """compat.v1.Variable."""
+
+    def to_proto(self, export_scope=None):
+        """A VariableDef, or None for a variable outside of the scope that is exported."""
+        if export_scope is not None and not self.name.startswith(export_scope):
+            return None
+        from weir.compat.v1.saver import _variable_def
+        return _variable_def(self)
+
+    @staticmethod
+    def from_proto(variable_def, import_scope=None):
+        """The variable of the default graph that a VariableDef describes."""
+        from weir.compat.v1.saver import variable_from_proto
+        from weir.framework.graph import get_default_graph
+        return variable_from_proto(variable_def, get_default_graph(), import_scope or "")
 
     def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None,
                  name=None, variable_def=None, dtype=None, expected_shape=None, import_scope=None, constraint=None,

@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/time/clock.h"
 #include "weir/base/denormals.h"
 #include "weir/base/mutex.h"
 #include "weir/base/pool_worker_internal.h"
@@ -40,7 +41,8 @@ class ThreadPool::Impl : public std::enable_shared_from_this<Impl> {
 
   void Schedule(std::function<void()> closure);
   // Gives the loop as many helpers as there are idle threads, at most `helpers`, and threads that become idle later.
-  void BeginLoop(SharedLoop& loop, int helpers);
+  // Threads are woken or started only for loops that take longer than that, alone or one after another.
+  void BeginLoop(SharedLoop& loop, int helpers, double total_ns);
   // REQUIRES: no part of the loop is left.
   void EndLoop(SharedLoop& loop);
   // Ends the threads when nothing is queued any more, and waits for them.
@@ -65,6 +67,8 @@ class ThreadPool::Impl : public std::enable_shared_from_this<Impl> {
   bool Start(SharedLoop* loop) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // How many more threads may work on loops.
   int RoomInLoops() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return limit_ - callers_ - helpers_; }
+  // Whether a loop of this length is worth waking a thread for.
+  bool IsWorthWaking(double total_ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // A loop for one more helper; null if none wants one, or there is no room.
   SharedLoop* TakeLoop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // What a worker does next: hands it work, or makes it one of the idle, or says that its thread shall end.
@@ -80,6 +84,8 @@ class ThreadPool::Impl : public std::enable_shared_from_this<Impl> {
   ClosureQueue queue_ ABSL_GUARDED_BY(mu_);
   int callers_ ABSL_GUARDED_BY(mu_) = 0;                      // threads that are in a loop of their own
   int helpers_ ABSL_GUARDED_BY(mu_) = 0;                      // threads of the pool that are in loops of others
+  int64_t last_loop_ns_ ABSL_GUARDED_BY(mu_) = 0;             // when it began
+  double unhelped_ns_ ABSL_GUARDED_BY(mu_) = 0;               // of short loops, since there was a pause between them
   std::vector<SharedLoop*> open_loops_ ABSL_GUARDED_BY(mu_);  // that want helpers, the oldest first
   std::vector<std::unique_ptr<PoolWorker>> workers_ ABSL_GUARDED_BY(mu_);  // one for each thread
   std::vector<PoolWorker*> idle_ ABSL_GUARDED_BY(mu_);                     // the one that was busy last is at the end
@@ -104,12 +110,23 @@ void ThreadPool::Impl::Schedule(std::function<void()> closure) {
   if (run_here) run_here();
 }
 
-void ThreadPool::Impl::BeginLoop(SharedLoop& loop, int helpers) {
+bool ThreadPool::Impl::IsWorthWaking(double total_ns) {
+  constexpr double kWakeUpNs = 100'000;  // until a thread that slept is of help, with what the call costs
+  constexpr int64_t kPauseNs = 200'000;
+  const int64_t now = absl::GetCurrentTimeNanos();
+  if (now - std::exchange(last_loop_ns_, now) > kPauseNs) unhelped_ns_ = 0;
+  unhelped_ns_ += total_ns;
+  return unhelped_ns_ >= kWakeUpNs;
+}
+
+void ThreadPool::Impl::BeginLoop(SharedLoop& loop, int helpers, double total_ns) {
   absl::InlinedVector<PoolWorker*, 32> chosen;
   {
     FastMutexLock lock(&mu_);
     ++callers_;
+    const bool wakes = IsWorthWaking(total_ns);
     for (; helpers > 0 && RoomInLoops() > 0; --helpers) {
+      if (!wakes && (idle_.empty() || idle_.back()->is_asleep())) break;
       if (PoolWorker* idle = TakeIdle()) {
         loop.Ref();
         idle->loop = &loop;
@@ -322,7 +339,7 @@ void ThreadPool::ParallelFor(int64_t total, double unit_cost_ns,
     void operator()(SharedLoop* loop) const { loop->Unref(); }
   };
   const std::unique_ptr<SharedLoop, Unref> loop(new SharedLoop(total, (total + parts - 1) / parts, body));
-  impl_->BeginLoop(*loop, static_cast<int>(std::min<int64_t>(num_threads(), parts)) - 1);
+  impl_->BeginLoop(*loop, static_cast<int>(std::min<int64_t>(num_threads(), parts)) - 1, total_ns);
   loop->Work();
   impl_->EndLoop(*loop);
   loop->Await();

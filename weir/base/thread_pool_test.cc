@@ -134,6 +134,20 @@ TEST(ThreadPool, StartsThreadsWhenThereIsWorkForThem) {
   EXPECT_EQ(pool.num_started(), 3);
 }
 
+TEST(ThreadPool, ShortLoopsWakeNobodyUnlessThereAreManyOfThem) {
+  ThreadPool pool("test", 4);
+  int64_t sum = 0;
+  const auto add = [&](int64_t begin, int64_t end) { sum += end - begin; };
+  pool.ParallelFor(3, 20'000, add);  // cut into parts, all of which its caller does
+  EXPECT_EQ(sum, 3);
+  EXPECT_EQ(pool.num_started(), 0);
+  std::atomic<int64_t> count = 0;
+  while (pool.num_started() == 0) {
+    pool.ParallelFor(3, 20'000, [&](int64_t begin, int64_t end) { count += end - begin; });
+  }
+  EXPECT_GE(count, 3);
+}
+
 TEST(ThreadPool, ALoopNeedsNoFreeThread) {
   ThreadPool pool("test", 2);
   const Occupied occupied(pool);

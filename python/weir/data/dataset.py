@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from weir.autograph import tf_convert
-from weir.data import structure
+from weir.data import function_owners, structure
 from weir.data.iterator import NumpyIterator, OwnedIterator
 from weir.data.options import Options
 from weir.framework import (CompositeTensor, TensorShape, TensorSpec, TypeSpec, as_dtype, convert_to_tensor, errors,
@@ -35,6 +35,7 @@ class Function:
     """
 
     def __init__(self, function, input_spec, use_autograph=True, name="dataset_function"):
+        function_owners.remove_unowned()
         converted = tf_convert(function) if use_autograph else function
         self.spec = None
 
@@ -61,6 +62,7 @@ class Function:
         """What the op's function attribute takes."""
         if self._value is None:
             self._value = self.traced.finish(self.captures)
+            function_owners.new_owner(self._value)
         return self._value
 
 
@@ -84,6 +86,7 @@ class Dataset(CompositeTensor):
         self._spec = element_spec
         self._options = options or Options()
         self._input_datasets = tuple(inputs)
+        function_owners.adopt(variant_tensor, [i._variant_tensor for i in self._input_datasets])
 
     @property
     def element_spec(self):
@@ -627,6 +630,7 @@ class Dataset(CompositeTensor):
                                         initial_state=structure.to_tensors(state_spec, state),
                                         other_arguments=function.captures, f=function.value, name=name,
                                         **structure.types_and_shapes(state_spec))
+        function_owners.release()
         results = [results] if is_tensor(results) else results
         return structure.from_tensors(state_spec, results)
 
@@ -763,6 +767,9 @@ class DatasetSpec(TypeSpec):
     value_type = property(lambda self: Dataset)
     element_spec = property(lambda self: self._element_spec)
 
+    def _with_tensor_ranks_only(self):
+        return self  # no component says what the elements are
+
     def _serialize(self):
         return (self._element_spec, self._dataset_shape)
 
@@ -771,6 +778,7 @@ class DatasetSpec(TypeSpec):
         return TensorSpec(self._dataset_shape, dtypes.variant)
 
     def _to_components(self, value):
+        function_owners.keep_for_good(value._variant_tensor)
         return value._variant_tensor
 
     def _from_components(self, components):
@@ -786,10 +794,10 @@ class DatasetSpec(TypeSpec):
         return [TensorSpec(self._dataset_shape, dtypes.variant)]
 
     def _to_tensor_list(self, value):
-        return [value._variant_tensor]
+        return [self._to_components(value)]
 
     def _to_batched_tensor_list(self, value):
-        return [value._variant_tensor]
+        return [self._to_components(value)]
 
     def _from_compatible_tensor_list(self, tensors):
         return Dataset(tensors[0], self._element_spec)

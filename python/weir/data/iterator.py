@@ -1,21 +1,22 @@
 """Iterators over datasets: `iter(dataset)` eagerly and in functions."""
 
-import abc
+import collections.abc
 
-from weir.data import structure
+from weir.data import function_owners, structure
 from weir.data.optional import Optional
 from weir.framework import CompositeTensor, TensorSpec, TypeSpec, errors, executing_eagerly, raw_ops
 from weir.ops import dtypes
+from weir.trackable import Trackable
 
 
-class IteratorBase(abc.ABC):
-    """What all iterators over datasets are: `tf.data.Iterator`."""
+class IteratorBase(collections.abc.Iterator, Trackable, CompositeTensor):
+    """What all iterators over datasets are: `tf.data.Iterator`. A checkpoint keeps the place where they are."""
 
     def __iter__(self):
         return self
 
 
-class OwnedIterator(IteratorBase, CompositeTensor):
+class OwnedIterator(IteratorBase):
     """An iterator with a resource of its own, which goes when the iterator does."""
 
     def __init__(self, dataset=None, components=None, element_spec=None):
@@ -29,6 +30,7 @@ class OwnedIterator(IteratorBase, CompositeTensor):
         attributes = structure.types_and_shapes(self._element_spec)
         self._resource = raw_ops.AnonymousIteratorV3(**attributes)
         raw_ops.MakeIterator(dataset=dataset._variant_tensor, iterator=self._resource)
+        function_owners.share(self._resource, dataset._variant_tensor)
 
     @property
     def element_spec(self):
@@ -63,10 +65,10 @@ class OwnedIterator(IteratorBase, CompositeTensor):
     # Positions in checkpoints.
 
     def _serialize_to_tensors(self):
-        return {"ITERATOR": raw_ops.SerializeIterator(resource_handle=self._resource)}
+        return {"ITERATOR_STATE": raw_ops.SerializeIterator(resource_handle=self._resource)}
 
     def _restore_from_tensors(self, tensors):
-        return [raw_ops.DeserializeIterator(resource_handle=self._resource, serialized=tensors["ITERATOR"])]
+        return [raw_ops.DeserializeIterator(resource_handle=self._resource, serialized=tensors["ITERATOR_STATE"])]
 
 
 class IteratorSpec(TypeSpec):
@@ -76,6 +78,9 @@ class IteratorSpec(TypeSpec):
         self._element_spec = element_spec
 
     value_type = property(lambda self: OwnedIterator)
+
+    def _with_tensor_ranks_only(self):
+        return self  # no component says what the elements are
 
     def _serialize(self):
         return (self._element_spec,)

@@ -53,6 +53,9 @@ class OptionalSpec(TypeSpec):
 
     value_type = property(lambda self: Optional)
 
+    def _with_tensor_ranks_only(self):
+        return self  # no component says what the elements are
+
     def _serialize(self):
         return (self._element_spec,)
 

@@ -82,6 +82,7 @@ def _call(f, args, kwargs):
     if graph is not None and not graph.building_function:
         outputs = gradient_registry.bind(graph, outputs, inputs + [v.handle for v in variables], backward)
     for variable in variables:
+        tapes.variable_accessed(variable)  # the tapes around did not see it being read
         handles.append(variable.handle if graph is None else graph.capture(variable.handle))
     sources = [x if graph is None or getattr(x, "_graph", None) is graph else graph.capture(x) for x in inputs]
     _core.record(outputs, sources + handles, backward)

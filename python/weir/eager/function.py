@@ -14,13 +14,15 @@ import weakref
 import numpy as np
 
 from weir import _core
+from weir.eager import python_gradients
 from weir.eager import tape as tapes
-from weir.framework import config, dtypes
+from weir.eager.function_arguments import (PLAIN_ERRORS, Generalized, Keywords, Leaves, argument_names, in_user_code,
+                                           is_nested, leaf_key, name_of, specs_of, structure_of)
+from weir.framework import config
 from weir.framework.conversion import convert_to_tensor
 from weir.framework.graph import FuncGraph, Operation, tensor_handle_data
-from weir.framework.shapes import TensorShape
-from weir.framework.tensor import EagerTensor, SymbolicTensor, Tensor
-from weir.framework.type_spec import CompositeTensor, TensorSpec, TypeSpec
+from weir.framework.tensor import Tensor
+from weir.framework.type_spec import CompositeTensor, TensorSpec
 
 __all__ = ["function", "Function", "GenericFunction", "ConcreteFunction", "trace_function"]
 
@@ -70,61 +72,8 @@ def lift_initial_value(tensor):
     finally:
         _core.pop_graph()
     del call
-    _core.remove_function(name, _live)
+    _core.remove_function(name, live_functions)
     return value
-
-
-class _Leaves:
-    """The arguments of a call, flat: tensors apart from the rest, and a key that says what they look like."""
-    __slots__ = ("args", "flat", "tensors", "specs", "key")
-
-    def __init__(self, args):
-        from weir import nest
-        self.args = args
-        self.flat = nest.flatten(args, expand_composites=True) if _is_nested(args) else list(args)
-        self.tensors, self.specs, parts = [], [], []
-        for i, value in enumerate(self.flat):
-            if isinstance(value, np.ndarray) or isinstance(value, np.generic) and not isinstance(value, (str, bytes)):
-                value = self.flat[i] = convert_to_tensor(value)
-            if isinstance(value, Tensor):
-                self.tensors.append(value)
-                self.specs.append(TensorSpec(value.shape, value.dtype))
-                parts.append(Tensor)
-            else:
-                parts.append(_leaf_key(value))
-        self.key = (_structure(args), tuple(parts))
-
-
-def _is_nested(args):
-    return any(not isinstance(a, Tensor) for a in args)
-
-
-def _leaf_key(value):
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, dtypes.DType)):
-        return type(value), value
-    if isinstance(value, (TypeSpec, TensorShape)):
-        return value
-    if hasattr(value, "handle") and hasattr(value, "_unique_id"):
-        return "variable", id(value)
-    try:
-        hash(value)
-    except TypeError:
-        return "object", id(value)
-    if isinstance(value, (type, tuple, frozenset)) or inspect.isfunction(value) or inspect.ismethod(value):
-        return value
-    return "object", id(value)
-
-
-def _structure(value):
-    if isinstance(value, (list, tuple)):
-        if hasattr(value, "_fields"):
-            return (type(value),) + tuple(_structure(v) for v in value)
-        return ("list" if isinstance(value, list) else "tuple",) + tuple(_structure(v) for v in value)
-    if isinstance(value, dict):
-        return ("dict",) + tuple((k, _structure(value[k])) for k in value)
-    if isinstance(value, CompositeTensor) and not hasattr(value, "handle"):
-        return value._type_spec._with_tensor_ranks_only()
-    return None
 
 
 def _convert_outputs(graph, value):
@@ -159,7 +108,7 @@ def trace(python_function, args, flat, specs, name, owner=None, may_create=False
                 inside.append(graph.add_argument(spec.dtype, spec.shape, spec.name, handle))
             else:
                 inside.append(value)
-        packed = nest.pack_sequence_as(args, inside, expand_composites=True) if _is_nested(args) else tuple(inside)
+        packed = nest.pack_sequence_as(args, inside, expand_composites=True) if is_nested(args) else tuple(inside)
         result = python_function(*packed)
         flat_result = nest.flatten(result, expand_composites=True)
         outputs = [_convert_outputs(graph, v) for v in flat_result]
@@ -242,7 +191,7 @@ class GenericFunction:
 GenericFunction.__module__ = "tensorflow.python.types.core"
 
 
-_live = set()  # names of functions that objects of Python stand for
+live_functions = set()  # names of functions that objects of Python stand for
 
 
 class _Ownership:
@@ -253,18 +202,18 @@ class _Ownership:
     def __init__(self, name):
         self._name = name
         self._for_good = False
-        _live.add(name)
+        live_functions.add(name)
 
     def give_up(self):
         """From now on something else may call the function, for as long as it likes."""
         self._for_good = True
 
     def __del__(self):
-        if self._for_good or _core is None or _live is None:
+        if self._for_good or _core is None or live_functions is None:
             return
-        _live.discard(self._name)
+        live_functions.discard(self._name)
         try:
-            _core.remove_function(self._name, _live)
+            _core.remove_function(self._name, live_functions)
         except Exception:  # noqa: BLE001 at the interpreter's end anything may be missing
             pass
 
@@ -285,6 +234,7 @@ class ConcreteFunction(GenericFunction):
     """One graph of a tf.function."""
 
     _ownership = None
+    _gradient_of_python = None  # the gradient of a body that has gradients written in Python
 
     def __init__(self, graph, name, signature=None, python_function=None):
         self.graph = graph
@@ -300,6 +250,7 @@ class ConcreteFunction(GenericFunction):
         self._shapes = [t.shape for t in graph.outputs]
         self._arg_keywords = None
         self._structure_plan = None
+        self._has_python_gradients = python_gradients.has_python_gradients(graph)
 
     name = property(lambda self: self._name.encode())
     _function_name = property(lambda self: self._name)
@@ -335,7 +286,10 @@ class ConcreteFunction(GenericFunction):
             results = remote_runner(self, tensors)
             if results is not None:
                 return results
-        results = self._call.run(list(tensors) + self._captured if self._captured else tensors)
+        inputs = list(tensors) + self._captured if self._captured else tensors
+        if self._has_python_gradients and (graph is not None or tapes._TAPES):
+            return python_gradients.call(self, list(inputs))
+        results = self._call.run(inputs)
         if graph is not None:
             for result, shape, inner in zip(results, self._shapes, self.graph.outputs):
                 result.set_shape(shape)
@@ -393,6 +347,12 @@ class ConcreteFunction(GenericFunction):
     def pretty_printed_signature(self, verbose=True):
         return f"{self._name}({', '.join(str(TensorSpec(t.shape, t.dtype)) for t in self.graph.inputs)})"
 
+    @property
+    def function_def(self):
+        """The definition, a FunctionDef."""
+        from weir.internal.context import get_function_def
+        return get_function_def(self._name)
+
     def add_to_graph(self, g=None, overwrite=False):
         """The graph keeps this function, so that nodes may name it."""
         graph = g if g is not None else _core.current_graph()
@@ -428,6 +388,7 @@ class Function(GenericFunction):
         self._autograph = autograph
         self._jit_compile = jit_compile
         self._reduce_retracing = reduce_retracing
+        self._generalized = Generalized() if reduce_retracing else None
         self._input_signature = None if input_signature is None else tuple(input_signature)
         self._lock = threading.RLock()
         self._traces = {}  # (key, specs) -> ConcreteFunction
@@ -493,7 +454,9 @@ class Function(GenericFunction):
             args, kwargs = self._bind(args, kwargs)
         if self._input_signature is not None:
             return self._find_by_signature(args, kwargs)
-        leaves = _Leaves(args if not kwargs else args + (_Keywords(kwargs),))
+        if self._generalized is not None:
+            args = self._generalized(args)
+        leaves = Leaves(args if not kwargs else args + (Keywords(kwargs),))
         specs = tuple(leaves.specs)
         found = self._traces.get((leaves.key, specs))
         if found is not None:
@@ -548,7 +511,7 @@ class Function(GenericFunction):
             args = tuple(nest.map_structure(lambda s: s, self._input_signature))
             flat = nest.flatten(args, expand_composites=True)
             names = list(self._parameters().parameters)
-            specs = [TensorSpec(s.shape, s.dtype, s.name or _safe(names, i, flat, args)) for i, s in enumerate(flat)]
+            specs = [TensorSpec(s.shape, s.dtype, s.name or name_of(names, i, flat, args)) for i, s in enumerate(flat)]
             found = self._make(args, flat, specs, False)
             found._signature = (tuple(self._input_signature), {})
             self._traces["signature"] = found
@@ -561,7 +524,7 @@ class Function(GenericFunction):
                 if known:
                     specs = tuple(spec.most_specific_common_supertype([g[i] for g, _ in known]) or spec
                                   for i, spec in enumerate(specs))
-            flat_names = _argument_names(self._parameters(), leaves.args)
+            flat_names = argument_names(self._parameters(), leaves.args)
             named = [TensorSpec(s.shape, s.dtype, n) for s, n in zip(specs, flat_names)] \
                 if len(flat_names) == len(specs) else list(specs)
             concrete = self._make(leaves.args, leaves.flat, named, has_keywords)
@@ -580,10 +543,10 @@ class Function(GenericFunction):
         name = f"__inference_{self._name}_{next(_names)}"
         try:
             graph = trace(function, args, flat, specs, name, self, first, created)
-        except _PLAIN_ERRORS as error:
-            if function is self._python_function or type(error) not in _PLAIN_ERRORS:
+        except PLAIN_ERRORS as error:
+            if function is self._python_function or type(error) not in PLAIN_ERRORS:
                 raise
-            raise _in_user_code(error) from None
+            raise in_user_code(error) from None
         if first:
             self._created = created
             if created:
@@ -593,7 +556,7 @@ class Function(GenericFunction):
         concrete = ConcreteFunction(graph, name, python_function=self._python_function)
         concrete._ownership = _Ownership(concrete._name)
         concrete._arg_keywords = [s.name for s in specs]
-        concrete._signature = (_specs_of(args, specs), {})
+        concrete._signature = (specs_of(args, specs), {})
         return concrete
 
     def _to_trace(self):
@@ -618,7 +581,7 @@ class Function(GenericFunction):
             return self._concrete_of_signature()
         args, kwargs = self._bind(args, kwargs)
         if kwargs:
-            args = args + (_Keywords(kwargs),)
+            args = args + (Keywords(kwargs),)
         flat = nest.flatten(args, expand_composites=True)
         specs, parts, keyed = [], [], []
         for value in flat:
@@ -630,14 +593,14 @@ class Function(GenericFunction):
                 specs.append(TensorSpec(value.shape, value.dtype))
                 parts.append(Tensor)
             else:
-                parts.append(_leaf_key(value))
+                parts.append(leaf_key(value))
             keyed.append(value)
-        key = (_structure(args), tuple(parts))
+        key = (structure_of(args), tuple(parts))
         plain = tuple(TensorSpec(s.shape, s.dtype) for s in specs)
         found = self._traces.get((key, plain))
         if found is None:
             with self._lock:
-                names = _argument_names(self._parameters(), args)
+                names = argument_names(self._parameters(), args)
                 named = [TensorSpec(s.shape, s.dtype, s.name or n) for s, n in zip(specs, names)] \
                     if len(names) == len(specs) else specs
                 found = self._make(args, keyed, named, bool(kwargs))
@@ -693,63 +656,6 @@ class Function(GenericFunction):
 
 
 Function.__module__ = "tensorflow.python.eager.polymorphic_function.polymorphic_function"
-
-
-# Errors that are made from a message alone.
-_PLAIN_ERRORS = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, TypeError, UnboundLocalError,
-                 ValueError)
-
-
-def _in_user_code(error):
-    """The same error, whose message says where in the traced program it was raised."""
-    import os
-    import traceback
-    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    lines = []
-    for frame in traceback.extract_tb(error.__traceback__):
-        if not frame.filename.startswith(own) and os.path.exists(frame.filename):
-            lines.append(f'    File "{frame.filename}", line {frame.lineno}, in {frame.name}  *\n        {frame.line}\n')
-    if not lines:
-        return error
-    made = type(error)("in user code:\n\n" + "".join(lines) + f"\n    {type(error).__name__}: {error}\n")
-    return made.with_traceback(error.__traceback__)
-
-
-class _Keywords(dict):
-    """The keyword arguments of a call, as its last positional one."""
-
-
-def _specs_of(args, specs):
-    """The arguments with tensors replaced by their specs; composite tensors by theirs."""
-    from weir import nest
-    rest = iter(specs)
-
-    def spec_of(value):
-        if isinstance(value, CompositeTensor) and not hasattr(value, "handle"):
-            for part in nest.flatten(value, expand_composites=True):
-                if isinstance(part, Tensor):
-                    next(rest)
-            return value._type_spec
-        return next(rest) if isinstance(value, (Tensor, TensorSpec, np.ndarray, np.generic)) else value
-    return nest.map_structure(spec_of, args)
-
-
-def _safe(names, i, flat, args):
-    return names[i] if len(flat) == len(args) and i < len(names) else None
-
-
-def _argument_names(signature, args):
-    """A name for each tensor among the arguments, where each is an argument of its own."""
-    names = []
-    for name, value in zip(signature.parameters, args):
-        if isinstance(value, (Tensor, TensorSpec, np.ndarray)):
-            names.append(name)
-        elif isinstance(value, (list, tuple, dict)):
-            from weir import nest
-            leaves = [v for v in nest.flatten(value, expand_composites=True)
-                      if isinstance(v, (Tensor, TensorSpec, np.ndarray))]
-            names.extend(name if len(leaves) == 1 else f"{name}_{i}" for i in range(len(leaves)))
-    return names
 
 
 def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False,

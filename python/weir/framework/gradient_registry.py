@@ -37,6 +37,21 @@ def _add(op_type, function):
     _core.register_gradient(op_type)
 
 
+def any_registered():
+    return bool(_functions)
+
+
+def is_registered(op):
+    """Whether a Python function gives the gradient of an operation."""
+    if op.type in _functions:
+        return _functions[op.type] is not None
+    try:
+        op_type = op.get_attr("_gradient_op_type")
+    except ValueError:
+        return False
+    return (op_type.decode() if isinstance(op_type, bytes) else op_type) in _functions
+
+
 def no_gradient(op_type):
     """Says that ops of this type have no gradient."""
     if not isinstance(op_type, str):

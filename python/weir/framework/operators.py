@@ -20,7 +20,7 @@ _OWN = (int, float, complex, str, bytes, list, tuple, np.ndarray, np.generic)
 
 
 def _is_foreign(value):
-    return isinstance(value, CompositeTensor) or hasattr(type(value), "__tf_dispatch__")
+    return isinstance(value, CompositeTensor) and not value._is_a_dense_tensor or hasattr(type(value), "__tf_dispatch__")
 
 
 def _operands(x, y, hinted):
@@ -68,7 +68,26 @@ def _sum(x, y, name=None):
 
 add = _binary(_sum, "add", hinted=True)
 sub = _binary(lambda x, y, name=None: raw_ops.Sub(x, y, name), "sub")
-mul = _binary(lambda x, y, name=None: (raw_ops.LogicalAnd if x.dtype is dtypes.bool else raw_ops.Mul)(x, y, name), "mul")
+_mul = _binary(lambda x, y, name=None: raw_ops.Mul(x, y, name), "mul")
+
+
+def _conjunction(x, y, name=None):
+    x, y = (v if v.dtype is dtypes.bool else raw_ops.Cast(v, dtypes.bool) for v in (x, y))
+    return raw_ops.LogicalAnd(x, y, name)
+
+
+_conjunction = _binary(_conjunction, "mul")
+
+
+def mul(x, y):
+    """The product; of truth values, and of a truth value and something else, whether both are true."""
+    if isinstance(x, Tensor) and x.dtype is dtypes.bool and not _is_foreign(y):
+        return _conjunction(x, convert_to_tensor(y, dtype_hint=dtypes.bool))
+    if isinstance(y, Tensor) and y.dtype is dtypes.bool and isinstance(x, Tensor):
+        return _conjunction(x, y)
+    return _mul(x, y)
+
+
 floordiv = _binary(lambda x, y, name=None: raw_ops.FloorDiv(x, y, name), "floordiv")
 mod = _binary(lambda x, y, name=None: raw_ops.FloorMod(x, y, name), "mod")
 pow = _binary(lambda x, y, name=None: raw_ops.Pow(x, y, name), "pow")

@@ -310,8 +310,8 @@ def _numpy_text(tensor, is_repr):
     value = tensor.numpy()
     if is_repr:
         text = repr(value)
-        if tensor.shape.rank == 0 and isinstance(value, np.generic):
-            return str(value) if not isinstance(value, (bytes, str)) else repr(value)
+        if isinstance(value, np.generic) and not isinstance(value, (bytes, str)):
+            return repr(value.item())
         return text
     return repr(value) if isinstance(value, bytes) else str(value)
 

@@ -4,10 +4,10 @@ import contextlib
 import functools
 import gc
 import inspect
-import itertools
 
 from weir.framework import config as _config
 from weir.framework.graph import Graph, eager_mode, executing_eagerly
+from weir.internal.combinations import combine, name_of
 from weir.test import (TestCase, assert_equal_graph_def, create_local_cluster, gpu_device_name, is_gpu_available,
                        with_eager_op_as_function)
 
@@ -368,62 +368,6 @@ def NCHWToNHWC(input_tensor):  # noqa: N802
     return _moved(input_tensor, [0, *range(2, count), 1])
 
 
-class NamedObject:
-    """A value with the name that it has in a parameterized test."""
-
-    def __init__(self, name, obj):
-        self._name, self._obj = name, obj
-
-    def __getattr__(self, name):
-        return getattr(self._obj, name)
-
-    def __call__(self, *args, **kwargs):
-        return self._obj(*args, **kwargs)
-
-    def __repr__(self):
-        return self._name
-
-
-def combine(**kwargs):
-    """All combinations of the values of named parameters, as a list of dictionaries."""
-    items = [(key, list(value) if isinstance(value, (list, tuple)) else [value]) for key, value in sorted(kwargs.items())]
-    return [dict(zip([k for k, _ in items], values)) for values in itertools.product(*[v for _, v in items])]
-
-
-def times(*combined):
-    """The product of lists of combinations."""
-    return [{k: v for part in parts for k, v in part.items()} for parts in itertools.product(*combined)]
-
-
-def _name_of(parameters):
-    words = []
-    for key, value in parameters.items():
-        text = value.__name__ if callable(value) and hasattr(value, "__name__") else str(value)
-        words.append(f"{''.join(filter(str.isalnum, key))}_{''.join(filter(str.isalnum, text))}")
-    return "_test_" + "_".join(words)
-
-
 def generate_combinations_with_testcase_name(**kwargs):
     """As `combine`, each with a "testcase_name" for absl's parameterized tests."""
-    return [{**parameters, "testcase_name": _name_of(parameters)} for parameters in combine(**kwargs)]
-
-
-def generate(combinations, test_combinations=()):
-    """Decorator: the test runs with each combination; "mode" chooses graph or eager execution."""
-    def decorate(function):
-        names = set(inspect.signature(function).parameters)
-        accepts_all = any(p.kind == p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
-
-        def one(self, **parameters):
-            mode = parameters.get("mode", "eager")
-            parameters = {k: v for k, v in parameters.items() if k in names or accepts_all}
-            with eager_mode() if mode == "eager" else Graph().as_default():
-                if mode == "graph":
-                    with self.test_session():
-                        return function(self, **parameters)
-                return function(self, **parameters)
-        from absl.testing import parameterized
-        return parameterized.named_parameters(*[{**p, "testcase_name": _name_of(p)} for p in combinations])(one)
-    del test_combinations
-    return decorate
-
+    return [{**parameters, "testcase_name": name_of(parameters)} for parameters in combine(**kwargs)]

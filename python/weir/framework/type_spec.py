@@ -26,6 +26,8 @@ _CONVERTERS = []  # (class, function), for values that have no spec of their own
 class CompositeTensor(metaclass=abc.ABCMeta):
     """A value made of tensors: SparseTensor, RaggedTensor, iterators, distributions."""
 
+    _is_a_dense_tensor = False  # whether operators may convert the value to a tensor
+
     @property
     @abc.abstractmethod
     def _type_spec(self):
@@ -438,7 +440,9 @@ def type_spec_from_value(value):
     if isinstance(value, CompositeTensor):
         return value._type_spec
     if getattr(value, "_should_act_as_resource_variable", False):
-        return TensorSpec(value.shape, value.dtype)
+        from weir.variable_spec import VariableSpec
+        return VariableSpec.from_value(value) if isinstance(value, VariableSpec.value_class()) else TensorSpec(
+            value.shape, value.dtype)
     for type_object, function, allow_subclass in reversed(_CONVERTERS):
         if type(value) is type_object or (allow_subclass and isinstance(value, type_object)):
             return function(value)

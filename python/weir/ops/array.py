@@ -531,7 +531,7 @@ def meshgrid(*args, **kwargs):
     if not columns:
         return []
     factor = ones(stack(lengths), dtype=vectors[0].dtype)
-    return [raw_ops.Mul(x=column, y=factor) for column in columns]
+    return [column * factor for column in columns]
 
 
 @dispatch
@@ -615,8 +615,6 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
     """Where `values` would be inserted into sorted rows to keep them sorted, before (left) or after equal ones."""
     sorted_sequence = convert_to_tensor(sorted_sequence)
     values = convert_to_tensor(values, dtype_hint=sorted_sequence.dtype)
-    if values.dtype != sorted_sequence.dtype:
-        values = convert_to_tensor(values, dtype=sorted_sequence.dtype)
     sequence_size = shape(sorted_sequence)[-1]
     values_size = shape(values)[-1]
     rows = reshape(sorted_sequence, stack([-1, sequence_size]))

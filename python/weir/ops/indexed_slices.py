@@ -8,6 +8,8 @@ from weir.ops import dtypes
 class IndexedSlices(CompositeTensor):
     """`values[i]` is the slice `indices[i]` of a tensor of shape `dense_shape`; equal indices add up."""
 
+    _is_a_dense_tensor = True
+
     is_tensor_like = True  # for tf.is_tensor
 
     def __init__(self, values, indices, dense_shape=None):

@@ -201,10 +201,18 @@ def normalize(tensor, ord="euclidean", axis=None, name=None):  # pylint: disable
     return array.identity(tensor / length, name=name), length
 
 
+def _real_matrices(a):
+    if not a.dtype.is_floating:
+        raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}).")
+    if a.shape.rank is not None and a.shape.rank < 2:
+        raise ValueError(f"Input `a` must have at least 2 dimensions (saw: {a.shape.rank}).")
+    return a
+
+
 def matrix_rank(a, tol=None, validate_args=False, name=None):
     """The number of singular values above a tolerance."""
     del validate_args
-    a = convert_to_tensor(a, dtype_hint=dtypes.float32)
+    a = _real_matrices(convert_to_tensor(a, dtype_hint=dtypes.float32))
     values = svd(a, compute_uv=False)
     if tol is None:
         largest_side = raw_ops.Max(input=array.shape(a)[-2:], axis=[0])
@@ -216,7 +224,7 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
 def pinv(a, rcond=None, validate_args=False, name=None):
     """The Moore-Penrose pseudo-inverse by singular values; those below `rcond` times the largest count as 0."""
     del validate_args
-    a = convert_to_tensor(a)
+    a = _real_matrices(convert_to_tensor(a))
     real_type = a.dtype.real_dtype
     if rcond is None:
         sides = array.shape(a)[-2:]

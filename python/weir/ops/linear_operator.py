@@ -8,6 +8,7 @@ import contextlib
 import numpy as np
 
 import weir as tf
+from weir.framework import CompositeTensor
 from weir.module import Module
 
 __all__ = ["LinearOperator"]
@@ -19,8 +20,12 @@ def _hint(value, name):
     return value
 
 
-class LinearOperator(Module):
+class LinearOperator(Module, CompositeTensor):
     """A batch of [range, domain] matrices; hints say what is known of them."""
+
+    _composite_tensor_fields = ()  # the arguments that make the operator again, beside its hints
+    _composite_tensor_prefer_static_fields = ()  # ... those of them that stay Python values where they are known
+    _type_spec = None  # @make_composite_tensor gives a class its own
 
     def __init__(self, dtype, graph_parents=None, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None,
                  is_square=None, name=None, parameters=None):
@@ -361,7 +366,8 @@ class LinearOperator(Module):
 
     def __getitem__(self, slices):
         """The operator of some of the batch's matrices."""
-        raise NotImplementedError(f"{type(self).__name__} cannot be sliced; slice its to_dense()")
+        from weir.ops.linear_operator_slicing import slice_operator
+        return slice_operator(self, slices)
 
 
 def broadcast_matrices(a, b):

@@ -5,6 +5,7 @@ import numpy as np
 import weir as tf
 from weir.framework import errors
 from weir.ops.linear_operator import LinearOperator, broadcast_matrices
+from weir.ops.linear_operator_spec import make_composite_tensor
 
 __all__ = ["LinearOperatorFullMatrix", "LinearOperatorDiag", "LinearOperatorLowerTriangular", "LinearOperatorIdentity",
            "LinearOperatorScaledIdentity", "LinearOperatorZeros"]
@@ -31,8 +32,11 @@ def assert_zero_imag_part(x, message):
     return tf.debugging.assert_equal(tf.cast(0, x.dtype.real_dtype), tf.math.imag(x), message=message)
 
 
+@make_composite_tensor
 class LinearOperatorFullMatrix(LinearOperator):
     """A dense matrix."""
+
+    _composite_tensor_fields = ("matrix",)
 
     def __init__(self, matrix, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name="LinearOperatorFullMatrix"):
@@ -59,15 +63,12 @@ class LinearOperatorFullMatrix(LinearOperator):
     def _to_dense(self):
         return tf.convert_to_tensor(self._matrix)
 
-    def __getitem__(self, slices):
-        slices = slices if isinstance(slices, tuple) else (slices,)
-        full = () if Ellipsis in slices else (Ellipsis,)
-        return LinearOperatorFullMatrix(tf.convert_to_tensor(self._matrix)[slices + full + (slice(None), slice(None))],
-                                        self.is_non_singular, self.is_self_adjoint, self.is_positive_definite, self.is_square)
 
-
+@make_composite_tensor
 class LinearOperatorDiag(LinearOperator):
     """A diagonal matrix."""
+
+    _composite_tensor_fields = ("diag",)
 
     def __init__(self, diag, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name="LinearOperatorDiag"):
@@ -161,15 +162,12 @@ class LinearOperatorDiag(LinearOperator):
         return LinearOperatorDiag(tf.sqrt(self._diag), is_non_singular=True, is_self_adjoint=True,
                                   is_positive_definite=True, is_square=True)
 
-    def __getitem__(self, slices):
-        slices = slices if isinstance(slices, tuple) else (slices,)
-        full = () if Ellipsis in slices else (Ellipsis,)
-        return LinearOperatorDiag(self._entries()[slices + full + (slice(None),)], self.is_non_singular,
-                                  self.is_self_adjoint, self.is_positive_definite, self.is_square)
 
-
+@make_composite_tensor
 class LinearOperatorLowerTriangular(LinearOperator):
     """The lower triangle of a matrix; what is above its diagonal is not read."""
+
+    _composite_tensor_fields = ("tril",)
 
     def __init__(self, tril, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name="LinearOperatorLowerTriangular"):
@@ -283,8 +281,12 @@ class _Sized(LinearOperator):
         return x + tf.zeros(special, dtype=x.dtype)
 
 
+@make_composite_tensor
 class LinearOperatorIdentity(_Sized):
     """The identity."""
+
+    _composite_tensor_fields = ("num_rows", "batch_shape", "dtype", "assert_proper_shapes")
+    _composite_tensor_prefer_static_fields = ("num_rows", "batch_shape")
 
     def __init__(self, num_rows, batch_shape=None, dtype=None, is_non_singular=True, is_self_adjoint=True,
                  is_positive_definite=True, is_square=True, assert_proper_shapes=False, name="LinearOperatorIdentity"):
@@ -347,8 +349,12 @@ class LinearOperatorIdentity(_Sized):
         return LinearOperatorIdentity(self._num_rows, batch_shape=self._batch, dtype=self.dtype)
 
 
+@make_composite_tensor
 class LinearOperatorScaledIdentity(_Sized):
     """A number times the identity."""
+
+    _composite_tensor_fields = ("num_rows", "multiplier", "assert_proper_shapes")
+    _composite_tensor_prefer_static_fields = ("num_rows",)
 
     def __init__(self, num_rows, multiplier, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None,
                  is_square=True, assert_proper_shapes=False, name="LinearOperatorScaledIdentity"):
@@ -439,8 +445,12 @@ class LinearOperatorScaledIdentity(_Sized):
                                             is_self_adjoint=True, is_positive_definite=True, is_square=True)
 
 
+@make_composite_tensor
 class LinearOperatorZeros(_Sized):
     """Zeros."""
+
+    _composite_tensor_fields = ("num_rows", "num_columns", "batch_shape", "dtype", "assert_proper_shapes")
+    _composite_tensor_prefer_static_fields = ("num_rows", "num_columns", "batch_shape")
 
     def __init__(self, num_rows, num_columns=None, batch_shape=None, dtype=None, is_non_singular=False, is_self_adjoint=True,
                  is_positive_definite=False, is_square=True, assert_proper_shapes=False, name="LinearOperatorZeros"):

@@ -5,6 +5,7 @@ from operator import add, mul
 
 import weir as tf
 from weir.ops.linear_operator import LinearOperator
+from weir.ops.linear_operator_spec import make_composite_tensor
 from weir.ops.linear_operators_basic import maybe_adjoint
 from weir.ops.linear_operators_composed import common_dtype, joined_names
 
@@ -15,8 +16,11 @@ def _all(values):
     return True if all(list(values)) else None
 
 
+@make_composite_tensor
 class LinearOperatorBlockDiag(LinearOperator):
     """Operators as blocks along the diagonal."""
+
+    _composite_tensor_fields = ("operators",)
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True,
                  name=None):
@@ -168,8 +172,11 @@ def _same_batch(tensors):
     return out
 
 
+@make_composite_tensor
 class LinearOperatorBlockLowerTriangular(LinearOperator):
     """Rows of operators: row i has i + 1 blocks, the last of which is square."""
+
+    _composite_tensor_fields = ("operators",)
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name="LinearOperatorBlockLowerTriangular"):
@@ -272,8 +279,11 @@ class LinearOperatorBlockLowerTriangular(LinearOperator):
                                                   is_positive_definite=self.is_positive_definite, is_square=True)
 
 
+@make_composite_tensor
 class LinearOperatorKronecker(LinearOperator):
     """The Kronecker product of operators."""
+
+    _composite_tensor_fields = ("operators",)
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name=None):

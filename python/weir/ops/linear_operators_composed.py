@@ -5,6 +5,7 @@ from operator import add, mul
 
 import weir as tf
 from weir.ops.linear_operator import LinearOperator, broadcast_matrices
+from weir.ops.linear_operator_spec import make_composite_tensor
 from weir.ops.linear_operators_basic import LinearOperatorDiag, LinearOperatorIdentity, convert_nonref, maybe_adjoint
 
 __all__ = ["LinearOperatorAdjoint", "LinearOperatorInversion", "LinearOperatorComposition", "LinearOperatorLowRankUpdate"]
@@ -25,8 +26,11 @@ def common_dtype(operators):
     return dtype
 
 
+@make_composite_tensor
 class LinearOperatorAdjoint(LinearOperator):
     """The conjugate transpose of an operator."""
+
+    _composite_tensor_fields = ("operator",)
 
     def __init__(self, operator, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name=None):
@@ -99,8 +103,11 @@ class LinearOperatorAdjoint(LinearOperator):
         return self._operator
 
 
+@make_composite_tensor
 class LinearOperatorInversion(LinearOperator):
     """The inverse of an operator."""
+
+    _composite_tensor_fields = ("operator",)
 
     def __init__(self, operator, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name=None):
@@ -157,8 +164,11 @@ class LinearOperatorInversion(LinearOperator):
         return self._operator
 
 
+@make_composite_tensor
 class LinearOperatorComposition(LinearOperator):
     """The product of operators: the last is applied first."""
+
+    _composite_tensor_fields = ("operators",)
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name=None):
@@ -220,8 +230,11 @@ class LinearOperatorComposition(LinearOperator):
         return reduce(add, (op.log_abs_determinant() for op in self._operators))
 
 
+@make_composite_tensor
 class LinearOperatorLowRankUpdate(LinearOperator):
     """L + U D V^H with a diagonal D."""
+
+    _composite_tensor_fields = ("base_operator", "u", "diag_update", "v", "is_diag_update_positive")
 
     def __init__(self, base_operator, u, diag_update=None, v=None, is_diag_update_positive=None, is_non_singular=None,
                  is_self_adjoint=None, is_positive_definite=None, is_square=None, name="LinearOperatorLowRankUpdate"):

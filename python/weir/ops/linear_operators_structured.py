@@ -4,6 +4,7 @@ import numpy as np
 
 import weir as tf
 from weir.ops.linear_operator import LinearOperator, broadcast_matrices
+from weir.ops.linear_operator_spec import make_composite_tensor
 from weir.ops.linear_operators_basic import assert_no_entries_with_modulus_zero, convert_nonref, maybe_adjoint
 
 __all__ = ["LinearOperatorCirculant", "LinearOperatorCirculant2D", "LinearOperatorCirculant3D", "LinearOperatorHouseholder",
@@ -150,8 +151,11 @@ class _Circulant(LinearOperator):
         return type(self)(1.0 / tf.convert_to_tensor(self._spectrum), input_output_dtype=self.dtype, **self._hints())
 
 
+@make_composite_tensor
 class LinearOperatorCirculant(_Circulant):
     """A circulant matrix, given by its spectrum."""
+
+    _composite_tensor_fields = ("spectrum", "input_output_dtype")
 
     _depth = 1
 
@@ -160,8 +164,11 @@ class LinearOperatorCirculant(_Circulant):
         super().__init__(spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
 
 
+@make_composite_tensor
 class LinearOperatorCirculant2D(_Circulant):
     """A block circulant matrix with circulant blocks."""
+
+    _composite_tensor_fields = ("spectrum", "input_output_dtype")
 
     _depth = 2
 
@@ -170,8 +177,11 @@ class LinearOperatorCirculant2D(_Circulant):
         super().__init__(spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
 
 
+@make_composite_tensor
 class LinearOperatorCirculant3D(_Circulant):
     """A nested block circulant matrix of three levels."""
+
+    _composite_tensor_fields = ("spectrum", "input_output_dtype")
 
     _depth = 3
 
@@ -180,8 +190,11 @@ class LinearOperatorCirculant3D(_Circulant):
         super().__init__(spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
 
 
+@make_composite_tensor
 class LinearOperatorHouseholder(LinearOperator):
     """I - 2 v v^H for a vector v, taken with length one."""
+
+    _composite_tensor_fields = ("reflection_axis",)
 
     def __init__(self, reflection_axis, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name="LinearOperatorHouseholder"):
@@ -259,8 +272,11 @@ class LinearOperatorHouseholder(LinearOperator):
         return self
 
 
+@make_composite_tensor
 class LinearOperatorPermutation(LinearOperator):
     """Rows in the order of a permutation."""
+
+    _composite_tensor_fields = ("perm", "dtype")
 
     def __init__(self, perm, dtype=tf.float32, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None,
                  is_square=None, name="LinearOperatorPermutation"):
@@ -333,8 +349,11 @@ class LinearOperatorPermutation(LinearOperator):
         return tf.ones(self.batch_shape_tensor(), dtype=self.dtype)
 
 
+@make_composite_tensor
 class LinearOperatorToeplitz(LinearOperator):
     """A matrix whose diagonals are constant, given by its first column and row."""
+
+    _composite_tensor_fields = ("col", "row")
 
     def __init__(self, col, row, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name="LinearOperatorToeplitz"):
@@ -405,8 +424,11 @@ class LinearOperatorToeplitz(LinearOperator):
         return made
 
 
+@make_composite_tensor
 class LinearOperatorTridiag(LinearOperator):
     """A matrix with three diagonals: "compact" [3, n], "sequence" of three vectors, or "matrix"."""
+
+    _composite_tensor_fields = ("diagonals", "diagonals_format")
 
     def __init__(self, diagonals, diagonals_format="compact", is_non_singular=None, is_self_adjoint=None,
                  is_positive_definite=None, is_square=None, name="LinearOperatorTridiag"):

@@ -6,7 +6,7 @@ import itertools
 from weir.framework import as_dtype, convert_to_tensor, executing_eagerly, init_scope, raw_ops
 from weir.framework.graph import GraphKeys, get_default_graph
 from weir.ops import array, dtypes, math
-from weir.saved_model.objects import Asset, CapturableResource
+from weir.saved_model.objects import Asset, TrackableResource
 from weir.trackable import Trackable
 
 _names = itertools.count()
@@ -100,7 +100,7 @@ class DatasetInitializer(TableInitializerBase):
                                                   dataset=self._dataset._variant_tensor)
 
 
-class _Table(CapturableResource):
+class _Table(TrackableResource):
     """A resource with keys and values."""
 
     def __init__(self, handle, key_dtype, value_dtype, default_value, name):

@@ -206,8 +206,6 @@ def angle(input, name=None):  # pylint: disable=redefined-builtin
 @dispatch
 def conj(x, name=None):
     """The complex conjugate; numbers that are not complex are returned as they are."""
-    if is_tensor(x) and (x.dtype.is_floating or x.dtype.is_integer):
-        return x
     x = convert_to_tensor(x, name="x")
     if x.dtype.is_complex or x.dtype == dtypes.variant:
         return raw_ops.Conj(input=x, name=name)

@@ -110,6 +110,7 @@ def _window_length(window_length, dtype):
     if not as_dtype(dtype).is_floating:
         raise ValueError(f"dtype must be a floating point type. Found {dtype}")
     window_length = convert_to_tensor(window_length, dtype=dtypes.int32)
+    window_length.shape.assert_has_rank(0)
     return window_length
 
 

@@ -15,7 +15,7 @@ from weir.framework.tensor import Tensor
 from weir.framework.tensor_proto import make_ndarray
 from weir.framework.type_spec import CompositeTensor, TensorSpec, TypeSpec
 from weir.saved_model import constants, structures
-from weir.saved_model.objects import Asset, CapturableResource, LoadOptions
+from weir.saved_model.objects import Asset, LoadOptions, TrackableResource
 from weir.trackable import AutoTrackable, DictWrapper, ListWrapper, Trackable
 from weir.train import checkpoint as checkpoints
 from weir.variables import Variable, VariableAggregation, VariableSynchronization
@@ -226,7 +226,8 @@ class RestoredFunction(Function):
         if self._signature is None:
             return args, kwargs
         bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
+        if self._input_signature is None or len(bound.args) > len(self._input_signature):
+            bound.apply_defaults()  # an input signature leaves out the arguments that have defaults
         return bound.args, bound.kwargs
 
     def __call__(self, *args, **kwargs):
@@ -311,7 +312,7 @@ class _SignatureMap(dict, Trackable):
         return {}
 
 
-class RestoredResource(CapturableResource):
+class RestoredResource(TrackableResource):
     """A table or another resource of a SavedModel."""
 
     def _create_resource(self):
@@ -337,7 +338,7 @@ class _Loader:
         self.names = _rename_functions(library, f"loaded_{next(_loads)}")
         _core.add_function_library(library.SerializeToString())
         # They stay, whatever else calls them and goes.
-        getattr(functions, "_live", set()).update(self.names.values())
+        getattr(functions, "live_functions", set()).update(self.names.values())
         definitions = {f.signature.name: f for f in library.function}
         keywords = {n.bare_concrete_function.concrete_function_name: n.bare_concrete_function.argument_keywords
                     for n in self.proto.nodes if n.HasField("bare_concrete_function")}

@@ -9,7 +9,8 @@ import shutil
 
 from weir import _core, nest
 from weir.compat.v1.graph_ops import group
-from weir.eager.function import ConcreteFunction, Function, _Keywords
+from weir.eager.function import ConcreteFunction, Function
+from weir.eager.function_arguments import Keywords
 from weir.framework import convert_to_tensor, dtypes, protos, raw_ops
 from weir.framework.graph import Graph, eager_mode
 from weir.framework.tensor import EagerTensor, Tensor
@@ -226,7 +227,7 @@ class _Writer:
             made.bound_inputs.extend(self.captured(concrete))
             args, kwargs = concrete.structured_input_signature
             args = tuple(args)
-            if args and isinstance(args[-1], _Keywords):
+            if args and isinstance(args[-1], Keywords):
                 args, kwargs = args[:-1], dict(args[-1], **kwargs)
             made.canonicalized_input_signature.CopyFrom(_encode_or_none((args, dict(kwargs))))
             made.output_signature.CopyFrom(_encode_or_none(getattr(

@@ -3,6 +3,7 @@
 import contextlib
 
 from weir import _core
+from weir.compat.v1.ref_variable import is_reference
 from weir.framework import dtypes
 from weir.framework.conversion import convert_to_tensor
 from weir.framework.graph import GraphKeys, Operation, get_default_graph
@@ -82,15 +83,25 @@ def local_variables_initializer():
 
 
 def assign(ref, value, validate_shape=None, use_locking=None, name=None):
+    if is_reference(ref):
+        return _reference_op(raw_ops.Assign, ref, value, name, use_locking, validate_shape=validate_shape is not False)
     return ref.assign(value, name=name)
 
 
 def assign_add(ref, value, use_locking=None, name=None):
-    return ref.assign_add(value, name=name)
+    return _reference_op(raw_ops.AssignAdd, ref, value, name, use_locking) if is_reference(ref) else ref.assign_add(
+        value, name=name)
 
 
 def assign_sub(ref, value, use_locking=None, name=None):
-    return ref.assign_sub(value, name=name)
+    return _reference_op(raw_ops.AssignSub, ref, value, name, use_locking) if is_reference(ref) else ref.assign_sub(
+        value, name=name)
+
+
+def _reference_op(op, ref, value, name, use_locking, **options):
+    tensor = getattr(ref, "_variable", ref)
+    return op(ref=tensor, value=convert_to_tensor(value, tensor.dtype.base_dtype), name=name,
+              use_locking=op is raw_ops.Assign if use_locking is None else use_locking, **options)
 
 
 @contextlib.contextmanager
@@ -202,6 +213,8 @@ def tables_initializer(name="init_all_tables"):
 
 
 def is_variable_initialized(variable):
+    if is_reference(variable):
+        return raw_ops.IsVariableInitialized(ref=getattr(variable, "_variable", variable))
     return variable.is_initialized()
 
 
@@ -250,6 +263,11 @@ def control_dependencies(control_inputs):
 def scatter_function(method):
     def scatter(ref, indices, updates, use_locking=True, name=None):
         from weir.ops.indexed_slices import IndexedSlices
+        if is_reference(ref):
+            tensor = getattr(ref, "_variable", ref)
+            op = getattr(raw_ops, "".join(word.capitalize() for word in method.split("_")))
+            return op(ref=tensor, indices=indices, updates=convert_to_tensor(updates, tensor.dtype.base_dtype),
+                      use_locking=use_locking, name=name)
         return getattr(ref, method)(IndexedSlices(convert_to_tensor(updates, ref.dtype), convert_to_tensor(indices)),
                                     name=name)
     scatter.__name__ = method
@@ -266,18 +284,28 @@ scatter_div = scatter_function("scatter_div")
 
 
 def scatter_nd_add(ref, indices, updates, use_locking=False, name=None):
-    return ref.scatter_nd_add(indices, updates, name)
+    return _scatter_nd(raw_ops.ScatterNdAdd, ref, indices, updates, name) if is_reference(ref) else ref.scatter_nd_add(
+        indices, updates, name)
 
 
 def scatter_nd_sub(ref, indices, updates, use_locking=False, name=None):
-    return ref.scatter_nd_sub(indices, updates, name)
+    return _scatter_nd(raw_ops.ScatterNdSub, ref, indices, updates, name) if is_reference(ref) else ref.scatter_nd_sub(
+        indices, updates, name)
 
 
 def scatter_nd_update(ref, indices, updates, use_locking=True, name=None):
-    return ref.scatter_nd_update(indices, updates, name)
+    return _scatter_nd(raw_ops.ScatterNdUpdate, ref, indices, updates, name) if is_reference(
+        ref) else ref.scatter_nd_update(indices, updates, name)
+
+
+def _scatter_nd(op, ref, indices, updates, name):
+    tensor = getattr(ref, "_variable", ref)
+    return op(ref=tensor, indices=indices, updates=convert_to_tensor(updates, tensor.dtype.base_dtype), name=name)
 
 
 def count_up_to(ref, limit, name=None):
+    if is_reference(ref):
+        return raw_ops.CountUpTo(ref=getattr(ref, "_variable", ref), limit=limit, name=name)
     return ref.count_up_to(limit)
 
 

@@ -5,6 +5,7 @@ import contextlib
 from weir import _core
 from weir.compat.v1 import scopes
 from weir.compat.v1.graph_ops import group
+from weir.compat.v1.ref_variable import is_reference, variable_ops
 from weir.eager import tape as tapes
 from weir.framework import convert_to_tensor, dtypes, raw_ops
 from weir.framework.graph import GraphKeys, executing_eagerly, get_default_graph, name_scope
@@ -29,7 +30,8 @@ def create_slot(primary, value, name):
             return VariableV1(value, trainable=False, name=scope.name)
         store = scopes._store()
         with graph.name_scope(None), graph.control_dependencies(None):
-            slot = store.variables[scope.name] = VariableV1(value, trainable=False, name=scope.name)
+            slot = store.variables[scope.name] = VariableV1(value, trainable=False, name=scope.name,
+                                                            use_resource=not is_reference(primary))
     info = primary._get_save_slice_info()
     if info is not None:
         own = slot.name[len(base) + 1:].split(":")[0]
@@ -137,7 +139,7 @@ class Optimizer(Trackable):
             else:
                 finished = self._finish(updates, "update")
                 with graph.control_dependencies([finished]), graph.colocate_with(getattr(global_step, "op", None)):
-                    done = raw_ops.AssignAddVariableOp(resource=global_step.handle,
+                    done = variable_ops.AssignAddVariableOp(resource=global_step.handle,
                                                        value=array.constant(1, global_step.dtype),
                                                        name=scope) if isinstance(global_step, Variable) else \
                         global_step.assign_add(1)
@@ -153,7 +155,7 @@ class Optimizer(Trackable):
             if variable.constraint is not None:
                 raise RuntimeError("Cannot use a constraint function on a sparse variable.")
             return self._apply_sparse_duplicate_indices(gradient, variable)
-        done = self._apply_dense(convert_to_tensor(gradient, variable.dtype), variable)
+        done = self._apply_dense(convert_to_tensor(gradient, variable.dtype.base_dtype), variable)
         if variable.constraint is not None:
             graph = _core.current_graph()
             with graph.control_dependencies([done]) if graph is not None else contextlib.nullcontext():
@@ -199,18 +201,19 @@ class Optimizer(Trackable):
         return slots[key]
 
     def _zeros_slot(self, variable, slot_name, op_name):
-        return self._slot(variable, lambda: array.zeros(variable.shape, variable.dtype), slot_name, op_name)
+        return self._slot(variable, lambda: array.zeros(variable.shape, variable.dtype.base_dtype), slot_name, op_name)
 
     def _filled_slot(self, variable, number, slot_name, op_name):
-        return self._slot(variable, lambda: array.fill(variable.shape.as_list(), array.constant(number, variable.dtype)),
-                          slot_name, op_name)
+        return self._slot(variable, lambda: array.fill(
+            variable.shape.as_list(), array.constant(number, variable.dtype.base_dtype)), slot_name, op_name)
 
     def _create_non_slot_variable(self, initial_value, name, colocate_with):
         graph = _core.current_graph()
         key = (name, id(graph))
         if key not in self._non_slots:
             with graph.colocate_with(colocate_with.op) if graph is not None else contextlib.nullcontext():
-                self._non_slots[key] = VariableV1(initial_value, name=name, trainable=False)
+                self._non_slots[key] = VariableV1(initial_value, name=name, trainable=False,
+                                                  use_resource=not is_reference(colocate_with))
         return self._non_slots[key]
 
     def _get_non_slot_variable(self, name, graph=None):
@@ -246,7 +249,7 @@ class Optimizer(Trackable):
         if isinstance(value, Tensor) or hasattr(value, "handle"):
             return math.cast(convert_to_tensor(value), variable.dtype.base_dtype)
         value = convert_to_tensor(value, dtypes.float32, name=name)
-        return value if variable.dtype == dtypes.float32 else math.cast(value, variable.dtype.base_dtype)
+        return value if variable.dtype.base_dtype == dtypes.float32 else math.cast(value, variable.dtype.base_dtype)
 
 
 Optimizer.__module__ = "tensorflow.python.training.optimizer"
@@ -282,13 +285,13 @@ class GradientDescentOptimizer(Optimizer):
         self._learning_rate = learning_rate
 
     def _apply_dense(self, grad, var):
-        return raw_ops.ResourceApplyGradientDescent(var=var.handle, alpha=self._number(self._learning_rate, var,
+        return variable_ops.ResourceApplyGradientDescent(var=var.handle, alpha=self._number(self._learning_rate, var,
                                                                                       "learning_rate"),
                                                     delta=grad, use_locking=self._use_locking)
 
     def _apply_sparse_duplicate_indices(self, gradient, variable):
         rate = self._number(self._learning_rate, variable, "learning_rate")
-        return raw_ops.ResourceScatterAdd(resource=variable.handle, indices=gradient.indices,
+        return variable_ops.ResourceScatterAdd(resource=variable.handle, indices=gradient.indices,
                                           updates=-gradient.values * rate)
 
 
@@ -310,10 +313,10 @@ class MomentumOptimizer(Optimizer):
                 "use_nesterov": self._use_nesterov}
 
     def _apply_dense(self, grad, var):
-        return raw_ops.ResourceApplyMomentum(grad=grad, **self._arguments(var))
+        return variable_ops.ResourceApplyMomentum(grad=grad, **self._arguments(var))
 
     def _apply_sparse(self, values, indices, var):
-        return raw_ops.ResourceSparseApplyMomentum(grad=values, indices=indices, **self._arguments(var))
+        return variable_ops.ResourceSparseApplyMomentum(grad=values, indices=indices, **self._arguments(var))
 
 
 class AdagradOptimizer(Optimizer):
@@ -334,10 +337,10 @@ class AdagradOptimizer(Optimizer):
                 "lr": self._number(self._learning_rate, var, "learning_rate"), "use_locking": self._use_locking}
 
     def _apply_dense(self, grad, var):
-        return raw_ops.ResourceApplyAdagrad(grad=grad, **self._arguments(var))
+        return variable_ops.ResourceApplyAdagrad(grad=grad, **self._arguments(var))
 
     def _apply_sparse(self, values, indices, var):
-        return raw_ops.ResourceSparseApplyAdagrad(grad=values, indices=indices, **self._arguments(var))
+        return variable_ops.ResourceSparseApplyAdagrad(grad=values, indices=indices, **self._arguments(var))
 
 
 class AdamOptimizer(Optimizer):
@@ -368,23 +371,24 @@ class AdamOptimizer(Optimizer):
 
     def _apply_dense(self, grad, var):
         first, second = self._powers()
-        return raw_ops.ResourceApplyAdam(
+        return variable_ops.ResourceApplyAdam(
             var=var.handle, m=self.get_slot(var, "m").handle, v=self.get_slot(var, "v").handle,
-            beta1_power=math.cast(first._read(), var.dtype), beta2_power=math.cast(second._read(), var.dtype),
+            beta1_power=math.cast(first._read(), var.dtype.base_dtype),
+            beta2_power=math.cast(second._read(), var.dtype.base_dtype),
             lr=self._number(self._lr, var, "learning_rate"), beta1=self._number(self._beta1, var, "beta1"),
             beta2=self._number(self._beta2, var, "beta2"), epsilon=self._number(self._epsilon, var, "epsilon"), grad=grad,
             use_locking=self._use_locking)
 
     def _apply_sparse(self, values, indices, var):
-        first, second = (math.cast(p._read(), var.dtype) for p in self._powers())
+        first, second = (math.cast(p._read(), var.dtype.base_dtype) for p in self._powers())
         beta1, beta2 = self._number(self._beta1, var, "beta1"), self._number(self._beta2, var, "beta2")
         rate = self._number(self._lr, var, "learning_rate") * math.sqrt(1 - second) / (1 - first)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         after = _after(m.assign(m.value() * beta1, read_value=False))
         with after:
-            m_done = raw_ops.ResourceScatterAdd(resource=m.handle, indices=indices, updates=values * (1 - beta1))
+            m_done = variable_ops.ResourceScatterAdd(resource=m.handle, indices=indices, updates=values * (1 - beta1))
         with _after(v.assign(v.value() * beta2, read_value=False)):
-            v_done = raw_ops.ResourceScatterAdd(resource=v.handle, indices=indices, updates=values * values * (1 - beta2))
+            v_done = variable_ops.ResourceScatterAdd(resource=v.handle, indices=indices, updates=values * values * (1 - beta2))
         with _after(m_done, v_done):
             change = rate * m.value() / (math.sqrt(v.value()) + self._number(self._epsilon, var, "epsilon"))
             return group(var.assign_sub(change, read_value=False)) if _core.current_graph() is not None else \
@@ -432,11 +436,11 @@ class RMSPropOptimizer(Optimizer):
         return out
 
     def _apply_dense(self, grad, var):
-        op = raw_ops.ResourceApplyCenteredRMSProp if self._centered else raw_ops.ResourceApplyRMSProp
+        op = variable_ops.ResourceApplyCenteredRMSProp if self._centered else variable_ops.ResourceApplyRMSProp
         return op(grad=grad, **self._arguments(var))
 
     def _apply_sparse(self, values, indices, var):
-        op = raw_ops.ResourceSparseApplyCenteredRMSProp if self._centered else raw_ops.ResourceSparseApplyRMSProp
+        op = variable_ops.ResourceSparseApplyCenteredRMSProp if self._centered else variable_ops.ResourceSparseApplyRMSProp
         return op(grad=values, indices=indices, **self._arguments(var))
 
 
@@ -459,10 +463,10 @@ class AdadeltaOptimizer(Optimizer):
                 "use_locking": self._use_locking}
 
     def _apply_dense(self, grad, var):
-        return raw_ops.ResourceApplyAdadelta(grad=grad, **self._arguments(var))
+        return variable_ops.ResourceApplyAdadelta(grad=grad, **self._arguments(var))
 
     def _apply_sparse(self, values, indices, var):
-        return raw_ops.ResourceSparseApplyAdadelta(grad=values, indices=indices, **self._arguments(var))
+        return variable_ops.ResourceSparseApplyAdadelta(grad=values, indices=indices, **self._arguments(var))
 
 
 class FtrlOptimizer(Optimizer):
@@ -497,11 +501,11 @@ class FtrlOptimizer(Optimizer):
         return out
 
     def _apply_dense(self, grad, var):
-        op = raw_ops.ResourceApplyFtrlV2 if self._shrinkage > 0.0 else raw_ops.ResourceApplyFtrl
+        op = variable_ops.ResourceApplyFtrlV2 if self._shrinkage > 0.0 else variable_ops.ResourceApplyFtrl
         return op(grad=grad, **self._arguments(var))
 
     def _apply_sparse(self, values, indices, var):
-        op = raw_ops.ResourceSparseApplyFtrlV2 if self._shrinkage > 0.0 else raw_ops.ResourceSparseApplyFtrl
+        op = variable_ops.ResourceSparseApplyFtrlV2 if self._shrinkage > 0.0 else variable_ops.ResourceSparseApplyFtrl
         return op(grad=values, indices=indices, **self._arguments(var))
 
 
@@ -519,10 +523,10 @@ class ProximalGradientDescentOptimizer(Optimizer):
                 "use_locking": self._use_locking}
 
     def _apply_dense(self, grad, var):
-        return raw_ops.ResourceApplyProximalGradientDescent(delta=grad, **self._arguments(var))
+        return variable_ops.ResourceApplyProximalGradientDescent(delta=grad, **self._arguments(var))
 
     def _apply_sparse(self, values, indices, var):
-        return raw_ops.ResourceSparseApplyProximalGradientDescent(grad=values, indices=indices, **self._arguments(var))
+        return variable_ops.ResourceSparseApplyProximalGradientDescent(grad=values, indices=indices, **self._arguments(var))
 
 
 class ProximalAdagradOptimizer(Optimizer):
@@ -546,10 +550,10 @@ class ProximalAdagradOptimizer(Optimizer):
                 "l2": self._number(self._l2, var, "l2"), "use_locking": self._use_locking}
 
     def _apply_dense(self, grad, var):
-        return raw_ops.ResourceApplyProximalAdagrad(grad=grad, **self._arguments(var))
+        return variable_ops.ResourceApplyProximalAdagrad(grad=grad, **self._arguments(var))
 
     def _apply_sparse(self, values, indices, var):
-        return raw_ops.ResourceSparseApplyProximalAdagrad(grad=values, indices=indices, **self._arguments(var))
+        return variable_ops.ResourceSparseApplyProximalAdagrad(grad=values, indices=indices, **self._arguments(var))
 
 
 class AdagradDAOptimizer(Optimizer):
@@ -579,7 +583,7 @@ class AdagradDAOptimizer(Optimizer):
                 "use_locking": self._use_locking}
 
     def _apply_dense(self, grad, var):
-        return raw_ops.ResourceApplyAdagradDA(grad=grad, **self._arguments(var))
+        return variable_ops.ResourceApplyAdagradDA(grad=grad, **self._arguments(var))
 
     def _apply_sparse(self, values, indices, var):
-        return raw_ops.ResourceSparseApplyAdagradDA(grad=values, indices=indices, **self._arguments(var))
+        return variable_ops.ResourceSparseApplyAdagradDA(grad=values, indices=indices, **self._arguments(var))

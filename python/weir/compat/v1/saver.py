@@ -8,6 +8,7 @@ import time
 
 from weir.compat.v1 import scopes
 from weir.compat.v1.graph_ops import group, import_graph_def
+from weir.compat.v1.ref_variable import RefVariable, is_reference, variable_ops
 from weir.framework import convert_to_tensor, dtypes, errors, protos, raw_ops
 from weir.framework.graph import GraphKeys, Operation, eager_mode, executing_eagerly, get_default_graph, name_scope
 from weir.framework.tensor import Tensor
@@ -160,10 +161,9 @@ class Saver:
                 if self._reshape and variable.shape.is_fully_defined():
                     value = raw_ops.Reshape(tensor=value, shape=variable.shape.as_list())
                 value = raw_ops.Identity(input=value)
-                assigned.append(raw_ops.AssignVariableOp(resource=variable.handle, value=value,
-                                                         validate_shape=not self._reshape)
-                                if variable.shape.is_fully_defined() else
-                                raw_ops.AssignVariableOp(resource=variable.handle, value=value))
+                assigned.append(variable_ops.AssignVariableOp(resource=variable.handle, value=value,
+                                                         validate_shape=not self._reshape and
+                                                         variable.shape.is_fully_defined()))
         return group(*assigned, name="restore_all")
 
     # Saving.
@@ -370,9 +370,11 @@ def NewCheckpointReader(filepattern):
 # Meta graphs.
 
 def _variable_def(variable):
+    refers = is_reference(variable)
     return protos.message("VariableDef")(
-        variable_name=variable.name, initializer_name=variable.initializer.name, snapshot_name=variable._graph_element.name,
-        initial_value_name=variable.initial_value.name if variable.initial_value is not None else "", is_resource=True,
+        variable_name=variable.name, initializer_name=variable.initializer.name,
+        snapshot_name=(variable._snapshot if refers else variable._graph_element).name,
+        initial_value_name=variable.initial_value.name if variable.initial_value is not None else "", is_resource=not refers,
         trainable=variable.trainable, synchronization=variable.synchronization.value,
         aggregation=variable.aggregation.value)
 
@@ -433,10 +435,9 @@ def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_d
 def variable_from_proto(definition, graph, scope=""):
     """The variable that a VariableDef describes, over nodes that the graph has."""
     prefix = scope + "/" if scope else ""
-    variable = object.__new__(VariableV1)
     handle = graph.as_graph_element(prefix + definition.variable_name)
-    if handle.op.type not in ("VarHandleOp", "VarHandlesOp"):
-        raise NotImplementedError(f"the variable {definition.variable_name} is a {handle.op.type}, which has no resource")
+    refers = is_reference(handle)
+    variable = RefVariable._over(definition, graph, prefix) if refers else object.__new__(VariableV1)
     variable._trainable = definition.trainable
     variable._constraint = None
     from weir.variables import VariableAggregation, VariableSynchronization
@@ -447,17 +448,18 @@ def variable_from_proto(definition, graph, scope=""):
         info = definition.save_slice_info_def
         variable._save_slice_info = Variable.SaveSliceInfo(info.full_name, list(info.full_shape), list(info.var_offset),
                                                            list(info.var_shape))
-    variable._dtype = handle.op.get_attr("dtype")
-    variable._shape = handle.op.get_attr("shape")
+    if not refers:
+        variable._dtype = handle.op.get_attr("dtype")
+        variable._shape = handle.op.get_attr("shape")
+        graph._set_handle_data(handle._node, 0, [(variable._dtype, variable._shape)])
+        variable._graph_element = graph.as_graph_element(prefix + definition.snapshot_name)
     variable._handle_name = prefix + definition.variable_name
     variable._unique_id = f"{variable._handle_name}_{id(variable)}"
     variable._graph_mode = graph
     variable._handle = handle
-    graph._set_handle_data(handle._node, 0, [(variable._dtype, variable._shape)])
     variable._initializer_op = graph.as_graph_element(prefix + definition.initializer_name)
     variable._initial_value = graph.as_graph_element(prefix + definition.initial_value_name) \
         if definition.initial_value_name else None
-    variable._graph_element = graph.as_graph_element(prefix + definition.snapshot_name)
     variable._is_initialized_op = None
     return variable
 

@@ -171,6 +171,7 @@ def _get(scope, name, shape=None, dtype=None, initializer=None, regularizer=None
     constraint = scope.constraint if constraint is None else constraint
     initializer = scope.initializer if initializer is None else initializer
     custom_getter = scope.custom_getter if custom_getter is None else custom_getter
+    use_resource = scope.use_resource if use_resource is None else use_resource
     full = f"{scope.name}/{name}" if scope.name else name
     if dtype is None:
         dtype = scope.dtype if not isinstance(initializer, Tensor) else initializer.dtype.base_dtype
@@ -210,7 +211,7 @@ def _make_or_find(name, shape=None, dtype=dtypes.float32, initializer=None, regu
         raise ValueError(f"No partitioner was provided, but a partitioned version of the variable was found: {name}"
                          "/part_0. Perhaps a variable of the same name was already created with partitioning?")
     return _single(store, name, shape, dtype, initializer, regularizer, reuse, trainable, collections, validate_shape,
-                   constraint, None, synchronization, aggregation)
+                   constraint, None, synchronization, aggregation, use_resource)
 
 
 def _default_initializer(name, dtype):
@@ -227,7 +228,8 @@ class _PartitionInfo:
 
 
 def _single(store, name, shape, dtype, initializer, regularizer, reuse, trainable, collections, validate_shape, constraint,
-            partition, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE):
+            partition, synchronization=VariableSynchronization.AUTO, aggregation=VariableAggregation.NONE,
+            use_resource=None):
     found = store.variables.get(name)
     if found is not None:
         if reuse is False or reuse is None:
@@ -273,7 +275,8 @@ def _single(store, name, shape, dtype, initializer, regularizer, reuse, trainabl
     with init_scope() if callable(value) and _in_function() else contextlib.nullcontext():
         variable = VariableV1(value, trainable=True if trainable is None else trainable, collections=collections,
                               validate_shape=validate_shape, name=name, dtype=dtype if callable(value) else None,
-                              constraint=constraint, synchronization=synchronization, aggregation=aggregation)
+                              constraint=constraint, synchronization=synchronization, aggregation=aggregation,
+                              use_resource=use_resource)
     if not executing_eagerly() or reuse:
         store.variables[name] = variable
     if regularizer is not None:

@@ -334,7 +334,7 @@ bool Run(const KernelContext& ctx, Part part, const ConvolutionShape& s, const E
     piece.constant = {weights, strip.filter, by_channels ? index : 0, by_channels ? count : 1};
     pieces.push_back(std::move(piece));
   }
-  if (!RunPieces(ctx, pieces)) return false;
+  if (!RunPieces(ctx, pieces, Operations(s), 0)) return false;
   partial.AddTo(ctx, const_cast<float*>(filter));
   return true;
 }

@@ -282,7 +282,7 @@ bool MultiplyStridedMatrices(const KernelContext& ctx, const StridedProduct& p, 
     next.data = {const_cast<float*>(a) + at(p.a), const_cast<float*>(b) + at(p.b), out + at(p.out)};
     pieces.push_back(std::move(next));
   }
-  return RunPieces(ctx, pieces);
+  return RunPieces(ctx, pieces, operations, 0);
 }
 
 bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& s, const MatrixOperand& a, const MatrixOperand& b,
@@ -300,7 +300,8 @@ bool MultiplyMatrices(const KernelContext& ctx, const ProductShape& s, const Mat
   const ProductCut cut = Cut(ctx, product);
   Pieces pieces = MakePieces(product, cut, constant_b);
   if (pieces.empty() && cut.pieces() > 1) pieces = MakePieces(product, ProductCut(), constant_b);
-  return !pieces.empty() && RunPieces(ctx, pieces);
+  return !pieces.empty() &&
+         RunPieces(ctx, pieces, Operations(s), static_cast<double>(s.batch * s.k) * static_cast<double>(s.n));
 }
 
 }  // namespace weir

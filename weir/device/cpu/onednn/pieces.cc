@@ -102,7 +102,7 @@ bool RunPiece(const Piece& piece, void* constant, char* scratch) {
 
 }  // namespace
 
-bool RunPieces(const KernelContext& ctx, std::span<const Piece> pieces) {
+bool RunPieces(const KernelContext& ctx, std::span<const Piece> pieces, double operations, double weights) {
   const OneThread caller;
   absl::InlinedVector<void*, 8> constants;
   for (const Piece& piece : pieces) {
@@ -121,11 +121,14 @@ bool RunPieces(const KernelContext& ctx, std::span<const Piece> pieces) {
     }
     workspaces.GiveBack(scratch);
   };
-  constexpr double kLong = 1e9;  // it has been decided that other threads are worth waking
   if (pieces.size() == 1) {
     run(0, 1);
   } else {
-    ctx.ParallelFor(static_cast<int64_t>(pieces.size()), kLong, run);
+    constexpr double kOperationsPerNs = 100, kWeightsPerNs = 10;  // of one thread
+    constexpr double kLong = 20'000;                              // so much that each piece may go to another thread
+    const double total_ns = operations / kOperationsPerNs + weights / kWeightsPerNs;
+    ctx.ParallelFor(static_cast<int64_t>(pieces.size()), std::max(kLong, total_ns / static_cast<double>(pieces.size())),
+                    run);
   }
   return ok.load(std::memory_order_relaxed);
 }

@@ -52,8 +52,10 @@ struct Groups {
 };
 Groups GroupItems(int64_t items, int64_t pieces);
 
-// True if all pieces were run; false, having written nothing, if memory is short. REQUIRES: no operation is null.
-bool RunPieces(const KernelContext& ctx, std::span<const Piece> pieces);
+// True if all pieces were run; false, having written nothing, if memory is short. `operations` and `weights`, the
+// elements of the operand that is read once, say how long they take: threads that sleep are woken only for long ones.
+// REQUIRES: no operation is null.
+bool RunPieces(const KernelContext& ctx, std::span<const Piece> pieces, double operations, double weights);
 
 }  // namespace weir::onednn
 
