@@ -36,7 +36,7 @@ StatusOr<Factors> FactorMatrices(KernelContext& ctx, const Tensor& input, const 
 
 // The step fails with the message if a matrix turns out to be singular.
 Status ExpectInvertible(KernelContext& ctx, const Factors& factors, std::string_view message) {
-  WEIR_ASSIGN_OR_RETURN(unsigned* error, RunOf(ctx).ErrorWord(InvalidArgument(message)));
+  WEIR_ASSIGN_OR_RETURN(DeviceAddress error, ErrorWord(ctx, InvalidArgument(message)));
   const SquareMatrices& m = factors.matrices;
   return LaunchOver(ctx, MatrixFunction("CheckInvertible", m.dtype), m.n * m.batch, Address(factors.lu), m.n, m.batch,
                     error);

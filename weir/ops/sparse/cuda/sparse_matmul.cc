@@ -48,7 +48,7 @@ class GpuSparseMatMulKernel : public Kernel {
       WEIR_ASSIGN_OR_RETURN(wide, ctx.AllocateTemp(DType::kFloat, shape));
     }
     WEIR_RETURN_IF_ERROR(FillZero(ctx, Address(wide), wide.num_bytes()));
-    WEIR_ASSIGN_OR_RETURN(unsigned* error, RunOf(ctx).ErrorWord(InvalidArgument(
+    WEIR_ASSIGN_OR_RETURN(DeviceAddress error, ErrorWord(ctx, InvalidArgument(
                                                "An index of a_indices is out of bounds of a_shape ", a.ToString())));
     const bool in_order = ctx.step().deterministic;
     const std::string types = Cat(DeviceTypeName(dtype), ", ", DeviceTypeName(indices.dtype()));
