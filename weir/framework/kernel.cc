@@ -1,5 +1,7 @@
 #include "weir/framework/kernel.h"
 
+#include "weir/framework/exhaustion_report.h"
+
 namespace weir {
 
 StatusOr<Tensor*> KernelContext::AllocateOutput(int i, const Shape& shape) {
@@ -12,7 +14,15 @@ StatusOr<Tensor> KernelContext::AllocateHost(DType dtype, const Shape& shape) {
 }
 
 StatusOr<Tensor> KernelContext::AllocateTemp(DType dtype, const Shape& shape) {
-  return Tensor::Allocate(dtype, shape, step_->device->allocator());
+  Allocator* const allocator = step_->device->allocator();
+  StatusOr<Tensor> tensor = Tensor::Allocate(dtype, shape, allocator);
+  if (!tensor.ok() && absl::IsResourceExhausted(tensor.status())) [[unlikely]] {
+    if (const auto* report = dynamic_cast<const ExhaustionReport*>(allocator)) {
+      const size_t bytes = static_cast<size_t>(shape.num_elements()) * SizeOf(dtype);
+      return Annotate(tensor.status(), "", Cat(": ", report->DescribeExhaustion(bytes)));
+    }
+  }
+  return tensor;
 }
 
 StatusOr<Tensor*> KernelContext::ForwardOrAllocateOutput(std::span<const int> candidates, int output,

@@ -46,8 +46,8 @@ class GraphCompiler {
   // For the body of a function, which runs in this task: requests for devices of other tasks are ignored.
   StatusOr<std::vector<DeviceGraph>> CompileBody(Graph graph, KernelCache& kernels) const;
 
-  // Where the state of a graph lives, by the name of the node that makes its handle: on a device that all of its users in
-  // the whole graph can run on, so that every step finds it in the same place. Empty if there is only one memory.
+  // Where the state of a graph lives, by the name of the node that makes its handle: on a device that all of its users
+  // in the whole graph can run on, so that every step finds it in the same place. Empty if there is only one memory.
   StatusOr<StringMap<std::string>> PlaceState(Graph whole) const;
 
   const DeviceSet& devices() const { return devices_; }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "weir/framework/exhaustion_report.h"
 #include "weir/tensor/allocator.h"
 
 namespace weir::cuda {
@@ -36,7 +37,7 @@ struct MemoryPoolOptions {
 };
 
 // Thread-safe.
-class MemoryPool : public Allocator {
+class MemoryPool : public Allocator, public ExhaustionReport {
  public:
   static constexpr size_t kGranule = 256;  // blocks are multiples of it and aligned to it
 
@@ -48,7 +49,8 @@ class MemoryPool : public Allocator {
   void Deallocate(void* block, size_t bytes) override;
   AllocatorStats Stats() const override;
   bool is_host_memory() const override { return options_.host_memory; }
-  std::string DescribeExhaustion(size_t bytes) const;
+  // How much is in use and how the rest is cut up, with a table of the largest holders.
+  std::string DescribeExhaustion(size_t bytes) const override;
 
   // Whether an address lies in a region of the pool.
   bool Contains(const void* address) const;

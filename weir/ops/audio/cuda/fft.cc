@@ -67,7 +67,17 @@ void RegisterFftKernels(GpuRegistry& registry) {
         const KernelFactory factory = [kind](const KernelInit&) -> StatusOr<std::unique_ptr<Kernel>> {
           return std::make_unique<GpuFftKernel>(kind);
         };
-        registry.Add(Cat(inverse ? "I" : "", real ? "R" : "", "FFT", suffix), factory);
+        const std::string op = Cat(inverse ? "I" : "", real ? "R" : "", "FFT", suffix);
+        if (!real) {
+          registry.Add(op, factory);
+          continue;
+        }
+        // cuFFT's two sides have one precision.
+        for (auto [number, pair] :
+             {std::pair(DType::kFloat, DType::kComplex64), std::pair(DType::kDouble, DType::kComplex128)}) {
+          registry.kernels().Add(OnGpu(op).Types("Treal", {number}).Types("Tcomplex", {pair}).HostMemory("fft_length"),
+                                 factory);
+        }
       }
     }
   }

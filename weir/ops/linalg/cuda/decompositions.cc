@@ -53,9 +53,10 @@ class GpuSelfAdjointEigKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor values, ctx.AllocateTemp(RealTypeOf(dtype), values_shape));
     WEIR_ASSIGN_OR_RETURN(Tensor info, ctx.AllocateTemp(DType::kInt32, Shape({count})));
     WEIR_RETURN_IF_ERROR(CopyOnDevice(ctx, Address(copy), Address(input), input.num_bytes()));
-    WEIR_ASSIGN_OR_RETURN(DeviceAddress error,
-                          ErrorWord(ctx, InvalidArgument(
-                              "Self-adjoint eigen decomposition was not successful. The input might not be valid.")));
+    WEIR_ASSIGN_OR_RETURN(
+        DeviceAddress error,
+        ErrorWord(ctx, InvalidArgument(
+                           "Self-adjoint eigen decomposition was not successful. The input might not be valid.")));
     WEIR_RETURN_IF_ERROR(SelfAdjointEigenvalues(ctx, {.dtype = dtype, .n = n, .batch = count}, vectors_, Address(copy),
                                                 Address(values), Address(info)));
     WEIR_RETURN_IF_ERROR(

@@ -48,8 +48,9 @@ class GpuSparseMatMulKernel : public Kernel {
       WEIR_ASSIGN_OR_RETURN(wide, ctx.AllocateTemp(DType::kFloat, shape));
     }
     WEIR_RETURN_IF_ERROR(FillZero(ctx, Address(wide), wide.num_bytes()));
-    WEIR_ASSIGN_OR_RETURN(DeviceAddress error, ErrorWord(ctx, InvalidArgument(
-                                               "An index of a_indices is out of bounds of a_shape ", a.ToString())));
+    WEIR_ASSIGN_OR_RETURN(
+        DeviceAddress error,
+        ErrorWord(ctx, InvalidArgument("An index of a_indices is out of bounds of a_shape ", a.ToString())));
     const bool in_order = ctx.step().deterministic;
     const std::string types = Cat(DeviceTypeName(dtype), ", ", DeviceTypeName(indices.dtype()));
     WEIR_RETURN_IF_ERROR(LaunchOver(ctx, Function(Cat(in_order ? "AddProductsInOrder<" : "AddProducts<", types, ">")),
