@@ -3,6 +3,7 @@
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -114,6 +115,56 @@ TEST_F(ServingFaultsTest, HealthAndReflectionAnswer) {
   EXPECT_EQ(call("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", std::string("\x3a\x00", 2), &answer),
             grpc::StatusCode::OK);
   EXPECT_THAT(answer, HasSubstr("tensorflow.serving.PredictionService"));
+}
+
+TEST_F(ServingFaultsTest, WatchersOfItsHealthLearnThatItStops) {
+  ServeProcess server(Toy());
+  auto channel = grpc::CreateChannel(server.target().substr(7), grpc::InsecureChannelCredentials());
+  grpc::GenericStub stub(channel);
+  grpc::CompletionQueue queue;
+  auto done = [&] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  auto watch = [&](grpc::ClientContext* context) {
+    context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    auto call = stub.PrepareCall(context, "/grpc.health.v1.Health/Watch", &queue);
+    call->StartCall(nullptr);
+    EXPECT_TRUE(done());
+    call->WriteLast(grpc::ByteBuffer(std::array<grpc::Slice, 1>{grpc::Slice(std::string())}.data(), 1),
+                    grpc::WriteOptions(), nullptr);
+    EXPECT_TRUE(done());
+    return call;
+  };
+  auto read = [&](grpc::GenericClientAsyncReaderWriter& call) -> std::string {
+    grpc::ByteBuffer buffer;
+    grpc::Slice whole;
+    call.Read(&buffer, nullptr);
+    if (!done() || !buffer.DumpToSingleSlice(&whole).ok()) return "";
+    return std::string(reinterpret_cast<const char*>(whole.begin()), whole.size());
+  };
+  {
+    grpc::ClientContext dropped;
+    auto call = watch(&dropped);
+    EXPECT_EQ(read(*call), "\x08\x01");
+    dropped.TryCancel();
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    done();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+  }
+  grpc::ClientContext context;
+  auto call = watch(&context);
+  EXPECT_EQ(read(*call), "\x08\x01");  // SERVING
+  server.Signal(SIGTERM);
+  EXPECT_EQ(read(*call), "\x08\x02");  // NOT_SERVING
+  EXPECT_EQ(read(*call), "");
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  EXPECT_TRUE(done());
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  server.Wait();
 }
 
 TEST_F(ServingFaultsTest, KilledItComesBack) {

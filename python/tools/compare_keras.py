@@ -5,10 +5,11 @@
     python python/tools/compare_keras.py run tf.out [--only PATTERN]                # with TensorFlow's
     python python/tools/compare_keras.py diff tf.out weir.out [--show N]
 
-The cases: every function of keras.ops (keras_op_cases.py) eagerly, with KerasTensors whose first dimension is unknown,
-inside a tf.function of unknown shapes, and its gradient; every layer of keras.layers (keras_layer_cases.py), called,
-differentiated, saved and made symbolically; and whole trainings (keras_program_cases.py). A result is a tree of arrays
-with their types and static shapes, or the class and text of an error. A case that ends the interpreter is recorded as such.
+The cases: every function of keras.ops (keras_op_cases.py; with every type keras_dtype_cases.py) eagerly, with KerasTensors
+whose first dimension is unknown, inside a tf.function of unknown shapes, and its gradient; every layer of keras.layers
+(keras_layer_cases.py), called, differentiated, saved and made symbolically; losses, metrics, optimizers and the like by
+themselves (keras_object_cases.py); and whole programs (keras_program_cases.py). A result is a tree of arrays with their
+types and static shapes, or the class and text of an error. A case that ends the interpreter is recorded as such.
 """
 
 import argparse

@@ -82,6 +82,12 @@ class GrpcCalls::Call final : public IncomingCall {
     stream_.WriteAndFinish(ToByteBuffer(std::move(message)), grpc::WriteOptions(), grpc::Status::OK, &answered_);
   }
 
+  void Send(WireBuffer message, std::function<void(bool ok)> sent) override {
+    when_sent_ = std::move(sent);
+    LeaveToQueue();
+    stream_.Write(ToByteBuffer(std::move(message)), grpc::WriteOptions(), &sent_);
+  }
+
  private:
   // An event of the call.
   template <void (Call::*react)(bool)>
@@ -157,6 +163,8 @@ class GrpcCalls::Call final : public IncomingCall {
     stream_.Read(&request_, &read_);
   }
 
+  void Sent(bool ok) { std::exchange(when_sent_, nullptr)(ok); }
+
   // The client has its answer or has gone away.
   void Ended(bool) {
     if (context_.IsCancelled()) {
@@ -186,6 +194,7 @@ class GrpcCalls::Call final : public IncomingCall {
   std::optional<grpc::ProtoBufferReader> reader_;
   size_t request_bytes_ = 0;
   Method* method_ = nullptr;
+  std::function<void(bool ok)> when_sent_;
   bool at_once_ = false;
   bool is_served_ = false;
   std::atomic<int> left_{0};
@@ -193,6 +202,7 @@ class GrpcCalls::Call final : public IncomingCall {
   Reaction<&Call::Came> came_{this};
   Reaction<&Call::Read> read_{this};
   Reaction<&Call::Written> written_{this};
+  Reaction<&Call::Sent> sent_{this};
   Reaction<&Call::Answered> answered_{this};
   Reaction<&Call::Ended> ended_{this};
 };

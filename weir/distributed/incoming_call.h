@@ -2,6 +2,7 @@
 #ifndef WEIR_DISTRIBUTED_INCOMING_CALL_H_
 #define WEIR_DISTRIBUTED_INCOMING_CALL_H_
 
+#include <functional>
 #include <string_view>
 
 #include "absl/time/time.h"
@@ -29,6 +30,12 @@ class IncomingCall {
   // Answers the call. Must be called exactly once; the call may be destroyed by it. The message is sent only if the
   // status is OK.
   virtual void Finish(const Status& status, WireBuffer message) = 0;
+  // For services that serve streams: an answer after which others follow. `sent` is called once; only then may the next
+  // one be sent, or the call be finished. Not `ok`: the caller has gone.
+  virtual void Send(WireBuffer message, std::function<void(bool ok)> sent) {
+    (void)message;
+    sent(false);
+  }
 
   CancellationManager cancellation;  // cancelled when the caller goes away
   absl::Time deadline = absl::InfiniteFuture();

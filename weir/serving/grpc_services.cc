@@ -48,6 +48,22 @@ void FillLog(const Request& request, const Response& response, serving::Predicti
   }
 }
 
+enum class Health { kServing = 1, kNotServing = 2, kServiceUnknown = 3 };
+
+// HealthCheckResponse{status = 1}
+WireBuffer HealthResponse(Health health) {
+  WireBuffer response;
+  response.AppendTag(1, 0);
+  response.AppendVarint(static_cast<uint64_t>(health));
+  return response;
+}
+
+// The last answer of Watch, when the server stops.
+void EndWatch(IncomingCall* call, bool is_known) {
+  if (!is_known) return call->Finish(Unavailable("The server shuts down"), {});
+  call->Finish(OkStatus(), HealthResponse(Health::kNotServing));
+}
+
 }  // namespace
 
 ServingGrpcServices::ServingGrpcServices(ModelManager* models, CallObserver* observer, OutputEncoding encoding)
@@ -201,11 +217,48 @@ void ServingGrpcServices::ServeHealth(IncomingCall* call, bool is_watch) {
   const bool is_known = service.empty() || service == "tensorflow.serving.PredictionService" ||
                         service == "tensorflow.serving.ModelService";
   if (!is_known && !is_watch) return call->Finish(NotFound("unknown service ", service), {});
-  // HealthCheckResponse{status = 1}: SERVING 1, NOT_SERVING 2, SERVICE_UNKNOWN 3.
-  WireBuffer response;
-  response.AppendTag(1, 0);
-  response.AppendVarint(!is_known ? 3 : serving_ ? 1 : 2);
-  call->Finish(OkStatus(), std::move(response));
+  WireBuffer response = HealthResponse(!is_known  ? Health::kServiceUnknown
+                                       : serving_ ? Health::kServing
+                                                  : Health::kNotServing);
+  if (!is_watch) return call->Finish(OkStatus(), std::move(response));
+  call->Send(std::move(response), [this, call, is_known](bool ok) {
+    if (!ok) return call->Finish(Cancelled("The client dropped the call"), {});
+    AddWatcher(call, is_known);
+  });
+}
+
+void ServingGrpcServices::AddWatcher(IncomingCall* call, bool is_known) {
+  bool has_stopped = true;
+  {
+    absl::MutexLock lock(&watchers_mu_);
+    if (serving_) {
+      has_stopped = false;
+      const auto token = call->cancellation.Register([this, call] {
+        if (RemoveWatcher(call)) call->Finish(Cancelled("The client dropped the call"), {});
+      });
+      if (token != CancellationManager::kNoToken) {
+        watchers_[call] = is_known;
+        return;
+      }
+    }
+  }
+  if (has_stopped) return EndWatch(call, is_known);
+  call->Finish(Cancelled("The client dropped the call"), {});
+}
+
+bool ServingGrpcServices::RemoveWatcher(IncomingCall* call) {
+  absl::MutexLock lock(&watchers_mu_);
+  return watchers_.erase(call) == 1;
+}
+
+void ServingGrpcServices::StopServing() {
+  serving_ = false;
+  absl::flat_hash_map<IncomingCall*, bool> ended;
+  {
+    absl::MutexLock lock(&watchers_mu_);
+    ended = std::exchange(watchers_, {});
+  }
+  for (const auto& [call, is_known] : ended) EndWatch(call, is_known);
 }
 
 }  // namespace weir

@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
 #include "weir/base/thread_pool.h"
 #include "weir/distributed/grpc_service_internal.h"
 #include "weir/serving/call_observer_internal.h"
@@ -22,14 +24,18 @@ class ServingGrpcServices {
   std::vector<GrpcService*> services() {
     return {&prediction_, &model_, &health_, &health_watch_, &reflection_, &reflection_alpha_};
   }
-  // From now on the health service says NOT_SERVING.
-  void StopServing() { serving_ = false; }
+  // From now on the health service says NOT_SERVING, to those that watch it, too.
+  void StopServing();
   void AwaitIdle(absl::Time deadline);
 
  private:
   void ServePrediction(int method, IncomingCall* call);
   void ServeModel(int method, IncomingCall* call);
   void ServeHealth(IncomingCall* call, bool is_watch);
+  // Keeps a call of Watch, which has been told how things are, until they change or the client goes away.
+  void AddWatcher(IncomingCall* call, bool is_known);
+  // False if somebody else ends the call.
+  bool RemoveWatcher(IncomingCall* call);
   void ServePredict(IncomingCall* call);
   template <typename Request, typename Response, typename Start>
   void ServeExamples(const char* api, IncomingCall* call, Start start);
@@ -38,7 +44,9 @@ class ServingGrpcServices {
   CallObserver* const observer_;
   const OutputEncoding encoding_;
   std::atomic<bool> serving_{true};
-  ThreadPool reloads_;  // they wait for models
+  absl::Mutex watchers_mu_;
+  absl::flat_hash_map<IncomingCall*, bool> watchers_ ABSL_GUARDED_BY(watchers_mu_);  // and whether the service is known
+  ThreadPool reloads_;                                                               // they wait for models
   GrpcService prediction_, model_, health_, health_watch_, reflection_, reflection_alpha_;
 };
 
