@@ -5,15 +5,20 @@ namespace weir::cuda {
 void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   GpuRegistry registry(ops, kernels);
   registry.AddHostKernels();
+  RegisterCombineKernels(registry);
+  RegisterCompactKernels(registry);
+  RegisterCountingKernels(registry);
   RegisterElementwiseKernels(registry);
   RegisterFusedKernels(registry);
   RegisterGatherScatterKernels(registry);
   RegisterMatMulKernels(registry);
   RegisterNnKernels(registry);
   RegisterOptimizerKernels(registry);
+  RegisterPlaceKernels(registry);
   RegisterPortableArrayKernels(registry);
   RegisterRandomKernels(registry);
   RegisterReductionKernels(registry);
+  RegisterScanKernels(registry);
   RegisterSegmentKernels(registry);
   RegisterSparseSegmentKernels(registry);
   RegisterTopKKernels(registry);

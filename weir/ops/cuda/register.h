@@ -10,15 +10,20 @@ namespace weir::cuda {
 void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 
 // By family.
+void RegisterCombineKernels(GpuRegistry& registry);
+void RegisterCompactKernels(GpuRegistry& registry);
+void RegisterCountingKernels(GpuRegistry& registry);
 void RegisterElementwiseKernels(GpuRegistry& registry);
 void RegisterFusedKernels(GpuRegistry& registry);
 void RegisterGatherScatterKernels(GpuRegistry& registry);
 void RegisterMatMulKernels(GpuRegistry& registry);
 void RegisterNnKernels(GpuRegistry& registry);
 void RegisterOptimizerKernels(GpuRegistry& registry);
+void RegisterPlaceKernels(GpuRegistry& registry);
 void RegisterPortableArrayKernels(GpuRegistry& registry);
 void RegisterRandomKernels(GpuRegistry& registry);
 void RegisterReductionKernels(GpuRegistry& registry);
+void RegisterScanKernels(GpuRegistry& registry);
 void RegisterSegmentKernels(GpuRegistry& registry);
 void RegisterSparseSegmentKernels(GpuRegistry& registry);
 void RegisterTopKKernels(GpuRegistry& registry);
