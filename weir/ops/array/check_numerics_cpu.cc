@@ -2,6 +2,7 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/kernel_shapes.h"
 #include "weir/ops/array/register.h"
 
 namespace weir {
@@ -35,20 +36,7 @@ class CheckNumericsKernel : public Kernel {
       ctx.set_output(0, ctx.TakeInput(0));
       return OkStatus();
     }
-    std::vector<std::string_view> bad;
-    if (signed_) {
-      if (low) bad.push_back("-Inf");
-      if (high) bad.push_back("+Inf");
-    } else if (low || high) {
-      bad.push_back("Inf");
-    }
-    if (nan) bad.push_back("NaN");
-    std::string listed(bad[0]);
-    for (size_t i = 1; i < bad.size(); ++i) {
-      const char* separator = i + 1 < bad.size() ? ", " : bad.size() > 2 ? ", and " : " and ";
-      listed += Cat(separator, bad[i]);
-    }
-    return InvalidArgument(message_, " : Tensor had ", listed, " values");
+    return InvalidArgument(message_, " : Tensor had ", DescribeNumerics(nan, low, high, signed_), " values");
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/kernel_shapes.h"
 #include "weir/ops/array/register.h"
 
 namespace weir {
@@ -50,21 +51,8 @@ class MatrixBandPartKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0);
-    if (x.rank() < 2) return InvalidArgument("input must be at least 2-dim, received shape: ", x.shape().ToString());
+    WEIR_ASSIGN_OR_RETURN(BandLimits limits, CheckBandPart(ctx));
     const int64_t rows = x.dim(x.rank() - 2), columns = x.dim(x.rank() - 1);
-    int64_t limits[2];
-    for (int i = 0; i < 2; ++i) {
-      const char* name = i == 0 ? "num_lower" : "num_upper";
-      if (!ctx.input(1 + i).shape().IsScalar()) {
-        return InvalidArgument(name, " must be scalar, got shape ", ctx.input(1 + i).shape().ToString());
-      }
-      WEIR_ASSIGN_OR_RETURN(limits[i], IntScalar(ctx.input(1 + i), name));
-      const int64_t most = i == 0 ? rows : columns;
-      if (limits[i] > most) {
-        return InvalidArgument(name, " must be negative or less or equal to number of ", i == 0 ? "rows" : "columns",
-                               " (", most, ") got: ", limits[i]);
-      }
-    }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.shape()));
     std::memset(out->raw_data(), 0, out->num_bytes());
     const int64_t size = static_cast<int64_t>(SizeOf(x.dtype()));
@@ -72,8 +60,8 @@ class MatrixBandPartKernel : public Kernel {
     ctx.ParallelFor(total, 5 + 0.2 * columns, [&](int64_t begin, int64_t end) {
       for (int64_t line = begin; line < end; ++line) {
         const int64_t row = line % rows;
-        const int64_t first = limits[0] < 0 ? 0 : std::max<int64_t>(0, row - limits[0]);
-        const int64_t last = limits[1] < 0 ? columns : std::min(columns, row + limits[1] + 1);
+        const int64_t first = limits.lower < 0 ? 0 : std::max<int64_t>(0, row - limits.lower);
+        const int64_t last = limits.upper < 0 ? columns : std::min(columns, row + limits.upper + 1);
         if (first >= last) continue;
         const int64_t at = (line * columns + first) * size;
         std::memcpy(static_cast<char*>(out->raw_data()) + at, static_cast<const char*>(x.raw_data()) + at,

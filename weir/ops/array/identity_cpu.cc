@@ -70,7 +70,7 @@ class CopyKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     Tensor x = ctx.TakeInput(0);
     if (!x.unique()) {
-      WEIR_ASSIGN_OR_RETURN(x, x.Clone());
+      WEIR_ASSIGN_OR_RETURN(x, CloneElements(ctx, x));
     }
     ctx.set_output(0, std::move(x));
     return OkStatus();

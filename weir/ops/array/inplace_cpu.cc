@@ -2,6 +2,7 @@
 #include "weir/device/cpu/index_input.h"
 #include "weir/device/cpu/scatter_nd.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/kernel_shapes.h"
 #include "weir/ops/array/register.h"
 
 namespace weir {
@@ -13,18 +14,7 @@ class InplaceKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor i = ctx.input(1), v = ctx.input(2);
     const Shape shape = ctx.input(0).shape();
-    if (shape.rank() != v.rank() || shape.rank() < 1) {
-      return InvalidArgument("x and v shape doesn't match (ranks differ): ", shape.ToString(), " vs. ",
-                             v.shape().ToString());
-    }
-    if (!(shape.Slice(1, shape.rank()) == v.shape().Slice(1, v.rank()))) {
-      return InvalidArgument("x and v shape doesn't match at index 1: ", shape.ToString(), " vs. ",
-                             v.shape().ToString());
-    }
-    if (!i.shape().IsVector() || i.dim(0) != v.dim(0)) {
-      return InvalidArgument("i and x shape doesn't match at index 0: ", i.shape().ToString(), " vs. ",
-                             v.shape().ToString());
-    }
+    WEIR_RETURN_IF_ERROR(CheckInplace(shape, i.shape(), v.shape()));
     Tensor x = ctx.TakeInput(0);
     if (!x.unique()) {
       WEIR_ASSIGN_OR_RETURN(x, x.Clone());

@@ -24,18 +24,24 @@ struct Band {
   int64_t Longest() const {
     return std::min(rows + std::min<int64_t>(upper, 0), columns - std::max<int64_t>(lower, 0));
   }
-  // Calls body(place in the matrix, place in the stored diagonals) for every element of the band.
-  template <typename Body>
-  void ForEach(Body&& body) const {
+  // Copies the band between `batches` matrices and their stored diagonals, a diagonal at a time.
+  Status Copy(const KernelContext& ctx, DType dtype, int64_t batches, const void* from, void* to,
+              bool from_matrices) const {
+    const auto size = static_cast<int64_t>(SizeOf(dtype));
     for (int64_t d = upper; d >= lower; --d) {
       const int64_t length = Length(d);
+      if (length <= 0) continue;
       const bool left = (d >= 0 && upper_left) || (d <= 0 && lower_left);
-      const int64_t offset = (upper - d) * width + (left ? 0 : width - length);
-      for (int64_t i = 0; i < length; ++i) {
-        const int64_t row = i - std::min<int64_t>(0, d), column = i + std::max<int64_t>(0, d);
-        body(row * columns + column, offset + i);
-      }
+      const int64_t stored = (upper - d) * width + (left ? 0 : width - length);
+      const int64_t in_matrix = std::max<int64_t>(0, -d) * columns + std::max<int64_t>(0, d);
+      const int64_t dims[] = {batches, length};
+      const int64_t matrix_strides[] = {rows * columns, columns + 1}, stored_strides[] = {count() * width, 1};
+      const char* source = static_cast<const char*>(from) + (from_matrices ? in_matrix : stored) * size;
+      char* target = static_cast<char*>(to) + (from_matrices ? stored : in_matrix) * size;
+      WEIR_RETURN_IF_ERROR(StridedCopy(ctx, dtype, dims, source, from_matrices ? matrix_strides : stored_strides,
+                                       target, from_matrices ? stored_strides : matrix_strides));
     }
+    return OkStatus();
   }
 };
 
@@ -88,9 +94,6 @@ class BandKernel : public Kernel {
   bool lower_left_ = true;
 };
 
-char* At(void* data, int64_t i, int64_t size) { return static_cast<char*>(data) + i * size; }
-const char* At(const void* data, int64_t i, int64_t size) { return static_cast<const char*>(data) + i * size; }
-
 class MatrixDiagPartKernel : public BandKernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
@@ -111,16 +114,10 @@ class MatrixDiagPartKernel : public BandKernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (ctx.num_inputs() == 3) {
       if (ctx.input(2).num_elements() != 1) return InvalidArgument("padding_value must be a scalar");
-      FillElements(x.dtype(), ctx.input(2).raw_data(), out->raw_data(), out->num_elements());
+      WEIR_RETURN_IF_ERROR(FillElements(ctx, x.dtype(), ctx.input(2).raw_data(), out->raw_data(), out->num_elements()));
     }
-    const int64_t size = static_cast<int64_t>(SizeOf(x.dtype())), stored = band.count() * band.width;
-    for (int64_t b = 0; b < batches && x.num_elements() > 0; ++b) {
-      band.ForEach([&](int64_t in_matrix, int64_t in_diagonals) {
-        CopyElements(x.dtype(), At(x.raw_data(), b * band.rows * band.columns + in_matrix, size),
-                     At(out->raw_data(), b * stored + in_diagonals, size), 1);
-      });
-    }
-    return OkStatus();
+    if (x.num_elements() == 0) return OkStatus();
+    return band.Copy(ctx, x.dtype(), batches, x.raw_data(), out->raw_data(), /*from_matrices=*/true);
   }
 };
 
@@ -177,18 +174,12 @@ class MatrixDiagKernel : public BandKernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     const DType dtype = diagonal.dtype();
     if (ctx.num_inputs() == 5) {
-      FillElements(dtype, ctx.input(4).raw_data(), out->raw_data(), out->num_elements());
+      WEIR_RETURN_IF_ERROR(FillElements(ctx, dtype, ctx.input(4).raw_data(), out->raw_data(), out->num_elements()));
     } else {
-      std::fill_n(static_cast<char*>(out->raw_data()), out->num_bytes(), 0);
+      WEIR_RETURN_IF_ERROR(ClearElements(ctx, *out));
     }
-    const int64_t size = static_cast<int64_t>(SizeOf(dtype)), stored = band.count() * band.width;
-    for (int64_t b = 0; b < batches && diagonal.num_elements() > 0; ++b) {
-      band.ForEach([&](int64_t in_matrix, int64_t in_diagonals) {
-        CopyElements(dtype, At(diagonal.raw_data(), b * stored + in_diagonals, size),
-                     At(out->raw_data(), b * rows * columns + in_matrix, size), 1);
-      });
-    }
-    return OkStatus();
+    if (diagonal.num_elements() == 0) return OkStatus();
+    return band.Copy(ctx, dtype, batches, diagonal.raw_data(), out->raw_data(), /*from_matrices=*/false);
   }
 };
 
@@ -223,14 +214,11 @@ class MatrixSetDiagKernel : public BandKernel {
     }
     Tensor x = ctx.TakeInput(0);
     if (!x.unique()) {
-      WEIR_ASSIGN_OR_RETURN(x, x.Clone());
+      WEIR_ASSIGN_OR_RETURN(x, CloneElements(ctx, x));
     }
-    const int64_t size = static_cast<int64_t>(SizeOf(x.dtype())), stored = band.count() * band.width;
-    for (int64_t b = 0; b < batches && diagonal.num_elements() > 0; ++b) {
-      band.ForEach([&](int64_t in_matrix, int64_t in_diagonals) {
-        CopyElements(x.dtype(), At(diagonal.raw_data(), b * stored + in_diagonals, size),
-                     At(x.raw_data(), b * band.rows * band.columns + in_matrix, size), 1);
-      });
+    if (diagonal.num_elements() > 0) {
+      WEIR_RETURN_IF_ERROR(
+          band.Copy(ctx, x.dtype(), batches, diagonal.raw_data(), x.raw_data(), /*from_matrices=*/false));
     }
     ctx.set_output(0, std::move(x));
     return OkStatus();

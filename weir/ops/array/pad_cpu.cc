@@ -2,41 +2,12 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/kernel_shapes.h"
+#include "weir/ops/array/paddings.h"
 #include "weir/ops/array/register.h"
 
 namespace weir {
 namespace {
-
-struct Padding {
-  int64_t before;
-  int64_t after;
-};
-using Paddings = std::vector<Padding>;
-
-StatusOr<Paddings> ReadPaddings(const Tensor& input, const Shape& shape) {
-  if (!input.shape().IsMatrix() || input.dim(1) != 2) {
-    return InvalidArgument("paddings must be a matrix with 2 columns: ", input.shape().ToString());
-  }
-  if (input.dim(0) != shape.rank()) {
-    return InvalidArgument("The first dimension of paddings must be the rank of inputs", input.shape().ToString(), " ",
-                           shape.ToString());
-  }
-  WEIR_ASSIGN_OR_RETURN(Dims values, IntElements(input, "paddings"));
-  Paddings out;
-  for (int d = 0; d < shape.rank(); ++d) out.push_back({values[2 * d], values[2 * d + 1]});
-  return out;
-}
-
-StatusOr<Shape> PaddedShape(const Shape& shape, const Paddings& paddings) {
-  Dims dims;
-  for (int d = 0; d < shape.rank(); ++d) {
-    auto size = CheckedAdd(paddings[d].before, paddings[d].after);
-    if (size) size = CheckedAdd(*size, shape.dim(d));
-    if (!size) return InvalidArgument("Padded size of dimension ", d, " is too large");
-    dims.push_back(*size);
-  }
-  return Shape::Make(dims);
-}
 
 class PadKernel : public Kernel {
  public:
@@ -88,31 +59,17 @@ class MirrorKernel : public Kernel {
   }
 
  protected:
-  // Checks paddings of a tensor of shape `inner`.
-  Status Check(const Paddings& paddings, const Shape& inner) const {
-    for (int d = 0; d < inner.rank(); ++d) {
-      const auto [before, after] = paddings[d];
-      if (before < 0 || after < 0) return InvalidArgument("paddings must be non-negative: ", before, " ", after);
-      const int64_t most = inner.dim(d) - skip_;
-      if (before > most || after > most) {
-        return InvalidArgument("paddings must be ", skip_ ? "less than" : "no greater than",
-                               " the dimension size: ", before, ", ", after,
-                               skip_ ? " not less than " : " greater than ", inner.dim(d));
-      }
-    }
-    return OkStatus();
-  }
-
   // Calls body(padded offset, inner offset) for every element of the padded shape.
   template <typename Body>
-  void ForEach(const Shape& padded, const Shape& inner, const Paddings& paddings, Body&& body) const {
+  void ForEach(const MirrorSizes& sizes, Body&& body) const {
+    const auto& [padded, inner, before] = sizes;
     const int rank = padded.rank();
     const Dims strides = DenseStrides(inner.dims());
     std::vector<std::vector<int64_t>> maps(rank);  // where each index of a dimension comes from
     for (int d = 0; d < rank; ++d) {
       const int64_t size = inner.dim(d);
       for (int64_t i = 0; i < padded.dim(d); ++i) {
-        int64_t at = i - paddings[d].before;
+        int64_t at = i - before[d];
         if (at < 0) at = -at - 1 + skip_;
         if (at >= size) at = 2 * size - 1 - at - skip_;
         maps[d].push_back(at * strides[d]);
@@ -135,15 +92,12 @@ class MirrorPadKernel : public MirrorKernel {
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) { return MakeMode<MirrorPadKernel>(init); }
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0);
-    WEIR_ASSIGN_OR_RETURN(Paddings paddings, ReadPaddings(ctx.input(1), x.shape()));
-    WEIR_RETURN_IF_ERROR(Check(paddings, x.shape()));
-    WEIR_ASSIGN_OR_RETURN(Shape shape, PaddedShape(x.shape(), paddings));
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    WEIR_ASSIGN_OR_RETURN(MirrorSizes sizes, CheckMirrorPad(ctx, skip_));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, sizes.padded));
     const char* from = static_cast<const char*>(x.raw_data());
     char* to = static_cast<char*>(out->raw_data());
     const int64_t size = static_cast<int64_t>(SizeOf(x.dtype()));
-    ForEach(shape, x.shape(), paddings,
-            [&](int64_t i, int64_t source) { CopyElements(x.dtype(), from + source * size, to + i * size, 1); });
+    ForEach(sizes, [&](int64_t i, int64_t source) { CopyElements(x.dtype(), from + source * size, to + i * size, 1); });
     return OkStatus();
   }
 };
@@ -154,25 +108,13 @@ class MirrorPadGradKernel : public MirrorKernel {
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) { return MakeMode<MirrorPadGradKernel>(init); }
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0);
-    WEIR_ASSIGN_OR_RETURN(Paddings paddings, ReadPaddings(ctx.input(1), x.shape()));
-    Dims dims;
-    for (int d = 0; d < x.rank(); ++d) {
-      const auto [before, after] = paddings[d];
-      if (before < 0 || after < 0) return InvalidArgument("Paddings must be non-negative: ", before, ", ", after);
-      if (before > x.dim(d) || after > x.dim(d) - before) {
-        return InvalidArgument("paddings of dimension ", d, " are larger than the gradient: ", before, ", ", after);
-      }
-      dims.push_back(x.dim(d) - before - after);
-    }
-    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
-    WEIR_RETURN_IF_ERROR(Check(paddings, shape));
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    WEIR_ASSIGN_OR_RETURN(MirrorSizes sizes, CheckMirrorPadGrad(ctx, skip_));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, sizes.inner));
     DispatchDType(x.dtype(), NumberTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      std::vector<ComputeType<T>> sums(shape.num_elements(), ComputeType<T>(0));
+      std::vector<ComputeType<T>> sums(sizes.inner.num_elements(), ComputeType<T>(0));
       const T* from = x.data<T>();
-      ForEach(x.shape(), shape, paddings,
-              [&](int64_t i, int64_t target) { sums[target] = WrapAdd(sums[target], Widen(from[i])); });
+      ForEach(sizes, [&](int64_t i, int64_t target) { sums[target] = WrapAdd(sums[target], Widen(from[i])); });
       for (size_t i = 0; i < sums.size(); ++i) out->data<T>()[i] = static_cast<T>(sums[i]);
     });
     return OkStatus();

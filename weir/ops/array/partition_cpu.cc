@@ -1,6 +1,7 @@
 // Rows dealt out to several tensors and put together again: DynamicPartition, DynamicStitch.
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/kernel_shapes.h"
 #include "weir/ops/array/register.h"
 
 namespace weir {
@@ -11,10 +12,7 @@ class DynamicPartitionKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor data = ctx.input(0), partitions = ctx.input(1);
     const int count = ctx.num_outputs(), outer = partitions.rank();
-    if (data.rank() < outer || !(data.shape().Slice(0, outer) == partitions.shape())) {
-      return InvalidArgument("data.shape must start with partitions.shape, got data.shape = ", data.shape().ToString(),
-                             ", partitions.shape = ", partitions.shape().ToString());
-    }
+    WEIR_RETURN_IF_ERROR(CheckPartitions(data.shape(), partitions.shape()));
     WEIR_ASSIGN_OR_RETURN(Dims to, IntElements(partitions, "partitions"));
     Dims sizes(count, 0);
     for (size_t i = 0; i < to.size(); ++i) {
@@ -55,28 +53,8 @@ class DynamicStitchKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const int count = ctx.num_inputs() / 2;
-    int64_t rows = 0;
-    std::vector<Dims> indices(count);
-    const Shape first_row = RowShape(ctx, 0, count);
-    for (int i = 0; i < count; ++i) {
-      const Shape &index_shape = ctx.input(i).shape(), &data_shape = ctx.input(count + i).shape();
-      if (data_shape.rank() < index_shape.rank() || !(data_shape.Slice(0, index_shape.rank()) == index_shape)) {
-        return InvalidArgument("data[", i, "].shape = ", data_shape.ToString(), " does not start with indices[", i,
-                               "].shape = ", index_shape.ToString());
-      }
-      if (!(RowShape(ctx, i, count) == first_row)) {
-        return InvalidArgument("Need data[0].shape[", ctx.input(0).rank(), ":] = data[", i, "].shape[",
-                               index_shape.rank(), ":], got data[0].shape = ", ctx.input(count).shape().ToString(),
-                               ", data[", i, "].shape = ", data_shape.ToString(),
-                               ", indices[0].shape = ", ctx.input(0).shape().ToString(), ", indices[", i,
-                               "].shape = ", index_shape.ToString());
-      }
-      WEIR_ASSIGN_OR_RETURN(indices[i], IntElements(ctx.input(i), "indices"));
-      for (size_t k = 0; k < indices[i].size(); ++k) {
-        if (indices[i][k] < 0) return InvalidArgument("indices[", k, "] is out of range");
-        rows = std::max(rows, indices[i][k] + 1);
-      }
-    }
+    WEIR_ASSIGN_OR_RETURN(StitchSizes sizes, CheckStitch(ctx));
+    const auto& [first_row, rows, indices] = sizes;
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape({rows}).Concat(first_row));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     const DType dtype = out->dtype();
@@ -90,12 +68,6 @@ class DynamicStitchKernel : public Kernel {
       }
     }
     return OkStatus();
-  }
-
- private:
-  static Shape RowShape(KernelContext& ctx, int i, int count) {
-    const Shape& data = ctx.input(count + i).shape();
-    return data.Slice(std::min(ctx.input(i).rank(), data.rank()), data.rank());
   }
 };
 

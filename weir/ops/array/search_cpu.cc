@@ -4,6 +4,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/kernel_shapes.h"
 #include "weir/ops/array/register.h"
 
 namespace weir {
@@ -18,11 +19,7 @@ class BoundKernel : public Kernel {
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor sorted = ctx.input(0), values = ctx.input(1);
-    if (sorted.rank() != 2) return InvalidArgument("sorted input argument must be a matrix");
-    if (values.rank() != 2) return InvalidArgument("values argument must be a matrix");
-    if (sorted.dim(0) != values.dim(0)) {
-      return InvalidArgument("Leading dim_size of both tensors must match.");
-    }
+    WEIR_RETURN_IF_ERROR(CheckBound(sorted.shape(), values.shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, values.shape()));
     const int64_t n = sorted.dim(1), columns = values.dim(1);
     DispatchDType(sorted.dtype(), RealTypes{}, [&](auto tag) {

@@ -37,7 +37,7 @@ class TransposeKernel : public Kernel {
     }
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     WEIR_RETURN_IF_ERROR(StridedCopy(ctx, x.dtype(), dims, x.raw_data(), strides, out->raw_data(), DenseStrides(dims)));
-    if (conjugate_) {
+    if (conjugate_ && ctx.device().is_host()) {  // other devices conjugate the result themselves
       DispatchDType(out->dtype(), ComplexTypes{}, [&](auto tag) {
         for (auto& z : out->template span<typename decltype(tag)::type>()) z = std::conj(z);
       });

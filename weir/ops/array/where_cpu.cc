@@ -2,6 +2,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/array/kernel_shapes.h"
 #include "weir/ops/array/register.h"
 
 namespace weir {
@@ -50,27 +51,13 @@ class OneHotKernel : public Kernel {
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor indices = ctx.input(0), on = ctx.input(2), off = ctx.input(3);
-    const int rank = indices.rank();
-    if (axis_ != -1 && (axis_ < 0 || axis_ > rank)) {
-      return InvalidArgument("Expected axis to be -1 or between [0, ", rank + 1, ").  But received: ", axis_);
-    }
-    if (!ctx.input(1).shape().IsScalar()) {
-      return InvalidArgument("depth must be a scalar, but got: ", ctx.input(1).shape().ToString());
-    }
-    if (!on.shape().IsScalar()) return InvalidArgument("on_value must be a scalar, but got: ", on.shape().ToString());
-    if (!off.shape().IsScalar())
-      return InvalidArgument("off_value must be a scalar, but got: ", off.shape().ToString());
-    WEIR_ASSIGN_OR_RETURN(int64_t depth, IntScalar(ctx.input(1), "depth"));
-    if (depth < 0) return InvalidArgument("depth must be non-negative, got: ", depth);
-    const int axis = axis_ == -1 ? rank : static_cast<int>(axis_);
-    Shape shape = indices.shape();
-    WEIR_RETURN_IF_ERROR(shape.InsertDim(axis, depth));
+    WEIR_ASSIGN_OR_RETURN(OneHotSizes sizes, CheckOneHot(ctx, axis_));
+    const auto& [shape, depth, suffix] = sizes;
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     const DType dtype = out->dtype();
     FillElements(dtype, off.raw_data(), out->raw_data(), out->num_elements());
     WEIR_ASSIGN_OR_RETURN(Dims values, IntElements(indices, "indices"));
-    const int64_t suffix = indices.shape().Slice(axis, rank).num_elements();
     const int64_t size = static_cast<int64_t>(SizeOf(dtype));
     for (size_t i = 0; i < values.size(); ++i) {
       if (values[i] < 0 || values[i] >= depth) continue;

@@ -5,6 +5,9 @@ namespace weir::cuda {
 void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   GpuRegistry registry(ops, kernels);
   registry.AddHostKernels();
+  RegisterCombineKernels(registry);
+  RegisterCompactKernels(registry);
+  RegisterCountingKernels(registry);
   RegisterElementwiseKernels(registry);
   RegisterFftKernels(registry);
   RegisterFusedKernels(registry);
@@ -13,9 +16,11 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterMatMulKernels(registry);
   RegisterNnKernels(registry);
   RegisterOptimizerKernels(registry);
+  RegisterPlaceKernels(registry);
   RegisterPortableArrayKernels(registry);
   RegisterRandomKernels(registry);
   RegisterReductionKernels(registry);
+  RegisterScanKernels(registry);
   RegisterSegmentKernels(registry);
   RegisterSparseMatMulKernels(registry);
   RegisterSparseSegmentKernels(registry);

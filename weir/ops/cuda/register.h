@@ -10,6 +10,9 @@ namespace weir::cuda {
 void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 
 // By family.
+void RegisterCombineKernels(GpuRegistry& registry);
+void RegisterCompactKernels(GpuRegistry& registry);
+void RegisterCountingKernels(GpuRegistry& registry);
 void RegisterElementwiseKernels(GpuRegistry& registry);
 void RegisterFftKernels(GpuRegistry& registry);
 void RegisterFusedKernels(GpuRegistry& registry);
@@ -18,9 +21,11 @@ void RegisterLinalgKernels(GpuRegistry& registry);
 void RegisterMatMulKernels(GpuRegistry& registry);
 void RegisterNnKernels(GpuRegistry& registry);
 void RegisterOptimizerKernels(GpuRegistry& registry);
+void RegisterPlaceKernels(GpuRegistry& registry);
 void RegisterPortableArrayKernels(GpuRegistry& registry);
 void RegisterRandomKernels(GpuRegistry& registry);
 void RegisterReductionKernels(GpuRegistry& registry);
+void RegisterScanKernels(GpuRegistry& registry);
 void RegisterSegmentKernels(GpuRegistry& registry);
 void RegisterSparseMatMulKernels(GpuRegistry& registry);
 void RegisterSparseSegmentKernels(GpuRegistry& registry);

@@ -1,6 +1,7 @@
 // Sums of many tensors of one shape.
 #include "weir/device/cpu/elementwise.h"
 #include "weir/device/cpu/float_loops.h"
+#include "weir/ops/math/kernel_shapes.h"
 #include "weir/ops/math/register.h"
 #include "weir/tensor/variant.h"
 
@@ -14,22 +15,11 @@ struct AddOp {
   }
 };
 
-Status CheckShapes(KernelContext& ctx) {
-  for (int i = 1; i < ctx.num_inputs(); ++i) {
-    if (!(ctx.input(0).shape() == ctx.input(i).shape())) {
-      return InvalidArgument("Inputs to operation ", ctx.node_name(), " of type ", ctx.node().schema->name,
-                             " must have the same size and shape.  Input 0: ", ctx.input(0).shape().ToString(),
-                             " != input ", i, ": ", ctx.input(i).shape().ToString());
-    }
-  }
-  return OkStatus();
-}
-
 class AddNKernel : public Kernel {
  public:
   explicit AddNKernel(BinaryLoop loop) : loop_(loop) {}
   Status Compute(KernelContext& ctx) override {
-    WEIR_RETURN_IF_ERROR(CheckShapes(ctx));
+    WEIR_RETURN_IF_ERROR(CheckAddends(ctx));
     if (ctx.num_inputs() == 1) {
       ctx.set_output(0, ctx.TakeInput(0));
       return OkStatus();
@@ -64,7 +54,7 @@ class AddNKernel : public Kernel {
 class AddNVariantKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_RETURN_IF_ERROR(CheckShapes(ctx));
+    WEIR_RETURN_IF_ERROR(CheckAddends(ctx));
     if (ctx.num_inputs() == 1) {
       ctx.set_output(0, ctx.input(0));
       return OkStatus();

@@ -5,6 +5,7 @@
 #include "weir/device/cpu/index_input.h"
 #include "weir/device/cpu/vector.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/math/kernel_shapes.h"
 #include "weir/ops/math/register.h"
 
 namespace weir {
@@ -63,28 +64,15 @@ class ArgExtremeKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0);
-    if (!ctx.input(1).shape().IsScalar()) {
-      return InvalidArgument("dim must be a scalar, but received tensor of shape: ", ctx.input(1).shape().ToString());
-    }
-    WEIR_ASSIGN_OR_RETURN(int64_t given, IntScalar(ctx.input(1), "dimension"));
-    const int rank = x.rank();
-    if (given < -rank || given >= rank) {
-      return InvalidArgument("Expected dimension in the range [", -rank, ", ", rank, "), but got ", given);
-    }
-    const int axis = static_cast<int>(given < 0 ? given + rank : given);
-    if (x.dim(axis) == 0) {
-      return InvalidArgument("Reduction axis ", given, " is empty in shape ", x.shape().ToString());
-    }
-    Shape shape = x.shape();
-    shape.RemoveDim(axis);
+    Shape shape;
+    WEIR_ASSIGN_OR_RETURN(AxisSizes sizes, ArgExtremeAxis(ctx, shape));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
-    const int64_t outer = x.shape().Slice(0, axis).num_elements();
-    const int64_t inner = x.shape().Slice(axis + 1, rank).num_elements();
+    const auto [outer, n, inner] = sizes;
     std::vector<int64_t> found(shape.num_elements());
     DispatchDType(x.dtype(), ArgMaxTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      const int64_t row = x.dim(axis) * inner;
+      const int64_t row = n * inner;
       if constexpr (std::is_same_v<T, float>) {
         if (inner == 1) {
           ctx.ParallelFor(outer, 0.2 * row, [&](int64_t begin, int64_t end) {
@@ -94,7 +82,7 @@ class ArgExtremeKernel : public Kernel {
         }
       }
       ctx.ParallelFor(outer, 1.0 * row, [&](int64_t begin, int64_t end) {
-        FindExtremes<kMax>(x.data<T>() + begin * row, end - begin, x.dim(axis), inner, found.data() + begin * inner);
+        FindExtremes<kMax>(x.data<T>() + begin * row, end - begin, n, inner, found.data() + begin * inner);
       });
     });
     DispatchDType(out->dtype(), IntegerTypes{}, [&](auto tag) {

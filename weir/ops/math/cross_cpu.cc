@@ -1,5 +1,6 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/math/kernel_shapes.h"
 #include "weir/ops/math/register.h"
 
 namespace weir {
@@ -10,14 +11,7 @@ class CrossKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor a = ctx.input(0), b = ctx.input(1);
-    if (!(a.shape() == b.shape())) {
-      return InvalidArgument("Both inputs must be of same shape: ", a.shape().ToString(), " vs. ",
-                             b.shape().ToString());
-    }
-    if (a.rank() < 1) return InvalidArgument("Input must be at least 1D", a.shape().ToString());
-    if (a.dim(a.rank() - 1) != 3) {
-      return FailedPrecondition("Cross-products are only defined for 3-element vectors.");
-    }
+    WEIR_RETURN_IF_ERROR(CheckCross(a.shape(), b.shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, a.shape()));
     DispatchDType(a.dtype(), RealTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;

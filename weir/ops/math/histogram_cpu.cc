@@ -8,6 +8,7 @@
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/framework/scratch.h"
+#include "weir/ops/math/kernel_shapes.h"
 #include "weir/ops/math/register.h"
 
 namespace weir {
@@ -41,34 +42,19 @@ class BincountKernel : public Kernel {
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0), weights = ctx.input(2);
-    if (!ctx.input(1).shape().IsScalar()) {
-      return InvalidArgument("Shape must be rank 0 but is rank ", ctx.input(1).rank());
-    }
-    WEIR_ASSIGN_OR_RETURN(Dims sizes, IntElements(ctx.input(1), "size"));
-    const int64_t size = sizes[0];
-    if (size < 0) return InvalidArgument("size (", size, ") must be non-negative");
-    if (!flat_ && x.rank() > 2) return InvalidArgument("Shape must be at most rank 2 but is rank ", x.rank());
-    if (weights.num_elements() > 0 && !(weights.shape() == x.shape())) {
-      return InvalidArgument(
-          "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it acts "
-          "as all weights equal to 1. Received ",
-          weights.shape().ToString());
-    }
+    WEIR_ASSIGN_OR_RETURN(BincountSizes sizes, CheckBincount(ctx, flat_));
     WEIR_ASSIGN_OR_RETURN(Dims values, IntElements(x, "input"));
     for (int64_t value : values) {
       if (value < 0) return InvalidArgument("Input arr must be non-negative!");
     }
-    const bool rows = !flat_ && x.rank() == 2;
-    const int64_t count = rows ? x.dim(0) : 1;
-    WEIR_ASSIGN_OR_RETURN(Shape shape, rows ? Shape::Make(Dims{count, size}) : Shape::Make(Dims{size}));
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, sizes.shape));
     std::memset(out->raw_data(), 0, out->num_bytes());
     DispatchDType(out->dtype(), NumberTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const T* weight = weights.num_elements() > 0 ? weights.data<T>() : nullptr;
-      const int64_t width = rows ? x.dim(1) : x.num_elements();
-      for (int64_t row = 0; row < count; ++row) {
-        Count(values, row * width, (row + 1) * width, weight, binary_, size, out->data<T>() + row * size);
+      for (int64_t row = 0; row < sizes.rows; ++row) {
+        Count(values, row * sizes.width, (row + 1) * sizes.width, weight, binary_, sizes.size,
+              out->data<T>() + row * sizes.size);
       }
     });
     return OkStatus();
@@ -109,26 +95,15 @@ class BucketizeKernel : public Kernel {
 class HistogramFixedWidthKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    const Tensor values = ctx.input(0), range = ctx.input(1);
-    if (!range.shape().IsVector() || range.num_elements() != 2) {
-      return InvalidArgument("value_range should be a vector of 2 elements.");
-    }
-    if (!ctx.input(2).shape().IsScalar()) return InvalidArgument("nbins should be a scalar.");
-    WEIR_ASSIGN_OR_RETURN(int64_t bins, IntScalar(ctx.input(2), "nbins"));
-    if (bins <= 0) return InvalidArgument("nbins should be a positive number, but got '", bins, "'");
+    const Tensor values = ctx.input(0);
+    WEIR_ASSIGN_OR_RETURN(HistogramSizes sizes, CheckHistogram(ctx));
+    const auto [bins, low, high] = sizes;
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(Dims{bins}));
     WEIR_RETURN_IF_ERROR(CheckScratch(bins, sizeof(int64_t)));
     std::vector<int64_t> counts;
     Status status;
     DispatchDType(values.dtype(), RealTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      const double low = static_cast<double>(Widen(range.data<T>()[0]));
-      const double high = static_cast<double>(Widen(range.data<T>()[1]));
-      if (!(low < high)) {
-        status = InvalidArgument("value_range should satisfy value_range[0] < value_range[1], but got '[", low, ", ",
-                                 high, "]'");
-        return;
-      }
       counts.resize(bins);
       const double step = (high - low) / static_cast<double>(bins);
       for (int64_t i = 0; i < values.num_elements(); ++i) {

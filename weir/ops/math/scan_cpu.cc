@@ -5,6 +5,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/math/kernel_shapes.h"
 #include "weir/ops/math/register.h"
 
 namespace weir {
@@ -58,19 +59,10 @@ class ScanKernel : public Kernel {
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor x = ctx.input(0);
-    if (!ctx.input(1).shape().IsScalar()) {
-      return InvalidArgument("ScanOp: axis must be a scalar, not ", ctx.input(1).shape().ToString());
-    }
-    WEIR_ASSIGN_OR_RETURN(int64_t given, IntScalar(ctx.input(1), "axis"));
-    const int rank = x.rank();
-    if (given < -rank || given >= rank) {
-      return InvalidArgument("ScanOp: Expected scan axis in the range [", -rank, ", ", rank, "), but got ", given);
-    }
-    const int axis = static_cast<int>(given < 0 ? given + rank : given);
+    WEIR_ASSIGN_OR_RETURN(AxisSizes sizes, ScanAxis(ctx));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.shape()));
     if (x.num_elements() == 0) return OkStatus();
-    const int64_t outer = x.shape().Slice(0, axis).num_elements(), n = x.dim(axis);
-    const int64_t inner = x.shape().Slice(axis + 1, rank).num_elements();
+    const auto [outer, n, inner] = sizes;
     DispatchDType(x.dtype(), Types{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const T* from = x.data<T>();

@@ -5,6 +5,7 @@
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/vector.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/math/kernel_shapes.h"
 #include "weir/ops/math/register.h"
 #include "weir/tensor/resource_handle.h"
 #include "weir/tensor/variant.h"
@@ -166,23 +167,8 @@ class SelectKernel : public SelectKernelBase {
  public:
   using SelectKernelBase::SelectKernelBase;
   Status Compute(KernelContext& ctx) override {
-    const Shape &c = ctx.input(0).shape(), &e = ctx.input(2).shape();
     const Shape t = ctx.input(1).shape();
-    if (!(t == e)) {
-      return InvalidArgument("'then' and 'else' must have the same size.  but received: ", t.ToString(), " vs. ",
-                             e.ToString());
-    }
-    if (c == t || c.IsScalar()) return Run(ctx, t, Shape(c));
-    if (!c.IsVector()) {
-      return InvalidArgument("'cond' must be a vector, but saw shape: ", c.ToString());
-    }
-    if (t.rank() < 1) return InvalidArgument("'then' must be at least a vector, but saw shape: ", t.ToString());
-    if (t.dim(0) != c.dim(0)) {
-      return InvalidArgument("Number of batches of 'then' must match size of 'cond', but saw: ", t.dim(0), " vs. ",
-                             c.dim(0));
-    }
-    Shape rows = c;
-    while (rows.rank() < t.rank()) WEIR_RETURN_IF_ERROR(rows.AddDim(1));
+    WEIR_ASSIGN_OR_RETURN(Shape rows, SelectConditionShape(ctx.input(0).shape(), t, ctx.input(2).shape()));
     return Run(ctx, t, rows);
   }
 };

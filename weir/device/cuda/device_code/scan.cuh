@@ -10,9 +10,9 @@ template <typename A>
 A ShuffleUp(A value, int distance) {
   constexpr int kWords = (sizeof(A) + 3) / 4;
   uint32 words[kWords] = {};
-  __builtin_memcpy(words, &value, sizeof(A));
+  memcpy(words, &value, sizeof(A));
   for (int i = 0; i < kWords; ++i) words[i] = __shfl_up_sync(0xffffffffu, words[i], distance);
-  __builtin_memcpy(&value, words, sizeof(A));
+  memcpy(&value, words, sizeof(A));
   return value;
 }
 

@@ -109,10 +109,10 @@ void AtomicDo(A* at, A value) {
       expected = seen;
       A old;
       const uint32 bits = expected >> shift & kMask;
-      __builtin_memcpy(&old, &bits, sizeof(A));
+      memcpy(&old, &bits, sizeof(A));
       const A next = (A)Op::Do((wide<A>)old, (wide<A>)value);
       uint32 next_bits = 0;
-      __builtin_memcpy(&next_bits, &next, sizeof(A));
+      memcpy(&next_bits, &next, sizeof(A));
       seen = atomicCAS(word, expected, (expected & ~(kMask << shift)) | next_bits << shift);
     } while (seen != expected);
   }
@@ -164,4 +164,9 @@ __global__ void FindZero(const T* updates, int64 n, uint32* error) {
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
     if (updates[i] == T(0)) *error = 1;
   }
+}
+
+// Row numbers that wrap around, brought into [0, limit).
+inline __global__ void WrapRows(const int32* rows, int64 n, int64 limit, int64* out) {
+  for (int64 i = GridFirst(); i < n; i += GridStride()) out[i] = (rows[i] % limit + limit) % limit;
 }

@@ -4,6 +4,7 @@
 #include "weir/device/cpu/strided_copy.h"
 #include "weir/device/cuda/slices.h"
 #include "weir/ops/array/gather.h"
+#include "weir/ops/array/kernel_shapes.h"
 #include "weir/ops/array/scatter.h"
 #include "weir/ops/cuda/register.h"
 
@@ -120,6 +121,33 @@ class TensorScatterKernel : public Kernel {
   bool ignores_bad_ = false;
 };
 
+// InplaceUpdate, InplaceAdd, InplaceSub: rows whose numbers wrap around.
+class InplaceKernel : public Kernel {
+ public:
+  explicit InplaceKernel(const char* operation) : operation_(operation) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor i = ctx.input(1), v = ctx.input(2);
+    WEIR_RETURN_IF_ERROR(CheckInplace(ctx.input(0).shape(), i.shape(), v.shape()));
+    Tensor x = ctx.TakeInput(0);
+    if (!x.unique()) {
+      WEIR_ASSIGN_OR_RETURN(x, CloneElements(ctx, x));
+    }
+    if (x.num_elements() > 0 && i.num_elements() > 0) {
+      const int64_t n = i.num_elements(), limit = x.dim(0);
+      WEIR_ASSIGN_OR_RETURN(Tensor rows, ctx.AllocateTemp(DType::kInt64, Shape({n, 1})));
+      WEIR_RETURN_IF_ERROR(LaunchOver(ctx, {"weir/device/cuda/device_code/slices.cuh", "WrapRows"}, n, Address(i), n,
+                                      limit, Address(rows)));
+      WEIR_RETURN_IF_ERROR(UpdateNd(ctx, operation_, rows, v, /*ignores_bad=*/false, x));
+    }
+    ctx.set_output(0, std::move(x));
+    return OkStatus();
+  }
+
+ private:
+  const char* const operation_;
+};
+
 }  // namespace
 
 void RegisterGatherScatterKernels(GpuRegistry& registry) {
@@ -130,6 +158,13 @@ void RegisterGatherScatterKernels(GpuRegistry& registry) {
   const std::pair<const char*, const char*> scatters[] = {
       {"TensorScatterUpdate", "Assign"}, {"TensorScatterAdd", "AddV2"},      {"TensorScatterSub", "Sub"},
       {"TensorScatterMin", "KeepLower"}, {"TensorScatterMax", "KeepHigher"}, {"ScatterNdNonAliasingAdd", "AddV2"}};
+  const std::pair<const char*, const char*> updates[] = {
+      {"InplaceUpdate", "Assign"}, {"InplaceAdd", "AddV2"}, {"InplaceSub", "Sub"}};
+  for (auto [op, operation] : updates) {
+    registry.Add(op, [operation = operation](const KernelInit&) -> StatusOr<std::unique_ptr<Kernel>> {
+      return std::make_unique<InplaceKernel>(operation);
+    });
+  }
   for (auto [op, operation] : scatters) {
     registry.Add(
         op, [operation = operation](const KernelInit& init) { return TensorScatterKernel::Make(init, operation); });

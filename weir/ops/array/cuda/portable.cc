@@ -41,6 +41,11 @@ void RegisterPortableArrayKernels(GpuRegistry& registry) {
                          "Unpack"}) {
     registry.AddPortable(op);
   }
+  for (const char* op : {"BatchMatrixDiag", "BatchMatrixDiagPart", "BatchMatrixSetDiag", "DeepCopy", "MatrixDiag",
+                         "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3", "MatrixDiagV2", "MatrixDiagV3",
+                         "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3"}) {
+    registry.AddPortable(op);
+  }
   registry.AddPortable("ReverseSequence", {"seq_lengths"});
 }
 
