@@ -3,6 +3,7 @@
 #ifdef WEIR_HAS_CUDA
 #include <cstdlib>
 
+#include "weir/base/logging.h"
 #include "weir/device/cpu/rewrites/fuse_elementwise.h"
 #include "weir/device/cuda/cuda_device.h"
 #include "weir/device/cuda/shared_libraries.h"
@@ -63,6 +64,23 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                });
 }
 
+// The logical devices of one card; `index` numbers all of them.
+StatusOr<std::vector<std::shared_ptr<cuda::CudaDevice> > > MakeDevices(const std::string& task_name, int card,
+                                                                       int index, const std::vector<int64_t>& limits,
+                                                                       const GpuOptions& options) {
+  WEIR_ASSIGN_OR_RETURN(cuda::Gpu * gpu, cuda::Gpu::Get(card));
+  std::vector<std::shared_ptr<cuda::CudaDevice> > devices;
+  for (int64_t limit : limits) {
+    if (limit < 0) return InvalidArgument("A logical GPU cannot have a memory limit of ", limit, " bytes");
+    cuda::LogicalGpu logical{.gpu = card, .memory_limit = static_cast<size_t>(limit), .grow = options.allow_growth};
+    if (limit == 0 && options.memory_fraction > 0) {
+      logical.memory_limit = static_cast<size_t>(options.memory_fraction * static_cast<double>(gpu->total_memory()));
+    }
+    WEIR_ASSIGN_OR_RETURN(devices.emplace_back(), cuda::CudaDevice::Make(task_name, index++, logical));
+  }
+  return devices;
+}
+
 }  // namespace
 
 Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
@@ -71,24 +89,27 @@ Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
   if (count == 0) return OkStatus();
   WEIR_ASSIGN_OR_RETURN(std::vector<int> cards, VisibleCards(options.visible_devices, count));
   if (cards.empty()) return OkStatus();
+  // Nobody who did not ask for a GPU is to suffer from one that cannot be used.
+  const bool is_asked_for = !options.visible_devices.empty() || !options.logical_devices.empty();
+  if (Status nvrtc = cuda::OpenCudaLibrary(cuda::CudaLibrary::kNvrtc).status(); !nvrtc.ok()) {
+    if (is_asked_for) return nvrtc;
+    WEIR_LOG(WARNING) << "The GPUs of this machine are not used: " << Message(nvrtc);
+    return OkStatus();
+  }
   int index = 0;
   for (size_t i = 0; i < cards.size(); ++i) {
-    WEIR_ASSIGN_OR_RETURN(cuda::Gpu * gpu, cuda::Gpu::Get(cards[i]));
     std::vector<int64_t> limits = {0};
     if (i < options.logical_devices.size() && !options.logical_devices[i].empty()) limits = options.logical_devices[i];
-    for (int64_t limit : limits) {
-      if (limit < 0) return InvalidArgument("A logical GPU cannot have a memory limit of ", limit, " bytes");
-      cuda::LogicalGpu logical{
-          .gpu = cards[i], .memory_limit = static_cast<size_t>(limit), .grow = options.allow_growth};
-      if (limit == 0 && options.memory_fraction > 0) {
-        logical.memory_limit = static_cast<size_t>(options.memory_fraction * static_cast<double>(gpu->total_memory()));
-      }
-      WEIR_ASSIGN_OR_RETURN(std::shared_ptr<cuda::CudaDevice> device,
-                            cuda::CudaDevice::Make(environment->task_name, index, logical));
-      environment->devices.Add(std::move(device));
-      ++index;
+    auto devices = MakeDevices(environment->task_name, cards[i], index, limits, options);
+    if (!devices.ok() && is_asked_for) return devices.status();
+    if (!devices.ok()) {
+      WEIR_LOG(WARNING) << "GPU " << cards[i] << " is not used: " << Message(devices.status());
+      continue;
     }
+    index += static_cast<int>(devices->size());
+    for (auto& device : *devices) environment->devices.Add(std::move(device));
   }
+  if (index == 0) return OkStatus();
   cuda::RegisterGpuKernels(environment->ops, environment->kernels);
   RegisterGpuRewrites(environment->rewrites);
   return OkStatus();
