@@ -68,7 +68,7 @@ class ArgExtremeKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(AxisSizes sizes, ArgExtremeAxis(ctx, shape));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
-    const auto [outer, n, inner] = sizes;
+    const int64_t outer = sizes.outer, n = sizes.n, inner = sizes.inner;
     std::vector<int64_t> found(shape.num_elements());
     DispatchDType(x.dtype(), ArgMaxTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;

@@ -97,7 +97,8 @@ class HistogramFixedWidthKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor values = ctx.input(0);
     WEIR_ASSIGN_OR_RETURN(HistogramSizes sizes, CheckHistogram(ctx));
-    const auto [bins, low, high] = sizes;
+    const int64_t bins = sizes.bins;
+    const double low = sizes.low, high = sizes.high;
     WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(Dims{bins}));
     WEIR_RETURN_IF_ERROR(CheckScratch(bins, sizeof(int64_t)));
     std::vector<int64_t> counts;

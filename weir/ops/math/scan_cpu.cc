@@ -62,7 +62,7 @@ class ScanKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(AxisSizes sizes, ScanAxis(ctx));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.shape()));
     if (x.num_elements() == 0) return OkStatus();
-    const auto [outer, n, inner] = sizes;
+    const int64_t outer = sizes.outer, n = sizes.n, inner = sizes.inner;
     DispatchDType(x.dtype(), Types{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const T* from = x.data<T>();
