@@ -4,13 +4,6 @@
 #include "weir/device/cuda/device_code/host_library.cuh"
 #include "weir/device/cpu/bessel_functions.cc"
 
-#define SPECIAL(Name, function)       \
-  struct Name {                       \
-    template <typename T>             \
-    static T Do(T x) {                \
-      return (T)function((double)x);  \
-    }                                 \
-  };
 SPECIAL(BesselI0, weir::BesselI0)
 SPECIAL(BesselI0e, weir::BesselI0e)
 SPECIAL(BesselI1, weir::BesselI1)
@@ -25,7 +18,8 @@ SPECIAL(BesselY0, weir::BesselY0)
 struct BesselY1 {
   template <typename T>
   static T Do(T x) {
-    if (sizeof(T) < 8 && x == T(0)) return (T)__builtin_bit_cast(double, 0x7ff8000000000000ull);  // minus infinity in double alone, as TensorFlow's
+    if (sizeof(T) < 8 && x == T(0))
+      return (T) __builtin_bit_cast(double, 0x7ff8000000000000ull);  // minus infinity in double alone, as TensorFlow's
     return (T)weir::BesselY1((double)x);
   }
 };

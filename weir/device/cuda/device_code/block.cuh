@@ -1,5 +1,5 @@
-// Values that the threads of a block put together. The block has a multiple of 32 threads, at most 1024, in one row; all
-// of them must call.
+// Values that the threads of a block put together. The block has a multiple of 32 threads, at most 1024, in one row;
+// all of them must call.
 #pragma once
 
 #include "weir/device/cuda/device_code/elementwise.cuh"

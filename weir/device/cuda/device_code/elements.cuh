@@ -159,9 +159,9 @@ T Highest() {
   } else if constexpr (IsSame<T, bool>::value) {
     return true;
   } else if constexpr (IsSigned<T>::value) {
-    return (T)~((typename Unsigned<T>::type)1 << (8 * sizeof(T) - 1));
+    return (T) ~((typename Unsigned<T>::type)1 << (8 * sizeof(T) - 1));
   } else {
-    return (T)~(T)0;
+    return (T) ~(T)0;
   }
 }
 

@@ -11,18 +11,24 @@ struct alignas(sizeof(T) * kCount) Pack {
 // Signed sums and products wrap around, as unsigned ones do.
 template <typename T>
 T WrapAdd(T a, T b) {
-  if constexpr (IsFloating<T>::value || IsComplex<T>::value) return a + b;
-  else return (T)((typename Unsigned<T>::type)a + (typename Unsigned<T>::type)b);
+  if constexpr (IsFloating<T>::value || IsComplex<T>::value)
+    return a + b;
+  else
+    return (T)((typename Unsigned<T>::type)a + (typename Unsigned<T>::type)b);
 }
 template <typename T>
 T WrapSub(T a, T b) {
-  if constexpr (IsFloating<T>::value || IsComplex<T>::value) return a - b;
-  else return (T)((typename Unsigned<T>::type)a - (typename Unsigned<T>::type)b);
+  if constexpr (IsFloating<T>::value || IsComplex<T>::value)
+    return a - b;
+  else
+    return (T)((typename Unsigned<T>::type)a - (typename Unsigned<T>::type)b);
 }
 template <typename T>
 T WrapMul(T a, T b) {
-  if constexpr (IsFloating<T>::value || IsComplex<T>::value) return a * b;
-  else return (T)((uint64)a * (uint64)b);
+  if constexpr (IsFloating<T>::value || IsComplex<T>::value)
+    return a * b;
+  else
+    return (T)((uint64)a * (uint64)b);
 }
 // Toward zero. A zero divisor gives 0: the device has nobody to tell.
 template <typename T>
@@ -39,30 +45,32 @@ T WrapDiv(T a, T b) {
 }
 template <typename T>
 bool IsNan(T x) {
-  if constexpr (IsComplex<T>::value) return IsNan(x.real) || IsNan(x.imag);
-  else return x != x;
+  if constexpr (IsComplex<T>::value)
+    return IsNan(x.real) || IsNan(x.imag);
+  else
+    return x != x;
 }
 
-#define BINARY(Name, expression)        \
-  struct Name {                         \
-    template <typename T>               \
-    static T Do(T x, T y) {             \
-      return (T)(expression);           \
-    }                                   \
+#define BINARY(Name, expression) \
+  struct Name {                  \
+    template <typename T>        \
+    static T Do(T x, T y) {      \
+      return (T)(expression);    \
+    }                            \
   };
-#define COMPARISON(Name, expression)    \
-  struct Name {                         \
-    template <typename T>               \
-    static bool Do(T x, T y) {          \
-      return expression;                \
-    }                                   \
+#define COMPARISON(Name, expression) \
+  struct Name {                      \
+    template <typename T>            \
+    static bool Do(T x, T y) {       \
+      return expression;             \
+    }                                \
   };
-#define UNARY(Name, expression)         \
-  struct Name {                         \
-    template <typename T>               \
-    static T Do(T x) {                  \
-      return (T)(expression);           \
-    }                                   \
+#define UNARY(Name, expression) \
+  struct Name {                 \
+    template <typename T>       \
+    static T Do(T x) {          \
+      return (T)(expression);   \
+    }                           \
   };
 
 // --- arithmetic
@@ -78,15 +86,19 @@ struct SquaredDifference {
   template <typename T>
   static T Do(T x, T y) {
     T difference = WrapSub(x, y);
-    if constexpr (IsComplex<T>::value) return difference * T(difference.real, -difference.imag);
-    else return WrapMul(difference, difference);
+    if constexpr (IsComplex<T>::value)
+      return difference * T(difference.real, -difference.imag);
+    else
+      return WrapMul(difference, difference);
   }
 };
 struct TruncateDiv {
   template <typename T>
   static T Do(T x, T y) {
-    if constexpr (IsFloating<T>::value) return trunc(x / y);
-    else return WrapDiv(x, y);
+    if constexpr (IsFloating<T>::value)
+      return trunc(x / y);
+    else
+      return WrapDiv(x, y);
   }
 };
 struct FloorDiv {
@@ -148,14 +160,14 @@ COMPARISON(Less, x < y)
 COMPARISON(LessEqual, x <= y)
 COMPARISON(Greater, x > y)
 COMPARISON(GreaterEqual, x >= y)
-COMPARISON(LogicalAnd, x && y)
+COMPARISON(LogicalAnd, x&& y)
 COMPARISON(LogicalOr, x || y)
 struct LogicalNot {
   static bool Do(bool x) { return !x; }
 };
 
 // --- bits
-BINARY(BitwiseAnd, x & y)
+BINARY(BitwiseAnd, x& y)
 BINARY(BitwiseOr, x | y)
 BINARY(BitwiseXor, x ^ y)
 UNARY(Invert, ~x)
@@ -178,14 +190,18 @@ struct PopulationCount {
 
 // --- complex numbers and their functions
 template <typename R>
-R Modulus(complex<R> x) { return hypot(x.real, x.imag); }
+R Modulus(complex<R> x) {
+  return hypot(x.real, x.imag);
+}
 template <typename R>
 complex<R> ComplexExp(complex<R> x) {
   R scale = exp(x.real);
   return x.imag == 0 ? complex<R>(scale, x.imag) : complex<R>(scale * cos(x.imag), scale * sin(x.imag));
 }
 template <typename R>
-complex<R> ComplexLog(complex<R> x) { return complex<R>(log(Modulus(x)), atan2(x.imag, x.real)); }
+complex<R> ComplexLog(complex<R> x) {
+  return complex<R>(log(Modulus(x)), atan2(x.imag, x.real));
+}
 template <typename R>
 complex<R> ComplexSqrt(complex<R> x) {
   if (x.real == 0 && x.imag == 0) return complex<R>(0, x.imag);
@@ -194,9 +210,13 @@ complex<R> ComplexSqrt(complex<R> x) {
   return complex<R>(fabs(x.imag) / (2 * root), copysign(root, x.imag));
 }
 template <typename R>
-complex<R> ComplexSinh(complex<R> x) { return complex<R>(sinh(x.real) * cos(x.imag), cosh(x.real) * sin(x.imag)); }
+complex<R> ComplexSinh(complex<R> x) {
+  return complex<R>(sinh(x.real) * cos(x.imag), cosh(x.real) * sin(x.imag));
+}
 template <typename R>
-complex<R> ComplexCosh(complex<R> x) { return complex<R>(cosh(x.real) * cos(x.imag), sinh(x.real) * sin(x.imag)); }
+complex<R> ComplexCosh(complex<R> x) {
+  return complex<R>(cosh(x.real) * cos(x.imag), sinh(x.real) * sin(x.imag));
+}
 template <typename R>
 complex<R> ComplexTanh(complex<R> x) {
   if (fabs(x.real) > 20) return complex<R>(copysign((R)1, x.real), copysign((R)0, sin(2 * x.imag)));
@@ -204,11 +224,17 @@ complex<R> ComplexTanh(complex<R> x) {
   return complex<R>(beta * rho * s / denominator, t / denominator);
 }
 template <typename R>
-complex<R> TimesI(complex<R> x) { return complex<R>(-x.imag, x.real); }
+complex<R> TimesI(complex<R> x) {
+  return complex<R>(-x.imag, x.real);
+}
 template <typename R>
-complex<R> OverI(complex<R> x) { return complex<R>(x.imag, -x.real); }
+complex<R> OverI(complex<R> x) {
+  return complex<R>(x.imag, -x.real);
+}
 template <typename R>
-complex<R> ComplexAsinh(complex<R> x) { return ComplexLog(x + ComplexSqrt(x * x + complex<R>(1))); }
+complex<R> ComplexAsinh(complex<R> x) {
+  return ComplexLog(x + ComplexSqrt(x * x + complex<R>(1)));
+}
 template <typename R>
 complex<R> ComplexAcosh(complex<R> x) {
   return ComplexLog(x + ComplexSqrt(x + complex<R>(1)) * ComplexSqrt(x - complex<R>(1)));
@@ -221,45 +247,62 @@ complex<R> ComplexAtanh(complex<R> x) {
 struct Conj {
   template <typename T>
   static T Do(T x) {
-    if constexpr (IsComplex<T>::value) return T(x.real, -x.imag);
-    else return x;
+    if constexpr (IsComplex<T>::value)
+      return T(x.real, -x.imag);
+    else
+      return x;
   }
 };
 struct Real {
   template <typename R>
-  static R Do(complex<R> x) { return x.real; }
+  static R Do(complex<R> x) {
+    return x.real;
+  }
 };
 struct Imag {
   template <typename R>
-  static R Do(complex<R> x) { return x.imag; }
+  static R Do(complex<R> x) {
+    return x.imag;
+  }
 };
 struct Angle {
   template <typename R>
-  static R Do(complex<R> x) { return atan2(x.imag, x.real); }
+  static R Do(complex<R> x) {
+    return atan2(x.imag, x.real);
+  }
 };
 struct ComplexAbs {
   template <typename R>
-  static R Do(complex<R> x) { return Modulus(x); }
+  static R Do(complex<R> x) {
+    return Modulus(x);
+  }
 };
 struct Complex {
   template <typename R>
-  static complex<R> Do(R real, R imag) { return complex<R>(real, imag); }
+  static complex<R> Do(R real, R imag) {
+    return complex<R>(real, imag);
+  }
 };
 
 // --- simple functions
 struct Neg {
   template <typename T>
   static T Do(T x) {
-    if constexpr (IsFloating<T>::value || IsComplex<T>::value) return -x;
-    else return WrapSub((T)0, x);
+    if constexpr (IsFloating<T>::value || IsComplex<T>::value)
+      return -x;
+    else
+      return WrapSub((T)0, x);
   }
 };
 struct Abs {
   template <typename T>
   static T Do(T x) {
-    if constexpr (IsFloating<T>::value) return fabs(x);
-    else if constexpr (IsSigned<T>::value) return x < 0 ? WrapSub((T)0, x) : x;
-    else return x;
+    if constexpr (IsFloating<T>::value)
+      return fabs(x);
+    else if constexpr (IsSigned<T>::value)
+      return x < 0 ? WrapSub((T)0, x) : x;
+    else
+      return x;
   }
 };
 struct Sign {
@@ -278,15 +321,19 @@ UNARY(Square, WrapMul(x, x))
 struct Sqrt {
   template <typename T>
   static T Do(T x) {
-    if constexpr (IsComplex<T>::value) return ComplexSqrt(x);
-    else return sqrt(x);
+    if constexpr (IsComplex<T>::value)
+      return ComplexSqrt(x);
+    else
+      return sqrt(x);
   }
 };
 struct Rsqrt {
   template <typename T>
   static T Do(T x) {
-    if constexpr (IsComplex<T>::value) return T(1) / ComplexSqrt(x);
-    else return (T)1 / sqrt(x);
+    if constexpr (IsComplex<T>::value)
+      return T(1) / ComplexSqrt(x);
+    else
+      return (T)1 / sqrt(x);
   }
 };
 UNARY(Reciprocal, WrapDiv(T(1), x))
@@ -297,33 +344,43 @@ UNARY(Rint, rint(x))
 struct Round {  // half to even; of integers 0, as TensorFlow's
   template <typename T>
   static T Do(T x) {
-    if constexpr (IsFloating<T>::value) return rint(x);
-    else return 0;
+    if constexpr (IsFloating<T>::value)
+      return rint(x);
+    else
+      return 0;
   }
 };
 UNARY(OnesLike, T(1))
 UNARY(ZerosLike, T(0))
 struct IsNanOp {
   template <typename T>
-  static bool Do(T x) { return x != x; }
+  static bool Do(T x) {
+    return x != x;
+  }
 };
 struct IsInf {
   template <typename T>
-  static bool Do(T x) { return x - x != x - x && x == x; }
+  static bool Do(T x) {
+    return x - x != x - x && x == x;
+  }
 };
 struct IsFinite {
   template <typename T>
-  static bool Do(T x) { return x - x == x - x; }
+  static bool Do(T x) {
+    return x - x == x - x;
+  }
 };
 
 // --- transcendental functions, of complex numbers too
-#define FUNCTION(Name, real_function, complex_expression)           \
-  struct Name {                                                     \
-    template <typename T>                                           \
-    static T Do(T x) {                                              \
-      if constexpr (IsComplex<T>::value) return complex_expression; \
-      else return real_function(x);                                 \
-    }                                                               \
+#define FUNCTION(Name, real_function, complex_expression) \
+  struct Name {                                           \
+    template <typename T>                                 \
+    static T Do(T x) {                                    \
+      if constexpr (IsComplex<T>::value)                  \
+        return complex_expression;                        \
+      else                                                \
+        return real_function(x);                          \
+    }                                                     \
   };
 FUNCTION(Exp, exp, ComplexExp(x))
 FUNCTION(Expm1, expm1, ComplexExp(x) - T(1))
@@ -349,8 +406,10 @@ UNARY(Lgamma, lgamma(x))
 struct Sigmoid {
   template <typename T>
   static T Do(T x) {
-    if constexpr (IsComplex<T>::value) return T(1) / (T(1) + ComplexExp(-x));
-    else return (T)1 / ((T)1 + exp(-x));
+    if constexpr (IsComplex<T>::value)
+      return T(1) / (T(1) + ComplexExp(-x));
+    else
+      return (T)1 / ((T)1 + exp(-x));
   }
 };
 struct Pow {
@@ -378,22 +437,29 @@ struct NextAfter {
 };
 struct Xdivy {
   template <typename T>
-  static T Do(T x, T y) { return x == T(0) ? T(0) : x / y; }
+  static T Do(T x, T y) {
+    return x == T(0) ? T(0) : x / y;
+  }
 };
 struct Xlogy {
   template <typename T>
-  static T Do(T x, T y) { return x == T(0) ? T(0) : x * Log::Do(y); }
+  static T Do(T x, T y) {
+    return x == T(0) ? T(0) : x * Log::Do(y);
+  }
 };
 struct Xlog1py {
   template <typename T>
-  static T Do(T x, T y) { return x == T(0) ? T(0) : x * Log1p::Do(y); }
+  static T Do(T x, T y) {
+    return x == T(0) ? T(0) : x * Log1p::Do(y);
+  }
 };
 
 // --- activations
 UNARY(Relu, x < T(0) ? T(0) : x)
-UNARY(Relu6, x < T(0) ? T(0) : x > T(6) ? T(6) : x)
+UNARY(Relu6, x<T(0) ? T(0) : x> T(6) ? T(6) : x)
 UNARY(Elu, x < T(0) ? expm1(x) : x)
-UNARY(Selu, x < T(0) ? (T)1.7580993408473768599402175208123 * (exp(x) - T(1)) : (T)1.0507009873554804934193349852946 * x)
+UNARY(Selu,
+      x < T(0) ? (T)1.7580993408473768599402175208123 * (exp(x) - T(1)) : (T)1.0507009873554804934193349852946 * x)
 struct Softplus {
   template <typename T>
   static T Do(T x) {
@@ -406,8 +472,8 @@ struct Softplus {
 };
 UNARY(Softsign, x / (T(1) + fabs(x)))
 // NaN where the gradient is not finite, as on the host.
-BINARY(ReluGrad, x * T(y > T(0)))
-BINARY(Relu6Grad, x * T(y > T(0) && y < T(6)))
+BINARY(ReluGrad, x* T(y > T(0)))
+BINARY(Relu6Grad, x* T(y > T(0) && y < T(6)))
 BINARY(EluGrad, y < T(0) ? (y + T(1)) * x : x)
 BINARY(SeluGrad, y < T(0) ? x * (y + (T)1.7580993408473768599402175208123) : x * (T)1.0507009873554804934193349852946)
 BINARY(SoftplusGrad, x / (exp(-y) + T(1)))
@@ -419,9 +485,9 @@ struct SoftsignGrad {
   }
 };
 // --- gradients of elementwise functions: x is the function's value, y the gradient of it
-BINARY(SigmoidGrad, y * x * (T(1) - x))
-BINARY(TanhGrad, y * (T(1) - x * x))
-BINARY(ReciprocalGrad, -y * Conj::Do(x) * Conj::Do(x))
+BINARY(SigmoidGrad, y* x*(T(1) - x))
+BINARY(TanhGrad, y*(T(1) - x * x))
+BINARY(ReciprocalGrad, -y* Conj::Do(x) * Conj::Do(x))
 typedef ReciprocalGrad InvGrad;
 struct SqrtGrad {
   template <typename T>
@@ -440,30 +506,41 @@ struct RsqrtGrad {
 // --- of three
 struct Select3 {
   template <typename T>
-  static T Do(bool condition, T x, T y) { return condition ? x : y; }
+  static T Do(bool condition, T x, T y) {
+    return condition ? x : y;
+  }
 };
 struct ClipByValue {
   template <typename T>
-  static T Do(T x, T low, T high) { return Maximum::Do(Minimum::Do(x, high), low); }
+  static T Do(T x, T low, T high) {
+    return Maximum::Do(Minimum::Do(x, high), low);
+  }
 };
 // --- with a number of the node's, whose bits are the template's argument
 template <uint32 kAlpha>
 struct LeakyRelu {
   template <typename T>
-  static T Do(T x) { return x > T(0) ? x : x * (T)__uint_as_float(kAlpha); }
+  static T Do(T x) {
+    return x > T(0) ? x : x * (T)__uint_as_float(kAlpha);
+  }
 };
 template <uint32 kAlpha>
 struct LeakyReluGrad {
   template <typename T>
-  static T Do(T x, T y) { return y > T(0) ? x : x * (T)__uint_as_float(kAlpha); }
+  static T Do(T x, T y) {
+    return y > T(0) ? x : x * (T)__uint_as_float(kAlpha);
+  }
 };
 template <uint32 kTolerance>
 struct ApproximateEqual {
   template <typename T>
   static bool Do(T x, T y) {
-    if constexpr (IsComplex<T>::value) return Modulus(x - y) < (decltype(x.real))__uint_as_float(kTolerance);
-    else if constexpr (IsFloating<T>::value) return fabs(x - y) < (T)__uint_as_float(kTolerance);
-    else return Abs::Do(WrapSub(x, y)) < (T)__uint_as_float(kTolerance);
+    if constexpr (IsComplex<T>::value)
+      return Modulus(x - y) < (decltype(x.real))__uint_as_float(kTolerance);
+    else if constexpr (IsFloating<T>::value)
+      return fabs(x - y) < (T)__uint_as_float(kTolerance);
+    else
+      return Abs::Do(WrapSub(x, y)) < (T)__uint_as_float(kTolerance);
   }
 };
 // Toward zero; what does not fit (and NaN) gives the least value, as on the host.
@@ -493,8 +570,10 @@ struct Cast {
     } else if constexpr (IsSame<To, bool>::value) {
       return x != From(0);
     } else if constexpr (IsComplex<To>::value) {
-      if constexpr (IsComplex<From>::value) return To(x);
-      else return To((decltype(To().real))x);
+      if constexpr (IsComplex<From>::value)
+        return To(x);
+      else
+        return To((decltype(To().real))x);
     } else if constexpr (IsFloating<From>::value && !IsFloating<To>::value) {
       return FloatToInteger<To>(x);
     } else if constexpr (IsSame<To, half>::value || IsSame<To, bfloat16>::value) {

@@ -4,17 +4,10 @@
 #include "weir/device/cuda/device_code/host_library.cuh"
 #include "weir/device/cpu/gamma_functions.cc"
 
-#define SPECIAL(Name, function)       \
-  struct Name {                       \
-    template <typename T>             \
-    static T Do(T x) {                \
-      return (T)function((double)x);  \
-    }                                 \
-  };
-#define SPECIAL2(Name, of_floats, of_doubles)                         \
-  struct Name {                                                       \
+#define SPECIAL2(Name, of_floats, of_doubles)                            \
+  struct Name {                                                          \
     static float Do(float x, float y) { return (float)of_floats(x, y); } \
-    static double Do(double x, double y) { return of_doubles(x, y); } \
+    static double Do(double x, double y) { return of_doubles(x, y); }    \
   };
 SPECIAL(Digamma, weir::Digamma)
 SPECIAL2(Igamma, weir::Igamma, weir::Igamma)
@@ -24,5 +17,7 @@ SPECIAL2(Zeta, weir::ShortHurwitzZeta, weir::HurwitzZeta)
 SPECIAL2(Polygamma, weir::ShortPolygamma, weir::Polygamma)
 struct Betainc {
   template <typename T>
-  static T Do(T a, T b, T x) { return (T)weir::Betainc((double)a, (double)b, (double)x); }
+  static T Do(T a, T b, T x) {
+    return (T)weir::Betainc((double)a, (double)b, (double)x);
+  }
 };

@@ -1,5 +1,5 @@
-// What functions that are written for the host (device/cpu/*_functions.cc) use of the standard library, for device code.
-// Their #includes of standard headers find this text.
+// What functions that are written for the host (device/cpu/*_functions.cc) use of the standard library, for device
+// code. Their #includes of standard headers find this text.
 #pragma once
 
 inline double lgamma_r(double x, int* sign) {
@@ -85,3 +85,12 @@ T abs(complex<T> x) {
 }
 
 }  // namespace std
+
+// An elementwise operation over a function of the host, which is computed in double.
+#define SPECIAL(Name, function)      \
+  struct Name {                      \
+    template <typename T>            \
+    static T Do(T x) {               \
+      return (T)function((double)x); \
+    }                                \
+  };

@@ -48,7 +48,8 @@ __global__ void Transpose(const Block block, const Word* from, Word* to, int64 t
     }
     for (int j = threadIdx.y; j < 32; j += 8) {
       if (row + threadIdx.x < rows && column + j < columns) {
-        tile[j][threadIdx.x] = from[source + (row + threadIdx.x) * block.from[last - 1] + (column + j) * block.from[last]];
+        tile[j][threadIdx.x] =
+            from[source + (row + threadIdx.x) * block.from[last - 1] + (column + j) * block.from[last]];
       }
     }
     __syncthreads();

@@ -42,20 +42,30 @@ A BlockScan(A value, A* total) {
 
 struct ScanSum {
   template <typename A>
-  static A Start() { return A(0); }
+  static A Start() {
+    return A(0);
+  }
   template <typename A>
-  static A Merge(A a, A b) { return WrapAdd(a, b); }
+  static A Merge(A a, A b) {
+    return WrapAdd(a, b);
+  }
 };
 struct ScanProd {
   template <typename A>
-  static A Start() { return A(1); }
+  static A Start() {
+    return A(1);
+  }
   template <typename A>
-  static A Merge(A a, A b) { return WrapMul(a, b); }
+  static A Merge(A a, A b) {
+    return WrapMul(a, b);
+  }
 };
 // log(exp(a) + exp(b)) without overflow.
 struct ScanLogSumExp {
   template <typename A>
-  static A Start() { return Lowest<A>(); }
+  static A Start() {
+    return Lowest<A>();
+  }
   template <typename A>
   static A Merge(A a, A b) {
     const A low = b < a ? b : a, high = a < b ? b : a;

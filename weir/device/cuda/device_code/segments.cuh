@@ -19,8 +19,10 @@ __global__ void FindBegins(const Index* ids, int64 n, int64 segments, int64* beg
     int64 low = 0, high = n;
     while (low < high) {
       const int64 middle = (low + high) / 2;
-      if ((int64)ids[middle] < segment) low = middle + 1;
-      else high = middle;
+      if ((int64)ids[middle] < segment)
+        low = middle + 1;
+      else
+        high = middle;
     }
     begins[segment] = low;
   }
@@ -29,52 +31,82 @@ __global__ void FindBegins(const Index* ids, int64 n, int64 segments, int64* beg
 // --- operations: Finish(what was put together, how many rows). A segment without rows is 0, or 1 for a product.
 struct SegmentSum {
   template <typename A>
-  static A Start() { return A(0); }
+  static A Start() {
+    return A(0);
+  }
   template <typename A>
-  static A Merge(A a, A b) { return WrapAdd(a, b); }
+  static A Merge(A a, A b) {
+    return WrapAdd(a, b);
+  }
   template <typename A>
-  static A Finish(A a, int64) { return a; }
+  static A Finish(A a, int64) {
+    return a;
+  }
 };
 struct SegmentMean : SegmentSum {
   template <typename A>
-  static A Finish(A a, int64 count) { return count == 0 ? A(0) : a / (A)count; }
+  static A Finish(A a, int64 count) {
+    return count == 0 ? A(0) : a / (A)count;
+  }
 };
 // As the sparse forms round: times the reciprocal.
 struct SegmentScaledMean : SegmentSum {
   template <typename A>
-  static A Finish(A a, int64 count) { return count == 0 ? A(0) : (A)(a * (1.0 / (double)count)); }
+  static A Finish(A a, int64 count) {
+    return count == 0 ? A(0) : (A)(a * (1.0 / (double)count));
+  }
 };
 struct SegmentSqrtN : SegmentSum {
   template <typename A>
-  static A Finish(A a, int64 count) { return count == 0 ? A(0) : (A)(a * (1.0 / sqrt((double)count))); }
+  static A Finish(A a, int64 count) {
+    return count == 0 ? A(0) : (A)(a * (1.0 / sqrt((double)count)));
+  }
 };
 struct SegmentProd {
   template <typename A>
-  static A Start() { return A(1); }
+  static A Start() {
+    return A(1);
+  }
   template <typename A>
-  static A Merge(A a, A b) { return WrapMul(a, b); }
+  static A Merge(A a, A b) {
+    return WrapMul(a, b);
+  }
   template <typename A>
-  static A Finish(A a, int64) { return a; }
+  static A Finish(A a, int64) {
+    return a;
+  }
 };
 struct SegmentMax {
   template <typename A>
-  static A Start() { return Lowest<A>(); }
+  static A Start() {
+    return Lowest<A>();
+  }
   template <typename A>
-  static A Merge(A a, A b) { return Maximum::Do(a, b); }
+  static A Merge(A a, A b) {
+    return Maximum::Do(a, b);
+  }
   template <typename A>
-  static A Finish(A a, int64 count) { return count == 0 ? A(0) : a; }
+  static A Finish(A a, int64 count) {
+    return count == 0 ? A(0) : a;
+  }
 };
 struct SegmentMin {
   template <typename A>
-  static A Start() { return Highest<A>(); }
+  static A Start() {
+    return Highest<A>();
+  }
   template <typename A>
-  static A Merge(A a, A b) { return Minimum::Do(a, b); }
+  static A Merge(A a, A b) {
+    return Minimum::Do(a, b);
+  }
   template <typename A>
-  static A Finish(A a, int64 count) { return count == 0 ? A(0) : a; }
+  static A Finish(A a, int64 count) {
+    return count == 0 ? A(0) : a;
+  }
 };
 
-// A block of 32 columns by shares of the rows (at most 8) for each segment. Row i of a segment is row rows[i] of `data`,
-// which has `limit` rows, or row i where `rows` is null.
+// A block of 32 columns by shares of the rows (at most 8) for each segment. Row i of a segment is row rows[i] of
+// `data`, which has `limit` rows, or row i where `rows` is null.
 template <typename T, typename To, typename Index, typename Op>
 __global__ void ReduceSegments(const T* data, int64 limit, const Index* rows, const int64* begins, int64 segments,
                                int64 inner, To* out, uint32* error) {
@@ -88,8 +120,10 @@ __global__ void ReduceSegments(const T* data, int64 limit, const Index* rows, co
     if (column < inner) {
       for (int64 i = begin + threadIdx.y; i < end; i += blockDim.y) {
         const int64 row = rows != nullptr ? (int64)rows[i] : i;
-        if (row >= 0 && row < limit) sum = Op::Merge(sum, (A)data[row * inner + column]);
-        else if (error != nullptr) *error = 1;
+        if (row >= 0 && row < limit)
+          sum = Op::Merge(sum, (A)data[row * inner + column]);
+        else if (error != nullptr)
+          *error = 1;
       }
     }
     partial[threadIdx.y][threadIdx.x] = sum;

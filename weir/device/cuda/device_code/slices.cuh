@@ -64,7 +64,9 @@ __global__ void GatherSlices(const Slices slices, int64 inner, const Word* param
 // --- updates: Do(old, update)
 struct Assign {
   template <typename T>
-  static T Do(T, T y) { return y; }
+  static T Do(T, T y) {
+    return y;
+  }
 };
 // A NaN update is not taken, a NaN stays.
 BINARY(KeepLower, y < x ? y : x)
@@ -118,8 +120,8 @@ void AtomicDo(A* at, A value) {
   }
 }
 
-// target[slice of row i] = Op(that, updates[i]) for all rows, in any order. `stride` is 0 where one number is the update
-// of all elements, else 1.
+// target[slice of row i] = Op(that, updates[i]) for all rows, in any order. `stride` is 0 where one number is the
+// update of all elements, else 1.
 template <typename T, typename A, typename Index, typename Op>
 __global__ void UpdateSlices(const Slices slices, int64 inner, const Index* indices, const T* updates, int64 stride,
                              A* target, int64 n, uint32* error) {

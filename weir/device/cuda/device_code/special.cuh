@@ -4,13 +4,6 @@
 #include "weir/device/cuda/device_code/host_library.cuh"
 #include "weir/device/cpu/special_functions.cc"
 
-#define SPECIAL(Name, function)       \
-  struct Name {                       \
-    template <typename T>             \
-    static T Do(T x) {                \
-      return (T)function((double)x);  \
-    }                                 \
-  };
 SPECIAL(Dawsn, weir::Dawson)
 SPECIAL(Expint, weir::ExponentialIntegral)
 SPECIAL(FresnelSin, weir::FresnelSine)

@@ -26,7 +26,8 @@ __global__ void SwapRowsAndColumns(const T* from, T* to, int64 batch, int64 rows
     __syncthreads();
     for (int y = threadIdx.y; y < 32; y += 8) {
       if (column + y < columns && row + threadIdx.x < rows) {
-        to[start + (column + y) * rows + row + threadIdx.x] = kConjugate ? Conj::Do(tile[threadIdx.x][y]) : tile[threadIdx.x][y];
+        to[start + (column + y) * rows + row + threadIdx.x] =
+            kConjugate ? Conj::Do(tile[threadIdx.x][y]) : tile[threadIdx.x][y];
       }
     }
     __syncthreads();

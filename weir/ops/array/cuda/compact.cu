@@ -71,8 +71,10 @@ __global__ void WriteUnique(const T* x, const int32* first_of, const int32* numb
     if (first_of[i] == i) unique[number] = x[i];
     index[i] = (Index)number;
     if (counts != nullptr) {
-      if constexpr (sizeof(Index) == 8) atomicAdd((uint64*)&counts[number], 1ull);
-      else atomicAdd((uint32*)&counts[number], 1u);
+      if constexpr (sizeof(Index) == 8)
+        atomicAdd((uint64*)&counts[number], 1ull);
+      else
+        atomicAdd((uint32*)&counts[number], 1u);
     }
   }
 }

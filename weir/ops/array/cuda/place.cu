@@ -18,8 +18,10 @@ __global__ void OneHot(const Index* indices, const Word* on, const Word* off, in
 template <typename T, typename C>
 __global__ void Range(C start, C delta, T* out, int64 n) {
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    if constexpr (IsFloating<T>::value) out[i] = (T)(start + (C)i * delta);
-    else out[i] = (T)((uint64)start + (uint64)i * (uint64)delta);
+    if constexpr (IsFloating<T>::value)
+      out[i] = (T)(start + (C)i * delta);
+    else
+      out[i] = (T)((uint64)start + (uint64)i * (uint64)delta);
   }
 }
 
@@ -34,8 +36,10 @@ __global__ void FindBounds(const T* sorted, int64 width, const T* values, int64 
     while (low < high) {
       const int64 middle = (low + high) / 2;
       const bool is_before = kUpper ? !(value < (C)row[middle]) : (C)row[middle] < value;
-      if (is_before) low = middle + 1;
-      else high = middle;
+      if (is_before)
+        low = middle + 1;
+      else
+        high = middle;
     }
     out[i] = (Index)low;
   }
@@ -109,8 +113,10 @@ __global__ void FindNonFinite(const T* x, int64 n, uint32* found) {
   uint32 own = 0;
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
     const wide<T> value = (wide<T>)x[i];
-    if (value != value) own |= 1;
-    else if (value - value != 0) own |= value < 0 ? 2 : 4;
+    if (value != value)
+      own |= 1;
+    else if (value - value != 0)
+      own |= value < 0 ? 2 : 4;
   }
   if (own != 0) atomicOr(found, own);
 }

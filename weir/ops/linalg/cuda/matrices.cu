@@ -14,8 +14,10 @@ using real_part = typename RealPart<T>::type;
 
 template <typename T>
 real_part<T> SizeOf(T x) {
-  if constexpr (IsComplex<T>::value) return Modulus(x);
-  else return fabs(x);
+  if constexpr (IsComplex<T>::value)
+    return Modulus(x);
+  else
+    return fabs(x);
 }
 template <typename T>
 T NotANumber() {
@@ -23,8 +25,10 @@ T NotANumber() {
 }
 template <typename T>
 bool IsFiniteNumber(T x) {
-  if constexpr (IsComplex<T>::value) return x.real - x.real == 0 && x.imag - x.imag == 0;
-  else return x - x == 0;
+  if constexpr (IsComplex<T>::value)
+    return x.real - x.real == 0 && x.imag - x.imag == 0;
+  else
+    return x - x == 0;
 }
 
 // The lower triangle, with zeros above; NaN where there is no decomposition.
@@ -32,8 +36,10 @@ template <typename T>
 __global__ void FinishCholesky(T* a, const int32* info, int64 n, int64 total) {
   for (int64 i = GridFirst(); i < total; i += GridStride()) {
     const int64 r = i / n % n, c = i % n;
-    if (c > r) a[i] = T(0);
-    else if (info[i / n / n] != 0) a[i] = NotANumber<T>();
+    if (c > r)
+      a[i] = T(0);
+    else if (info[i / n / n] != 0)
+      a[i] = NotANumber<T>();
   }
 }
 
@@ -69,9 +75,12 @@ __global__ void Determinants(const T* lu, const int32* pivots, T* first, T* log_
     for (int64 i = 0; i < n; ++i) {
       const T pivot = lu[b * n * n + i * (n + 1)];
       const R size = SizeOf(pivot);
-      if (size == 0) sign = T(0);
-      else if constexpr (IsComplex<T>::value) sign = sign * T(pivot.real / size, pivot.imag / size);
-      else sign = sign * (pivot / size);
+      if (size == 0)
+        sign = T(0);
+      else if constexpr (IsComplex<T>::value)
+        sign = sign * T(pivot.real / size, pivot.imag / size);
+      else
+        sign = sign * (pivot / size);
       total += log((double)size);
       if (pivots[b * n + i] != i + 1) sign = -sign;
     }
@@ -125,8 +134,10 @@ __global__ void MarkStrange(T* values, const int32* strange, int64 size, int64 t
 
 template <typename T>
 T SumOfBlock(T value) {
-  if constexpr (IsComplex<T>::value) return T(BlockSum(value.real), BlockSum(value.imag));
-  else return BlockSum(value);
+  if constexpr (IsComplex<T>::value)
+    return T(BlockSum(value.real), BlockSum(value.imag));
+  else
+    return BlockSum(value);
 }
 
 // A block for each column of the right-hand sides; rows one after the other.
@@ -209,8 +220,10 @@ T AwayFromZero(T pivot, real_part<T> step, real_part<T> largest) {
   const R smallest = SmallestNormal<R>();
   step = step > smallest ? step : smallest;
   R first;
-  if constexpr (IsComplex<T>::value) first = pivot.real;
-  else first = pivot;
+  if constexpr (IsComplex<T>::value)
+    first = pivot.real;
+  else
+    first = pivot;
   if (signbit(first)) step = -step;
   for (R size = SizeOf(pivot); size < R(1); size = SizeOf(pivot), step *= 2) {
     const bool overflows = size < smallest ? size == R(0) || largest * smallest > size : largest > size / smallest;
@@ -237,8 +250,10 @@ void SolveWithExchanges(const System<T>& s, bool perturb, T* upper) {
     const T below = s.below[i + 1], main = s.main[i + 1], above = i + 2 < n ? s.above[i + 1] : T(0);
     if (SizeOf(row0) >= SizeOf(below)) {
       T factor = T(0);
-      if (row0 != T(0)) factor = below / row0;
-      else if (!perturb) return FillNotANumber(s);
+      if (row0 != T(0))
+        factor = below / row0;
+      else if (!perturb)
+        return FillNotANumber(s);
       set(i + 1, main - factor * row1, above, T(0));
       for (int64 c = 0; c < k; ++c) s.x[(i + 1) * k + c] = s.rhs[(i + 1) * k + c] - factor * s.x[i * k + c];
     } else {
@@ -281,7 +296,9 @@ __global__ void SolveTridiagonal(const T* diagonals, const T* rhs, T* x, T* scra
   for (int64 b = GridFirst(); b < batch; b += GridStride()) {
     const T* d = diagonals + b * 3 * n;
     const System<T> system = {d, d + n, d + 2 * n, rhs + b * n * k, x + b * n * k, n, k};
-    if (pivoting) SolveWithExchanges(system, perturb, scratch + b * 3 * n);
-    else SolveInOrder(system, scratch + b * 3 * n);
+    if (pivoting)
+      SolveWithExchanges(system, perturb, scratch + b * 3 * n);
+    else
+      SolveInOrder(system, scratch + b * 3 * n);
   }
 }

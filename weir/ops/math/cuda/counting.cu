@@ -34,8 +34,10 @@ __global__ void Bucketize(const T* values, int64 n, const float* boundaries, int
     int64 low = 0, high = count;
     while (low < high) {
       const int64 middle = (low + high) / 2;
-      if (values[i] < boundaries[middle]) high = middle;
-      else low = middle + 1;
+      if (values[i] < boundaries[middle])
+        high = middle;
+      else
+        low = middle + 1;
     }
     out[i] = (int32)low;
   }

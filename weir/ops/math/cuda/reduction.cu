@@ -38,9 +38,12 @@ template <typename T>
 struct Mean : Sum<T> {
   typedef typename Accumulator<T>::type A;
   static T Finish(A a, int64 count) {
-    if constexpr (IsComplex<T>::value) return count == 0 ? T(0) : T(a.real / count, a.imag / count);
-    else if constexpr (IsFloating<T>::value) return (T)(a / (A)count);
-    else return count == 0 ? T(0) : (T)(a / (A)count);
+    if constexpr (IsComplex<T>::value)
+      return count == 0 ? T(0) : T(a.real / count, a.imag / count);
+    else if constexpr (IsFloating<T>::value)
+      return (T)(a / (A)count);
+    else
+      return count == 0 ? T(0) : (T)(a / (A)count);
   }
 };
 template <typename T>
@@ -88,9 +91,12 @@ struct EuclideanNorm : Sum<T> {
   typedef typename Accumulator<T>::type A;
   static A Take(T x) { return WrapMul((A)x, Conj::Do((A)x)); }
   static T Finish(A a, int64) {
-    if constexpr (IsComplex<T>::value) return T(ComplexSqrt(a));
-    else if constexpr (IsFloating<T>::value) return (T)sqrt(a);
-    else return (T)sqrt((double)a);
+    if constexpr (IsComplex<T>::value)
+      return T(ComplexSqrt(a));
+    else if constexpr (IsFloating<T>::value)
+      return (T)sqrt(a);
+    else
+      return (T)sqrt((double)a);
   }
 };
 

@@ -58,8 +58,10 @@ __global__ void TakeTop(const T* x, int64 columns, const Item* from, Item* to, i
       const int64 at = begin + i;
       items[i] = {0, 0xffffffffu};
       if (at < n) {
-        if constexpr (kFirst) items[i] = {KeyOf(x[row * columns + at]), (uint32)at};
-        else items[i] = from[row * n + at];
+        if constexpr (kFirst)
+          items[i] = {KeyOf(x[row * columns + at]), (uint32)at};
+        else
+          items[i] = from[row * n + at];
       }
     }
     SortChunk(items);
@@ -80,8 +82,10 @@ template <typename T>
 __global__ void MakeItems(const T* x, Item* items, int64 rows, int64 columns, int64 padded) {
   for (int64 i = GridFirst(); i < rows * padded; i += GridStride()) {
     const int64 at = i % padded;
-    if (at < columns) items[i] = {KeyOf(x[i / padded * columns + at]), (uint32)at};
-    else items[i] = {0, 0xffffffffu};
+    if (at < columns)
+      items[i] = {KeyOf(x[i / padded * columns + at]), (uint32)at};
+    else
+      items[i] = {0, 0xffffffffu};
   }
 }
 inline __global__ void SortStep(Item* items, int64 rows, int64 padded, int64 size, int64 distance) {

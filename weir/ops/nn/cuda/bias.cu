@@ -4,23 +4,26 @@
 
 template <typename T, bool kLast>
 __global__ void AddBias(const T* x, const T* bias, T* out, int64 outer, int64 channels, int64 inner) {
-  ForChannels<kLast>(outer, channels, inner, [&](int64 i, int64 c) {
-    out[i] = (T)WrapAdd((wide<T>)x[i], (wide<T>)bias[c]);
-  });
+  ForChannels<kLast>(outer, channels, inner,
+                     [&](int64 i, int64 c) { out[i] = (T)WrapAdd((wide<T>)x[i], (wide<T>)bias[c]); });
 }
 
 // What a contraction is fused with: y = activation(x * scale + shift + addend), each of them if it is there.
 struct Identity {
   template <typename C>
-  static C Do(C x, float) { return x; }
+  static C Do(C x, float) {
+    return x;
+  }
 };
-#define ACTIVATION(Name, expression)                    \
-  struct Fused##Name {                                  \
-    template <typename C>                               \
-    static C Do(C x, float alpha) { return expression; } \
+#define ACTIVATION(Name, expression) \
+  struct Fused##Name {               \
+    template <typename C>            \
+    static C Do(C x, float alpha) {  \
+      return expression;             \
+    }                                \
   };
 ACTIVATION(Relu, x < C(0) ? C(0) : x)
-ACTIVATION(Relu6, x < C(0) ? C(0) : x > C(6) ? C(6) : x)
+ACTIVATION(Relu6, x<C(0) ? C(0) : x> C(6) ? C(6) : x)
 ACTIVATION(Elu, x < C(0) ? expm1(x) : x)
 ACTIVATION(Tanh, tanh(x))
 ACTIVATION(Sigmoid, C(1) / (C(1) + exp(-x)))

@@ -17,9 +17,12 @@ struct Best {
 
 template <typename T>
 T LowestSum() {
-  if constexpr (IsSame<T, float>::value) return __uint_as_float(0xff7fffff);
-  else if constexpr (IsSame<T, double>::value) return __longlong_as_double(0xffefffffffffffffLL);
-  else return (T)__uint_as_float(0xff800000);
+  if constexpr (IsSame<T, float>::value)
+    return __uint_as_float(0xff7fffff);
+  else if constexpr (IsSame<T, double>::value)
+    return __longlong_as_double(0xffefffffffffffffLL);
+  else
+    return (T)__uint_as_float(0xff800000);
 }
 
 template <typename T>
@@ -39,8 +42,8 @@ __global__ void Dilate(const Dilation d, const T* image, const T* filter, T* out
         const int64 iw = d.w.At(ow, kw);
         if (iw < 0 || iw >= d.w.input) continue;
         const int64 place = ih * d.w.input + iw, tap = kh * d.w.size + kw;
-        const T sum = (T)WrapAdd((C)image[(n * d.h.input * d.w.input + place) * d.channels + c],
-                                 (C)filter[tap * d.channels + c]);
+        const T sum =
+            (T)WrapAdd((C)image[(n * d.h.input * d.w.input + place) * d.channels + c], (C)filter[tap * d.channels + c]);
         if ((C)sum > (C)value) {
           value = sum;
           found = {(int32)place, (int32)tap};

@@ -84,11 +84,16 @@ At<I> Split(const Pool<I>& pool, int64 element, I count) {
 
 template <typename T>
 wide<T> LowestFinite() {
-  if constexpr (IsSame<T, half>::value) return -65504.0f;
-  else if constexpr (IsSame<T, bfloat16>::value) return __uint_as_float(0xff7f0000);
-  else if constexpr (IsSame<T, float>::value) return __uint_as_float(0xff7fffff);
-  else if constexpr (IsSame<T, double>::value) return __longlong_as_double(0xffefffffffffffffLL);
-  else return Lowest<T>();
+  if constexpr (IsSame<T, half>::value)
+    return -65504.0f;
+  else if constexpr (IsSame<T, bfloat16>::value)
+    return __uint_as_float(0xff7f0000);
+  else if constexpr (IsSame<T, float>::value)
+    return __uint_as_float(0xff7fffff);
+  else if constexpr (IsSame<T, double>::value)
+    return __longlong_as_double(0xffefffffffffffffLL);
+  else
+    return Lowest<T>();
 }
 
 // How a window's largest element is found where NaN is about.
@@ -106,9 +111,12 @@ __global__ void MaxPool(const Pool<I> pool, const T* x, T* y, int64 n) {
     bool any = false;
     pool.ForWindow(at.index, [&](I place) {
       const C value = (C)x[pool.InOffset(at.image, place, at.channel)];
-      if (kNan == kNanFirst && !any) best = value;
-      else if (kNan == kNanLatest) best = value < best ? best : value;
-      else best = value > best ? value : best;
+      if (kNan == kNanFirst && !any)
+        best = value;
+      else if (kNan == kNanLatest)
+        best = value < best ? best : value;
+      else
+        best = value > best ? value : best;
       any = true;
     });
     y[i] = (T)(any ? best : C(0));
@@ -136,8 +144,8 @@ __global__ void MaxPlaces(const Pool<I> pool, const T* x, int32* places, int64 n
 
 // Values at places, and the places as numbers of elements.
 template <typename T, typename I>
-__global__ void TakePlaces(const Pool<I> pool, const T* x, const int32* places, T* y, int64* argmax, int64 include_batch,
-                           int64 n) {
+__global__ void TakePlaces(const Pool<I> pool, const T* x, const int32* places, T* y, int64* argmax,
+                           int64 include_batch, int64 n) {
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
     const At<I> at = Split(pool, i, pool.Windows());
     const I offset = pool.InOffset(at.image, places[i] < 0 ? (I)0 : (I)places[i], at.channel);
@@ -205,8 +213,8 @@ __global__ void AvgPoolGrad(const Pool<I> pool, const T* dy, T* dx, int64 n) {
 
 // Adds each gradient to the element that its index names: one thread for each image, so that the order is fixed.
 template <typename T>
-__global__ void ScatterByArgmax(const T* dy, const int64* argmax, wide<T>* sums, int64 batch, int64 image,
-                                int64 pooled, int64 include_batch, unsigned* error) {
+__global__ void ScatterByArgmax(const T* dy, const int64* argmax, wide<T>* sums, int64 batch, int64 image, int64 pooled,
+                                int64 include_batch, unsigned* error) {
   for (int64 b = GridFirst(); b < batch; b += GridStride()) {
     for (int64 i = b * pooled; i < (b + 1) * pooled; ++i) {
       const int64 first = include_batch ? b * image : 0;

@@ -79,7 +79,8 @@ __global__ void SparseCrossEntropy(const T* logits, const Label* labels, T* loss
 // Whether fewer than k predictions are larger than the target's. A target out of range, or one among predictions that
 // are not finite, is not.
 template <typename Target>
-__global__ void InTopK(const float* predictions, const Target* targets, bool* out, int64 rows, int64 n, const Target* k) {
+__global__ void InTopK(const float* predictions, const Target* targets, bool* out, int64 rows, int64 n,
+                       const Target* k) {
   for (int64 row = blockIdx.x; row < rows; row += gridDim.x) {
     const float* x = predictions + row * n;
     const int64 target = targets[row];
@@ -107,6 +108,8 @@ __global__ void SumOfSquares(const T* x, const wide<T>* parts, wide<T>* sums, T*
   }
   sum = BlockSum(sum);
   if (threadIdx.x != 0) return;
-  if (kLast) *out = (T)(sum * C(0.5f));
-  else sums[blockIdx.x] = sum;
+  if (kLast)
+    *out = (T)(sum * C(0.5f));
+  else
+    sums[blockIdx.x] = sum;
 }

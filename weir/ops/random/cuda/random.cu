@@ -21,9 +21,12 @@ struct UniformValues {
       for (int i = 0; i < 2; ++i) out[i] = UniformDouble(b.x[2 * i], b.x[2 * i + 1]);
     } else {
       for (int i = 0; i < 4; ++i) {
-        if constexpr (IsSame<T, float>::value) out[i] = UniformFloat(b.x[i]);
-        else if constexpr (IsSame<T, half>::value) out[i] = half(UniformHalf(b.x[i]));
-        else out[i] = bfloat16(UniformBFloat16(b.x[i]));
+        if constexpr (IsSame<T, float>::value)
+          out[i] = UniformFloat(b.x[i]);
+        else if constexpr (IsSame<T, half>::value)
+          out[i] = half(UniformHalf(b.x[i]));
+        else
+          out[i] = bfloat16(UniformBFloat16(b.x[i]));
       }
     }
   }
@@ -48,8 +51,10 @@ struct FullIntegers {
   template <typename T>
   static void Make(const PhiloxBlock& b, T* out) {
     for (int i = 0; i < kGroup<T>; ++i) {
-      if constexpr (sizeof(T) == 8) out[i] = (T)((uint64)b.x[2 * i + 1] << 32 | b.x[2 * i]);
-      else out[i] = (T)b.x[i];
+      if constexpr (sizeof(T) == 8)
+        out[i] = (T)((uint64)b.x[2 * i + 1] << 32 | b.x[2 * i]);
+      else
+        out[i] = (T)b.x[i];
     }
   }
 };

@@ -7,8 +7,10 @@ __global__ void CountRows(const Index* indices, const Segment* segments, int64 n
                           int64 segment_limit, int32* counts, uint32* bad_index, uint32* bad_segment) {
   for (int64 i = GridFirst(); i < n; i += GridStride()) {
     if (indices[i] < 0 || indices[i] >= index_limit) *bad_index = 1;
-    if (segments[i] < 0 || segments[i] >= segment_limit) *bad_segment = 1;
-    else atomicAdd(&counts[segments[i]], 1);
+    if (segments[i] < 0 || segments[i] >= segment_limit)
+      *bad_segment = 1;
+    else
+      atomicAdd(&counts[segments[i]], 1);
   }
 }
 

@@ -63,8 +63,8 @@ __global__ void LinkRows(const Index* indices, int64 n, int64 limit, int64* next
 
 // A row that is named several times is updated in the order of the indices.
 template <typename T, typename Index, template <typename> class Rule, bool kFlag>
-__global__ void UpdateRows(const Update update, const Index* indices, const int64* next, const bool* is_first, int64 rows,
-                           int64 row_size) {
+__global__ void UpdateRows(const Update update, const Index* indices, const int64* next, const bool* is_first,
+                           int64 rows, int64 row_size) {
   const auto rule = MakeRule<T, Rule>(update);
   for (int64 i = GridFirst(); i < rows * row_size; i += GridStride()) {
     const int64 row = i / row_size, column = i % row_size;
