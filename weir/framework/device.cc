@@ -52,6 +52,14 @@ bool ParsePart(std::string_view part, DeviceName* name) {
 
 }  // namespace
 
+StatusOr<std::vector<Tensor>> DeviceRun::StartRecording(std::span<const Tensor>) {
+  return Unimplemented("The device does not record runs");
+}
+
+StatusOr<std::shared_ptr<DeviceRecording>> DeviceRun::EndRecording(std::span<const Tensor>) {
+  return Internal("The run was not recorded");
+}
+
 StatusOr<DeviceName> DeviceName::Parse(std::string_view text) {
   DeviceName name;
   std::string_view rest = text;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,11 +59,35 @@ struct DeviceInfo {
 
 enum class MemoryType : uint8_t { kDevice, kHost };
 
+class DeviceRun;
+
+// Work that a device does again without the kernels that gave it. Thread-safe.
+class DeviceRecording {
+ public:
+  virtual ~DeviceRecording() = default;
+  // Gives all of the work to the device, as part of `run`, with `inputs` in the place of those that it was recorded
+  // with: tensors of the same types and shapes. The outputs are those of EndRecording, in fresh memory. ABORTED, with
+  // nothing done, if a variable that the work uses is gone or has moved to other memory.
+  virtual StatusOr<std::vector<Tensor>> Replay(DeviceRun& run, std::span<const Tensor> inputs) = 0;
+};
+
 // The work that one run of a plan, or one eager operation, gives to a device. Kernels find theirs in
 // StepContext::device_run. Thread-safe.
 class DeviceRun {
  public:
   virtual ~DeviceRun() = default;
+
+  // Recording: what this run gives to the device between the two calls is kept, not done. One thread makes both calls
+  // and runs all kernels between them; kernels take what StartRecording returns in the place of `inputs`, tensors of
+  // the device. A kernel whose work cannot be done again fails then, and a run that is dropped has recorded nothing: in
+  // either case variables are as they were. UNIMPLEMENTED if the device cannot record, UNAVAILABLE if it cannot now.
+  virtual StatusOr<std::vector<Tensor>> StartRecording(std::span<const Tensor> inputs);
+  virtual StatusOr<std::shared_ptr<DeviceRecording>> EndRecording(std::span<const Tensor> outputs);
+  virtual bool is_recording() const { return false; }
+  // A kernel of this run uses a resource; with `changes` it writes over the memory of its State().
+  virtual void UseResource(const std::shared_ptr<Resource>& resource, bool changes) {}
+  // Where kernels of this run take memory; null: from the device's allocator.
+  virtual Allocator* allocator() { return nullptr; }
 
   // Calls `done` once when all work given in this run so far has ended, with the first error of that work. Never
   // blocks. `done` may be called before this returns, or later by a thread of the device, which it must not keep: it
@@ -101,6 +126,8 @@ class Device {
 
   // Begins a run; null if the device works while its kernels do, as the host does.
   virtual std::shared_ptr<DeviceRun> StartRun() { return nullptr; }
+  // Whether runs can be recorded (DeviceRun::StartRecording).
+  virtual bool can_record() const { return false; }
 
   // Copies between this device's memory and the host's; `done` gets the new tensor, from any thread, perhaps before the
   // call returns. `run` is the run that the copy belongs to; null for copies outside of any. CopyToHost answers when

@@ -14,7 +14,8 @@ StatusOr<Tensor> KernelContext::AllocateHost(DType dtype, const Shape& shape) {
 }
 
 StatusOr<Tensor> KernelContext::AllocateTemp(DType dtype, const Shape& shape) {
-  Allocator* const allocator = step_->device->allocator();
+  Allocator* allocator = step_->device_run == nullptr ? nullptr : step_->device_run->allocator();
+  if (allocator == nullptr) allocator = step_->device->allocator();
   StatusOr<Tensor> tensor = Tensor::Allocate(dtype, shape, allocator);
   if (!tensor.ok() && absl::IsResourceExhausted(tensor.status())) [[unlikely]] {
     if (const auto* report = dynamic_cast<const ExhaustionReport*>(allocator)) {
@@ -53,7 +54,9 @@ StatusOr<const ResourceHandle*> HandleInput(KernelContext& ctx, int i) {
   return tensor.data<ResourceHandle>();
 }
 
-StatusOr<std::shared_ptr<Resource>> LookUpResourceAny(KernelContext& ctx, int i, std::string_view type_name) {
+namespace {
+
+StatusOr<std::shared_ptr<Resource>> FindResource(KernelContext& ctx, int i, std::string_view type_name) {
   WEIR_ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleInput(ctx, i));
   if (handle->resource != nullptr) {
     if (handle->resource->type_name() != type_name) {
@@ -63,6 +66,14 @@ StatusOr<std::shared_ptr<Resource>> LookUpResourceAny(KernelContext& ctx, int i,
     return handle->resource;
   }
   return ctx.resources().LookUp(handle->container, type_name, handle->name);
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<Resource>> LookUpResourceAny(KernelContext& ctx, int i, std::string_view type_name) {
+  StatusOr<std::shared_ptr<Resource>> found = FindResource(ctx, i, type_name);
+  if (DeviceRun* run = ctx.step().device_run; run != nullptr && found.ok()) run->UseResource(*found, false);
+  return found;
 }
 
 }  // namespace weir

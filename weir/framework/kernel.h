@@ -68,6 +68,9 @@ class Kernel {
   virtual void ComputeAsync(KernelContext& ctx, Completion done) { done(Compute(ctx)); }
   // False for work of a few hundred nanoseconds whatever the input's size (Identity, Shape): always run inline.
   virtual bool is_expensive() const { return true; }
+  // Of a stateful op: whether what one run gave to a device may be done again in the place of another run
+  // (DeviceRun::StartRecording).
+  virtual bool is_repeatable() const { return false; }
 };
 
 class AsyncKernel : public Kernel {

@@ -75,6 +75,7 @@ struct OpSchema {
   bool is_rowwise = false;     // treats each row, along the last dimension, by itself
   bool is_activation = false;  // a nonlinearity that networks put behind a layer
   bool is_view = false;        // the first output is the first input's memory
+  bool only_variables = false; // all state is that of resource variables, which are read or changed in place
   Waiting waiting = Waiting::kUnsaid;
   OpCost cost = OpCost::kOrdinary;
   Contraction contraction = Contraction::kNone;

@@ -24,6 +24,7 @@ inline constexpr OpFlag kOpFlags[] = {
     {"rowwise", &OpSchema::is_rowwise},
     {"activation", &OpSchema::is_activation},
     {"view", &OpSchema::is_view},
+    {"only_variables", &OpSchema::only_variables},
 };
 
 template <typename Value>

@@ -68,6 +68,7 @@ Status ResourceManager::Delete(std::string_view container, std::string_view type
     return NotFound("Resource ", container, "/", name, "/", type, " does not exist.");
   }
   doomed = std::move(entry->second);
+  doomed->set_removed();
   found->second.erase(entry);
   return OkStatus();
 }
@@ -79,6 +80,7 @@ void ResourceManager::ClearContainer(std::string_view container) {
   auto found = containers_.find(container);
   if (found == containers_.end()) return;
   doomed = std::move(found->second);
+  for (const auto& [key, resource] : doomed) resource->set_removed();
   containers_.erase(found);
 }
 
@@ -86,6 +88,9 @@ void ResourceManager::ClearAll() {
   StringMap<Container> doomed;
   absl::MutexLock lock(&mu_);
   doomed.swap(containers_);
+  for (const auto& [name, container] : doomed) {
+    for (const auto& [key, resource] : container) resource->set_removed();
+  }
 }
 
 int64_t ResourceManager::NextUniqueId() {

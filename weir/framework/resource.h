@@ -3,6 +3,7 @@
 #ifndef WEIR_FRAMEWORK_RESOURCE_H_
 #define WEIR_FRAMEWORK_RESOURCE_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,17 @@ class Resource {
   virtual std::string DebugString() const { return std::string(type_name()); }
   // Bytes of memory held, 0 if unknown.
   virtual int64_t MemoryUsed() const { return 0; }
+  // The tensor that is all of the resource's state, if that is what it is: a variable's; else no value.
+  virtual Tensor State() const { return Tensor(); }
+  // Whether somebody holds State(), which must then stay as it is.
+  virtual bool IsStateHeld() const { return false; }
+
+  // Whether a manager that held it has let it go.
+  bool is_removed() const { return is_removed_.load(std::memory_order_acquire); }
+  void set_removed() { is_removed_.store(true, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> is_removed_ = false;
 };
 
 // Thread-safe.

@@ -16,6 +16,11 @@ Tensor VariableResource::Read() const {
   return tensor;
 }
 
+bool VariableResource::IsStateHeld() const {
+  absl::ReaderMutexLock lock(&mu);
+  return tensor.has_value() && !tensor.unique();
+}
+
 Status VariableResource::MakeWritable(Allocator* allocator) {
   if (tensor.unique()) return OkStatus();
   WEIR_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(tensor.dtype(), tensor.shape(), allocator));

@@ -22,6 +22,8 @@ class VariableResource : public Resource {
   std::string_view type_name() const override { return kTypeName; }
   std::string DebugString() const override;
   int64_t MemoryUsed() const override;
+  Tensor State() const override { return Read(); }
+  bool IsStateHeld() const override;
 
   DType dtype() const { return dtype_; }
   // The value now; no value before initialisation.

@@ -77,6 +77,7 @@ class Compiler {
     Connect();
     DropStatics();
     FindRoots();
+    if (options_.may_record && IsRecordable()) PrepareRecordings();
     plan_->costs = std::make_unique<std::atomic<uint32_t>[]>(plan_->nodes.size());
     plan_->resume_costs = std::make_unique<std::atomic<uint32_t>[]>(plan_->nodes.size());
     for (size_t i = 0; i < plan_->nodes.size(); ++i) {
@@ -374,6 +375,56 @@ class Compiler {
       if (is_static_[planned.id] || planned.kind == NodeKind::kMerge || planned.frame != 0) continue;
       if (plan_->frames[0].counts[planned.count] == 0) plan_->roots.push_back(planned.id);
     }
+  }
+
+  // Whether the nodes do nothing but give work to the device.
+  bool IsRecordable() const {
+    if (!options_.device->can_record() || plan_->has_loops() || !plan_->root_merges.empty()) return false;
+    bool has_work = false;
+    for (const PlanNode& planned : plan_->nodes) {
+      if (planned.takes_refs) return false;
+      switch (planned.kind) {
+        case NodeKind::kConst:
+        case NodeKind::kNoOp:
+        case NodeKind::kIdentity:
+        case NodeKind::kSend:
+        case NodeKind::kRecv:
+          break;
+        case NodeKind::kKernel: {
+          const OpSchema& schema = *plan_->infos[planned.id].schema;
+          if (schema.is_stateful && !schema.only_variables && !planned.kernel->is_repeatable()) return false;
+          has_work = true;
+          break;
+        }
+        default:
+          return false;
+      }
+    }
+    return has_work;
+  }
+
+  void PrepareRecordings() {
+    StringMap<int32_t> recvs;
+    for (const PlanNode& planned : plan_->nodes) {
+      if (planned.kind == NodeKind::kRecv) recvs[plan_->transfers[planned.aux].prefix] = planned.id;
+    }
+    plan_->own_recvs.assign(plan_->transfers.size(), -1);
+    std::vector<bool> is_own(plan_->nodes.size(), false);
+    for (const PlanNode& planned : plan_->nodes) {
+      if (planned.kind != NodeKind::kSend) continue;
+      auto recv = recvs.find(plan_->transfers[planned.aux].prefix);
+      if (recv == recvs.end()) continue;
+      // What the host is to read of the device's results is not there before the work is done.
+      if (plan_->infos[planned.id].schema->name != "_HostSend") return;
+      plan_->own_recvs[planned.aux] = recv->second;
+      is_own[recv->second] = true;
+    }
+    for (const PlanNode& planned : plan_->nodes) {
+      if (planned.kind != NodeKind::kRecv || is_own[planned.id]) continue;
+      if (planned.initial_count != 0) return;  // waits for other nodes
+      plan_->outer_recvs.push_back(planned.id);
+    }
+    plan_->recordings = std::make_unique<PlanRecordings>();
   }
 
   const Graph& graph_;

@@ -26,6 +26,7 @@
 #include "weir/framework/kernel.h"
 #include "weir/graph/graph.h"
 #include "weir/runtime/kernel_cache.h"
+#include "weir/runtime/plan_recordings.h"
 
 namespace weir {
 
@@ -141,6 +142,12 @@ struct ExecutionPlan {
   mutable std::atomic<uint32_t> runs{0};
   Device* device = nullptr;
   bool late_args = false;
+  // Of plans whose device may do the work of a run again; else null.
+  mutable std::unique_ptr<PlanRecordings> recordings;
+  std::vector<int32_t> outer_recvs;  // with recordings: the nodes that receive from other plans
+  // With recordings: for each transfer of a Send to this plan itself, from one memory to the other, the node that
+  // receives it; else -1.
+  std::vector<int32_t> own_recvs;
 
   bool has_loops() const { return frames.size() > 1; }
 };
@@ -151,6 +158,7 @@ bool IsExecutorNative(const OpSchema& schema);
 struct PlanOptions {
   Device* device = nullptr;
   bool late_args = false;  // arguments arrive during the step (partial runs), and kArg nodes wait for them
+  bool may_record = false;  // the part receives before it sends (recordable.h)
 };
 
 // Compiles a graph whose arguments and results are `_Arg` and `_Retval` nodes. Kernels come from the cache. Errors name

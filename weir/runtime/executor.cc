@@ -64,15 +64,22 @@ void PlanRun::Begin() {
   if (!plan_->late_args) {
     for (const ExecutionPlan::ArgUse& use : plan_->arg_uses) root_.slots[use.slot].tensor = args_[use.arg];
   }
+  received_.clear();
+  if (plan_->recordings != nullptr && stats_ == nullptr && exchange_ == nullptr) [[unlikely]]
+    return Receive();
   Ready ready;
-  // The last one on the stack runs first.
-  for (auto root = plan_->roots.rbegin(); root != plan_->roots.rend(); ++root) {
-    ready.push_back({&plan_->nodes[*root], &root_, false});
-  }
+  PushRoots(ready);
   active_.store(1, std::memory_order_relaxed);
   Offload(ready, 0);
   Process(ready);
   EndActivity();
+}
+
+void PlanRun::PushRoots(Ready& ready) {
+  // The last one on the stack runs first.
+  for (auto root = plan_->roots.rbegin(); root != plan_->roots.rend(); ++root) {
+    ready.push_back({&plan_->nodes[*root], &root_, false});
+  }
 }
 
 // The switch of the loop below; kept together with it, since most nodes take a few nanoseconds.
@@ -319,6 +326,8 @@ Status PlanRun::CheckOutputs(const PlanNode& node, const Slot* outputs) const {
 }
 
 void PlanRun::ExecuteKernel(const ReadyNode& entry, Ready& ready) {
+  if (is_recording_ && IsUpdate(entry) && !may_update_[entry.node->id]) [[unlikely]]
+    return updates_.push_back(entry);
   int count = entry.node->num_outputs;
   if (count <= 1) {
     Slot output;
@@ -330,6 +339,10 @@ void PlanRun::ExecuteKernel(const ReadyNode& entry, Ready& ready) {
     std::vector<Slot> many(count);
     RunKernel(entry, many.data(), ready);
   }
+}
+
+bool PlanRun::IsUpdate(const ReadyNode& entry) const {
+  return entry.node->num_outputs == 0 && plan_->infos[entry.node->id].schema->is_stateful;
 }
 
 namespace {

@@ -82,6 +82,17 @@ class PlanRun {
   using Ready = ReadyList;
 
   void Begin();
+  void PushRoots(Ready& ready);
+  // Runs of plans with recordings (executor_recording.cc): first all that comes from other plans is received, then the
+  // run is replayed or recorded, or its nodes run as those of any other.
+  void Receive();
+  void TakeReceived(const ReadyNode& entry, Tensor tensor, bool dead, Ready& ready);
+  void RunReceived(Ready& ready);
+  Status Replay(const PlanRecording& recording);
+  StatusOr<std::shared_ptr<const PlanRecording>> Record(const std::vector<ReceivedValue>& received);
+  Status RecordNodes(const PlanRun& original, const std::vector<ReceivedValue>& received, PlanRecording* recording);
+  void RecordSend(const ReadyNode& entry, Ready& ready);
+  bool IsUpdate(const ReadyNode& entry) const;
   void Process(Ready& ready);
   void Offload(Ready& ready, size_t first_new);
   void EndActivity(int count = 1);
@@ -100,6 +111,7 @@ class PlanRun {
   void ExecuteMerge(const ReadyNode& entry, Ready& ready);
   void ExecuteSend(const ReadyNode& entry, Ready& ready);
   void ExecuteRecv(const ReadyNode& entry, Ready& ready);
+  static std::string KeyIn(const TransferKey& key, const Iteration& iteration);
   void StartAsync(AsyncOp* op);
   void ReturnAsync(AsyncOp* op, Ready& ready);
   void CompleteAsync(AsyncOp* op, Status status);
@@ -128,12 +140,20 @@ class PlanRun {
   StepExchange* exchange_ = nullptr;
   bool parallel_ = true;
   bool measure_ = false;
+  bool is_receiving_ = false;  // before the nodes of a plan with recordings run
+  bool is_recording_ = false;
   bool reusable_ = true;
   Done done_;
 
   Iteration root_;
   Propagator loops_;
   std::vector<Tensor> static_by_slot_;  // empty if the plan has none
+  std::vector<ReceivedValue> received_;  // by transfer; empty if the plan has no recordings
+  std::atomic<int> missing_{0};          // of these
+  std::vector<PlanRecording::Sent> recorded_sends_;
+  // Nodes of a recorded run that change variables: they come last, when nobody holds the old values any more.
+  std::vector<ReadyNode> updates_;
+  std::vector<bool> may_update_;  // by node
   std::atomic<int> active_{0};
   std::atomic<bool> stopped_{false};
 

@@ -63,6 +63,7 @@ void PlanRun::FinishAsync(AsyncOp* op, Ready& ready) {
   if (!status.ok()) return Fail(node, status);
   op->context.reset();
   op->inputs.clear();
+  if (is_receiving_) return TakeReceived(op->entry, std::move(op->outputs[0].tensor), op->dead, ready);
   Finish(op->entry, op->dead, op->outputs.data(), ready);
 }
 
@@ -87,15 +88,13 @@ void PlanRun::ExecuteAsync(const ReadyNode& entry, Ready& ready) {
   ReturnAsync(op, ready);
 }
 
-namespace {
-
-std::string KeyIn(const TransferKey& key, const Iteration& iteration) {
+std::string PlanRun::KeyIn(const TransferKey& key, const Iteration& iteration) {
   return Cat(key.prefix, iteration.frame_id(), ":", iteration.number);
 }
 
-}  // namespace
-
 void PlanRun::ExecuteSend(const ReadyNode& entry, Ready& ready) {
+  if (is_recording_) [[unlikely]]
+    return RecordSend(entry, ready);
   const PlanNode& node = *entry.node;
   Slot* const inputs = entry.iteration->slots.get() + node.input_start;
   if (context_.rendezvous == nullptr) return Fail(node, Internal("Op kernel context needs to provide a rendezvous."));
@@ -125,6 +124,12 @@ void PlanRun::ExecuteSend(const ReadyNode& entry, Ready& ready) {
 
 void PlanRun::ExecuteRecv(const ReadyNode& entry, Ready& ready) {
   const PlanNode& node = *entry.node;
+  if (!is_receiving_ && !received_.empty() && received_[node.aux].is_there) {
+    Slot value;
+    value.tensor = std::move(received_[node.aux].tensor);
+    return Finish(entry, received_[node.aux].dead || entry.dead, &value, ready);
+  }
+  if (is_recording_) return;  // its value comes from this plan itself: RecordSend
   if (context_.rendezvous == nullptr) return Fail(node, Internal("Op kernel context needs to provide a rendezvous."));
   std::string key = KeyIn(plan_->transfers[node.aux], *entry.iteration);
   auto* op = new AsyncOp(this, entry);

@@ -5,6 +5,7 @@
 #include "weir/passes/wait_analysis.h"
 #include "weir/runtime/cost_graph.h"
 #include "weir/runtime/local_session_internal.h"
+#include "weir/runtime/recordable.h"
 
 namespace weir {
 namespace {
@@ -145,7 +146,8 @@ Status LocalSession::RestoreTaken(Graph* graph) const {
 }
 
 Status LocalSession::CompileParts(const std::vector<DeviceGraph>& partitions, bool late_args, CompiledStep* compiled) {
-  for (const DeviceGraph& partition : partitions) {
+  for (size_t i = 0; i < partitions.size(); ++i) {
+    const DeviceGraph& partition = partitions[i];
     if (IsRemote(*partition.device)) {
       WEIR_ASSIGN_OR_RETURN(auto part, remote_->AddPart(*partition.device, partition.graph));
       compiled->remote_parts.push_back(std::move(part));
@@ -154,10 +156,11 @@ Status LocalSession::CompileParts(const std::vector<DeviceGraph>& partitions, bo
     PlanOptions options;
     options.device = partition.device;
     options.late_args = late_args;
+    options.may_record = !late_args && partition.device->can_record() && ReceivesBeforeItSends(partitions, i);
     WEIR_ASSIGN_OR_RETURN(std::shared_ptr<const ExecutionPlan> plan, CompilePlan(partition.graph, *kernels_, options));
     std::vector<int>& rets = compiled->plan_rets.emplace_back();
-    for (size_t i = 0; i < plan->ret_types.size(); ++i) {
-      if (plan->ret_types[i] != DType::kInvalid) rets.push_back(static_cast<int>(i));
+    for (size_t ret = 0; ret < plan->ret_types.size(); ++ret) {
+      if (plan->ret_types[ret] != DType::kInvalid) rets.push_back(static_cast<int>(ret));
     }
     GiveUpTaken(partition.graph, *plan);
     compiled->plans.push_back(std::move(plan));

@@ -5,6 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "weir/base/strings.h"
+#include "weir/device/cuda/recording.h"
 
 namespace weir::cuda {
 namespace {
@@ -62,6 +63,33 @@ void CudaParts::HoldForCompute(std::vector<Tensor> tensors) {
   });
 }
 
+namespace {
+
+// Memory of the device that a pool of the device's own already has.
+class MemoryOfPool : public MemorySource {
+ public:
+  explicit MemoryOfPool(MemoryPool& pool) : pool_(pool) {}
+  void* Take(size_t bytes) override { return pool_.Allocate(bytes); }
+  void Give(void* region, size_t bytes) override { pool_.Deallocate(region, bytes); }
+
+ private:
+  MemoryPool& pool_;
+};
+
+}  // namespace
+
+MemoryPool& CudaParts::arena() {
+  absl::MutexLock lock(&arena_mu_);
+  if (arena_ == nullptr) {
+    arena_ = std::make_unique<MemoryPool>(std::make_shared<MemoryOfPool>(*memory),
+                                          MemoryPoolOptions{.name = Cat(memory->name(), " recordings")});
+  }
+  return *arena_;
+}
+
+CudaRun::CudaRun(std::shared_ptr<CudaParts> parts) : parts_(std::move(parts)) {}
+CudaRun::~CudaRun() = default;
+
 void CudaRun::WhenDone(std::function<void(Status)> done) {
   if (!has_work_.load(std::memory_order_relaxed)) return done(parts_->health());
   stream().WhenDone([self = shared_from_this(), done = std::move(done)](Status status) {
@@ -75,15 +103,27 @@ Status CudaRun::CurrentStatus() {
   WEIR_RETURN_IF_ERROR(parts_->health());
   absl::MutexLock lock(&mu_);
   for (const auto& [word, status] : words_) {
-    if (*static_cast<const volatile unsigned*>(word.raw_data()) != 0) return status;
+    auto* value = static_cast<volatile unsigned*>(const_cast<void*>(word.raw_data()));
+    if (*value == 0) continue;
+    *value = 0;  // a recording uses it again
+    if (late_.ok()) late_ = status;
   }
-  return OkStatus();
+  return late_;
+}
+
+void CudaRun::AddErrorWords(const ErrorWords& words) {
+  absl::MutexLock lock(&mu_);
+  words_.insert(words_.end(), words.begin(), words.end());
 }
 
 StatusOr<unsigned*> CudaRun::ErrorWord(Status status) {
   WEIR_ASSIGN_OR_RETURN(Tensor word, Tensor::Allocate(DType::kUInt32, Shape(), &parts_->pinned()));
   auto* address = static_cast<unsigned*>(word.raw_data());
   *address = 0;
+  if (recorder_ != nullptr) {
+    recorder_->AddErrorWord(std::move(word), std::move(status));
+    return address;
+  }
   absl::MutexLock lock(&mu_);
   words_.emplace_back(std::move(word), std::move(status));
   return address;
@@ -151,6 +191,7 @@ StatusOr<std::shared_ptr<CudaDevice>> CudaDevice::Make(std::string_view task_nam
       std::make_unique<MemoryPool>(std::make_shared<DeviceMemory>(context),
                                    MemoryPoolOptions{.name = Cat("GPU_", index), .limit = limit, .grow = options.grow});
   parts->timers = std::make_unique<EventPool>(context, 0);
+  WEIR_ASSIGN_OR_RETURN(parts->capture, CudaStream::Make(context, /*high_priority=*/false));
   WEIR_ASSIGN_OR_RETURN(parts->compute, CudaStream::Make(context, /*high_priority=*/false));
   WEIR_ASSIGN_OR_RETURN(parts->from_host, CudaStream::Make(context, /*high_priority=*/true));
   WEIR_ASSIGN_OR_RETURN(parts->to_host, CudaStream::Make(context, /*high_priority=*/true));
@@ -229,10 +270,25 @@ StatusOr<std::vector<Tensor>> CudaDevice::StartCopies(const std::vector<Tensor>&
 }
 
 void CudaDevice::CopyFromHost(const Tensor& host_tensor, DeviceRun* run, CopyDone done) {
+  if (run != nullptr && run->is_recording()) return done(RecordCopy(host_tensor, *static_cast<CudaRun*>(run)));
   StatusOr<std::vector<Tensor>> copies = StartCopies({host_tensor});
   if (!copies.ok()) return done(copies.status());
   if (run != nullptr) static_cast<CudaRun*>(run)->NoteWork();
   done(std::move(copies->front()));  // whoever uses it from now on comes after the copy
+}
+
+// The value is the same whenever the recording is replayed.
+StatusOr<Tensor> CudaDevice::RecordCopy(const Tensor& host_tensor, CudaRun& run) {
+  WEIR_ASSIGN_OR_RETURN(Tensor pinned, Tensor::Allocate(host_tensor.dtype(), host_tensor.shape(), host_allocator()));
+  WEIR_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(host_tensor.dtype(), host_tensor.shape(), run.allocator()));
+  if (host_tensor.num_bytes() == 0) return copy;
+  std::memcpy(pinned.raw_data(), host_tensor.raw_data(), host_tensor.num_bytes());
+  UseContext(gpu().context());
+  WEIR_RETURN_IF_CUDA_ERROR(
+      Driver().MemcpyHtoDAsync(Address(copy), pinned.raw_data(), copy.num_bytes(), run.stream().handle()),
+      "copying to the GPU");
+  run.Hold({std::move(pinned)});
+  return copy;
 }
 
 void CudaDevice::CopyAllFromHost(std::vector<Tensor> host_tensors, CopyAllDone done) {

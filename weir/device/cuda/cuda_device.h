@@ -43,6 +43,8 @@ class CudaParts {
   void Poison(const Status& status);
   // Keeps tensors until the compute stream has done all that was given to it so far.
   void HoldForCompute(std::vector<Tensor> tensors);
+  // Where recordings take the memory that their work needs while it runs (recording.h).
+  MemoryPool& arena();
   // Memory of the host that the GPU reads and writes.
   MemoryPool& pinned() { return gpu->pinned(); }
 
@@ -50,31 +52,53 @@ class CudaParts {
   mutable absl::Mutex mu_;
   Status failure_ ABSL_GUARDED_BY(mu_);
   std::atomic<bool> has_failed_ = false;
+  absl::Mutex arena_mu_;
 
  public:  // in this order: streams end first, and their callbacks use all of the others
   Gpu* gpu = nullptr;
   std::unique_ptr<MemoryPool> memory;
+
+ private:
+  std::unique_ptr<MemoryPool> arena_ ABSL_GUARDED_BY(arena_mu_);
+
+ public:
   std::unique_ptr<EventPool> timers;
+  std::unique_ptr<CudaStream> capture;  // what is given to it is recorded, never done
+  std::atomic<bool> is_capturing = false;
+  absl::Mutex replay_mu;  // what recordings give to the compute stream stays together
   std::unique_ptr<CudaStream> compute, from_host, to_host, to_device;
 };
+
+class CudaRecorder;
 
 // What one run of a plan gives to the device.
 class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
  public:
-  explicit CudaRun(std::shared_ptr<CudaParts> parts) : parts_(std::move(parts)) {}
+  explicit CudaRun(std::shared_ptr<CudaParts> parts);
+  ~CudaRun() override;
 
+  StatusOr<std::vector<Tensor>> StartRecording(std::span<const Tensor> inputs) override;
+  StatusOr<std::shared_ptr<DeviceRecording>> EndRecording(std::span<const Tensor> outputs) override;
+  bool is_recording() const override { return recorder_ != nullptr; }
+  void UseResource(const std::shared_ptr<Resource>& resource, bool changes) override;
+  Allocator* allocator() override { return recorder_ == nullptr ? nullptr : &parts_->arena(); }
   void WhenDone(std::function<void(Status)> done) override;
   uint64_t BeginSpan() override;
   void EndSpan(uint64_t span, SpanReport report) override;
   bool has_spans() const override { return true; }
 
   CudaParts& parts() { return *parts_; }
-  CudaStream& stream() { return *parts_->compute; }
+  // Where work of this run goes.
+  CudaStream& stream() { return recorder_ == nullptr ? *parts_->compute : *parts_->capture; }
+  // Keeps tensors until the work given so far has been done for the last time.
+  void Hold(std::vector<Tensor> tensors);
   // Called by everything that gives work to the compute stream.
   void NoteWork() { has_work_.store(true, std::memory_order_relaxed); }
 
   // A word in memory that both sides see: if work on the device makes it other than 0, the run fails with `status`.
   StatusOr<unsigned*> ErrorWord(Status status);
+  using ErrorWords = std::vector<std::pair<Tensor, Status>>;
+  void AddErrorWords(const ErrorWords& words);
   // The first error that is known now; does not wait.
   Status CurrentStatus();
 
@@ -88,8 +112,10 @@ class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
   const std::shared_ptr<CudaParts> parts_;
   std::atomic<bool> has_work_ = false;
   absl::Mutex mu_;
-  std::vector<std::pair<Tensor, Status>> words_ ABSL_GUARDED_BY(mu_);
+  ErrorWords words_ ABSL_GUARDED_BY(mu_);
+  Status late_ ABSL_GUARDED_BY(mu_);  // what a word told
   std::vector<Span> spans_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<CudaRecorder> recorder_;  // while the run is recorded, by one thread
 };
 
 // The host as a GPU's nodes see it: memory of the host, and the GPU's resources and name. For kernels of the host that
@@ -110,6 +136,7 @@ class CudaDevice : public Device, public ElementMover {
   Allocator* allocator() override { return parts_->memory.get(); }
   Allocator* host_allocator() override { return &parts_->pinned(); }
   std::shared_ptr<DeviceRun> StartRun() override { return std::make_shared<CudaRun>(parts_); }
+  bool can_record() const override;
   void CopyToHost(const Tensor& device_tensor, DeviceRun* run, CopyDone done) override;
   void CopyFromHost(const Tensor& host_tensor, DeviceRun* run, CopyDone done) override;
   bool CopyToDevice(const Tensor& device_tensor, Device& other, DeviceRun* run, const CopyDone& done) override;
@@ -130,6 +157,7 @@ class CudaDevice : public Device, public ElementMover {
         parts_(std::move(parts)),
         host_side_(Device::info(), shared_resources()) {}
   StatusOr<std::vector<Tensor>> StartCopies(const std::vector<Tensor>& host_tensors);
+  StatusOr<Tensor> RecordCopy(const Tensor& host_tensor, CudaRun& run);
 
   const std::shared_ptr<CudaParts> parts_;
   HostSide host_side_;

@@ -97,7 +97,7 @@ const DnnDescriptor* DnnGraph::Keep(DnnDescriptor descriptor) {
 StatusOr<DnnStream*> DnnStream::Of(KernelContext& ctx) {
   static absl::Mutex mu;
   static auto* all = new std::map<StreamHandle, std::unique_ptr<DnnStream>>;
-  CudaStream& stream = RunOf(ctx).stream();
+  CudaStream& stream = *RunOf(ctx).parts().compute;
   UseContext(stream.context());
   absl::MutexLock lock(&mu);
   std::unique_ptr<DnnStream>& found = (*all)[stream.handle()];
@@ -105,10 +105,17 @@ StatusOr<DnnStream*> DnnStream::Of(KernelContext& ctx) {
     WEIR_ASSIGN_OR_RETURN(const CudnnFunctions* dnn, LoadCudnn());
     std::unique_ptr<DnnStream> made(new DnnStream(*dnn));
     WEIR_RETURN_IF_ERROR(CheckCudnn(*dnn, dnn->Create(&made->handle_), "starting cuDNN"));
-    WEIR_RETURN_IF_ERROR(CheckCudnn(*dnn, dnn->SetStream(made->handle_, stream.handle()), "giving cuDNN a stream"));
     found = std::move(made);
   }
   return found.get();
+}
+
+Status DnnStream::Enter(CudaRun& run) {
+  const StreamHandle wanted = run.stream().handle();
+  if (stream_ == wanted) return OkStatus();
+  WEIR_RETURN_IF_ERROR(CheckCudnn(dnn_, dnn_.SetStream(handle_, wanted), "giving cuDNN a stream"));
+  stream_ = wanted;
+  return OkStatus();
 }
 
 StatusOr<const DnnPlan*> DnnStream::Find(const std::string& key, const DnnEngineLimits& limits,
@@ -226,6 +233,7 @@ Status DnnStream::Run(KernelContext& ctx, const DnnPlan& plan, std::span<const i
   WEIR_RETURN_IF_ERROR(pack.Finalize());
   run.NoteWork();
   absl::MutexLock lock(&mu_);
+  WEIR_RETURN_IF_ERROR(Enter(run));
   return CheckCudnn(dnn_, dnn_.BackendExecute(handle_, plan.plan.get(), pack.get()), "running a graph of cuDNN");
 }
 

@@ -83,7 +83,7 @@ struct DnnPlan {
   int64_t workspace_size = 0;
 };
 
-// cuDNN as one stream uses it: a handle and the plans made so far. Thread-safe; never destroyed.
+// cuDNN as one device uses it: a handle and the plans made so far. Thread-safe; never destroyed.
 class DnnStream {
  public:
   static StatusOr<DnnStream*> Of(KernelContext& ctx);
@@ -98,6 +98,8 @@ class DnnStream {
   CudnnHandle handle() const { return handle_; }
   // Held while the handle is used.
   absl::Mutex& mutex() { return mu_; }
+  // Lets the handle give its work to where the run's goes.
+  Status Enter(CudaRun& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex());
 
  private:
   explicit DnnStream(const CudnnFunctions& dnn) : dnn_(dnn) {}
@@ -109,6 +111,7 @@ class DnnStream {
   const CudnnFunctions& dnn_;
   CudnnHandle handle_ = nullptr;
   absl::Mutex mu_;
+  StreamHandle stream_ ABSL_GUARDED_BY(mu_) = nullptr;
   StringMap<std::unique_ptr<DnnPlan>> plans_ ABSL_GUARDED_BY(mu_);  // null: no engine takes it
 };
 

@@ -6,6 +6,7 @@
 #include "absl/synchronization/mutex.h"
 #include "weir/base/strings.h"
 #include "weir/device/cuda/abi/cufft_abi.h"
+#include "weir/device/cuda/recording.h"
 #include "weir/device/cuda/shared_libraries.h"
 
 namespace weir::cuda {
@@ -66,6 +67,7 @@ class FourierPlans {
   FourierPlans(const CufftFunctions& fft, StreamHandle stream) : fft_(fft), stream_(stream) {}
 
   Status Run(KernelContext& ctx, const FourierTransforms& t, DeviceAddress in, DeviceAddress out) {
+    WEIR_RETURN_IF_ERROR(RefuseRecording(ctx, "Fourier transforms"));
     CudaRun& run = RunOf(ctx);
     WEIR_RETURN_IF_ERROR(run.parts().health());
     absl::MutexLock lock(&mu_);

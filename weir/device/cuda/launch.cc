@@ -114,6 +114,11 @@ Status CopyOnDevice(const KernelContext& ctx, DeviceAddress to, DeviceAddress fr
   return CheckDriver(Driver().MemcpyDtoDAsync(to, from, bytes, run.stream().handle()), "copying on the GPU");
 }
 
+Status CopyVariable(const KernelContext& ctx, const Tensor& from, const Tensor& to) {
+  if (RunOf(ctx).is_recording()) return Unimplemented("A recording cannot copy a variable that is being read");
+  return CopyOnDevice(ctx, Address(to), Address(from), from.num_bytes());
+}
+
 Status FillZero(const KernelContext& ctx, DeviceAddress to, size_t bytes) {
   if (bytes == 0) return OkStatus();
   CudaRun& run = RunOf(ctx);
@@ -135,7 +140,7 @@ StatusOr<Tensor> Upload(KernelContext& ctx, const void* values, size_t bytes) {
   run.NoteWork();
   WEIR_RETURN_IF_CUDA_ERROR(Driver().MemcpyHtoDAsync(Address(device), pinned.raw_data(), bytes, run.stream().handle()),
                             "copying to the GPU");
-  run.parts().HoldForCompute({std::move(pinned)});
+  run.Hold({std::move(pinned)});
   return device;
 }
 

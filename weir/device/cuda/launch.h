@@ -75,6 +75,8 @@ StatusOr<DeviceAddress> ErrorFlag(const KernelContext& ctx, Status status);
 
 // In the compute stream, in order with kernels.
 Status CopyOnDevice(const KernelContext& ctx, DeviceAddress to, DeviceAddress from, size_t bytes);
+// Fills a variable's new memory, because somebody holds the old one. A recording cannot let variables move.
+Status CopyVariable(const KernelContext& ctx, const Tensor& from, const Tensor& to);
 Status FillZero(const KernelContext& ctx, DeviceAddress to, size_t bytes);
 // Values of the host as a tensor of the device, for kernels with more parameters than fit a launch.
 StatusOr<Tensor> Upload(KernelContext& ctx, const void* values, size_t bytes);

@@ -73,6 +73,7 @@ class LayersCall {
   const CudnnRnnFunctions& functions() const { return functions_; }
   CudnnHandle handle() const { return stream_.handle(); }
   absl::Mutex& mutex() { return stream_.mutex(); }
+  Status Enter() ABSL_NO_THREAD_SAFETY_ANALYSIS { return stream_.Enter(RunOf(ctx_)); }
   CudnnRnnDesc rnn() const { return rnn_.get(); }
   CudnnRnnDataDesc x() const { return x_.get(); }
   CudnnRnnDataDesc y() const { return y_.get(); }
@@ -109,6 +110,7 @@ class LayersCall {
     const int64_t most = std::max({layers_.input_size, layers_.hidden, layers_.layers});
     if (most > std::numeric_limits<int>::max()) return Unimplemented("A recurrent layer of ", most, " units");
     absl::MutexLock lock(&mutex());
+    WEIR_RETURN_IF_ERROR(Enter());
     WEIR_ASSIGN_OR_RETURN(CudnnDropoutDesc dropout_desc, dropout.Get(ctx_, handle(), layers_.dropout, layers_.seed));
     WEIR_RETURN_IF_ERROR(CheckRnn(functions_.CreateRNNDescriptor(rnn_.slot()), "describing recurrent layers"));
     const bool is_double = layers_.dtype == DType::kDouble, is_single = layers_.dtype == DType::kFloat;
@@ -239,6 +241,7 @@ StatusOr<Tensor> RunRecurrent(KernelContext& ctx, const RecurrentLayers& layers,
   }
   RunOf(ctx).NoteWork();
   absl::MutexLock lock(&call->mutex());
+  WEIR_RETURN_IF_ERROR(call->Enter());
   WEIR_RETURN_IF_ERROR(CheckRnn(
       call->functions().RNNForward(call->handle(), call->rnn(), training ? kCudnnTraining : kCudnnInference, nullptr,
                                    call->x(), PointerTo(t.x), call->y(), PointerTo(t.y), call->state(), PointerTo(t.h),
@@ -262,6 +265,7 @@ Status RunRecurrentBackward(KernelContext& ctx, const RecurrentLayers& layers, c
   WEIR_ASSIGN_OR_RETURN(Tensor workspace, AllocateBytes(ctx, workspace_bytes));
   WEIR_RETURN_IF_ERROR(FillZero(ctx, t.dweights, weight_bytes));  // cuDNN adds to it
   absl::MutexLock lock(&call->mutex());
+  WEIR_RETURN_IF_ERROR(call->Enter());
   WEIR_RETURN_IF_ERROR(
       CheckRnn(call->functions().RNNBackwardData_v8(
                    call->handle(), call->rnn(), nullptr, call->y(), PointerTo(t.y), PointerTo(t.dy), call->x(),

@@ -7,6 +7,7 @@
 #include "absl/synchronization/mutex.h"
 #include "weir/base/strings.h"
 #include "weir/device/cuda/abi/cusolver_abi.h"
+#include "weir/device/cuda/recording.h"
 #include "weir/device/cuda/shared_libraries.h"
 
 namespace weir::cuda {
@@ -89,6 +90,7 @@ struct SolverStream {
 class SolverCall {
  public:
   static StatusOr<std::unique_ptr<SolverCall>> Start(KernelContext& ctx, DType dtype) {
+    WEIR_RETURN_IF_ERROR(RefuseRecording(ctx, "decompositions"));
     CudaRun& run = RunOf(ctx);
     WEIR_RETURN_IF_ERROR(run.parts().health());
     UseContext(run.stream().context());

@@ -111,6 +111,15 @@ void GpuRegistry::AddMoving(std::string_view op) {
   Register(op, HostKernelFactory(kernels_), "", {}, {}, /*plain_only=*/false);
 }
 
+void GpuRegistry::AddMoving(std::string_view op, KernelWrapper wrapper) {
+  auto factory = [make = HostKernelFactory(kernels_),
+                  wrapper = std::move(wrapper)](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, make(init));
+    return wrapper(std::move(kernel));
+  };
+  Register(op, factory, "", {}, {}, /*plain_only=*/false);
+}
+
 void GpuRegistry::AddPortable(std::string_view op, const std::vector<std::string>& also_on_host) {
   auto factory = [&kernels = kernels_](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
     WEIR_ASSIGN_OR_RETURN(const KernelEntry* entry, kernels.Find(init.schema().name, "CPU", init.attrs()));

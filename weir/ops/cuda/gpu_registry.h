@@ -39,6 +39,9 @@ class GpuRegistry {
   // The host's kernel, which only moves the tensors that are in the GPU's memory. REQUIRES: it never looks at their
   // elements, nor makes a tensor that is to be in the GPU's memory.
   void AddMoving(std::string_view op);
+  // The same with something around it.
+  using KernelWrapper = std::function<std::unique_ptr<Kernel>(std::unique_ptr<Kernel>)>;
+  void AddMoving(std::string_view op, KernelWrapper wrapper);
   // The host's kernel as it is, on the GPU: one that only moves elements by StridedCopy and its kin.
   // `also_on_host` names further arguments whose values it reads.
   void AddPortable(std::string_view op, const std::vector<std::string>& also_on_host = {});

@@ -23,6 +23,7 @@ StatusOr<std::unique_ptr<LockedStates>> LockedStates::Lock(KernelContext& ctx, i
     auto variable = LookUpResource<VariableResource>(ctx, i);
     if (absl::IsNotFound(variable.status())) return Uninitialized(ctx, i);
     if (!variable.ok()) return variable.status();
+    if (DeviceRun* run = ctx.step().device_run) run->UseResource(*variable, /*changes=*/true);
     states->locks_.push_back(&(*variable)->mu);
     states->variables_.push_back(*std::move(variable));
   }

@@ -38,7 +38,7 @@ inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kMemHostPortable = 1;
 inline constexpr unsigned kMemHostDeviceMap = 2;
 inline constexpr unsigned kIpcLazyEnablePeerAccess = 1;
-inline constexpr unsigned kCaptureThreadLocal = 1;
+inline constexpr int kCaptureRelaxed = 2;
 
 // Attributes of devices.
 inline constexpr int kMaxThreadsPerBlock = 1;

@@ -196,6 +196,8 @@ class CudnnRnnKernel : public Kernel {
     return OkStatus();
   }
 
+  bool is_repeatable() const override { return attrs_.layers.dropout == 0; }
+
  private:
   RnnAttrs attrs_;
   bool is_training_ = true;
@@ -286,6 +288,8 @@ class CudnnRnnParamsSizeKernel : public Kernel {
     ctx.set_output(0, std::move(out));
     return OkStatus();
   }
+
+  bool is_repeatable() const override { return attrs_.layers.dropout == 0; }
 
  private:
   RnnAttrs attrs_;

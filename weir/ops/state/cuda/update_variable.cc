@@ -9,6 +9,7 @@ namespace weir::cuda {
 Status UpdateVariable(KernelContext& ctx, DType dtype, absl::FunctionRef<Status(Tensor& tensor)> body) {
   if (ctx.is_ref_input(0)) return state::UpdateVariable(ctx, dtype, body);
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariableResource> variable, LookUpResource<VariableResource>(ctx, 0));
+  RunOf(ctx).UseResource(variable, /*changes=*/true);
   absl::MutexLock lock(&variable->mu);
   if (!variable->tensor.has_value()) {
     const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();
@@ -19,7 +20,7 @@ Status UpdateVariable(KernelContext& ctx, DType dtype, absl::FunctionRef<Status(
                            Name(variable->tensor.dtype()), ", the value ", Name(dtype));
   }
   WEIR_RETURN_IF_ERROR(variable->MakeWritable(ctx.device().allocator(), [&](const Tensor& from, const Tensor& to) {
-    return CopyOnDevice(ctx, Address(to), Address(from), from.num_bytes());
+    return CopyVariable(ctx, from, to);
   }));
   return body(variable->tensor);
 }

@@ -1,5 +1,6 @@
 // Variables of a GPU. What only hands tensors around is done by the host's kernels.
 #include "weir/device/cuda/elementwise.h"
+#include "weir/device/cuda/recording.h"
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/state/cuda/update_variable.h"
 
@@ -41,10 +42,33 @@ KernelFactory AssignUpdate(const char* operation) {
   };
 }
 
+// AssignVariableOp: the value becomes the variable's memory, as on the host. In a recording, which finds variables where
+// they were, it is copied there.
+class AssignKernel : public Kernel {
+ public:
+  explicit AssignKernel(std::unique_ptr<Kernel> moving) : moving_(std::move(moving)) {}
+
+  Status Compute(KernelContext& ctx) override {
+    if (!RunOf(ctx).is_recording()) return moving_->Compute(ctx);
+    const Tensor& value = ctx.input(1);
+    return UpdateVariable(ctx, value.dtype(), [&](Tensor& variable) -> Status {
+      if (variable.shape() != value.shape()) return RefuseRecording(ctx, "a variable whose shape changes");
+      return CopyOnDevice(ctx, Address(variable), Address(value), value.num_bytes());
+    });
+  }
+  bool is_expensive() const override { return false; }
+
+ private:
+  const std::unique_ptr<Kernel> moving_;
+};
+
 }  // namespace
 
 void RegisterVariableKernels(GpuRegistry& registry) {
-  for (const char* op : {"ReadVariableOp", "_ReadVariablesOp", "AssignVariableOp"}) registry.AddMoving(op);
+  for (const char* op : {"ReadVariableOp", "_ReadVariablesOp"}) registry.AddMoving(op);
+  registry.AddMoving("AssignVariableOp", [](std::unique_ptr<Kernel> moving) -> std::unique_ptr<Kernel> {
+    return std::make_unique<AssignKernel>(std::move(moving));
+  });
   registry.Add("AssignAddVariableOp", AssignUpdate("AddV2"));
   registry.Add("AssignSubVariableOp", AssignUpdate("Sub"));
 }

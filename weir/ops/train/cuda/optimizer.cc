@@ -81,7 +81,7 @@ class OptimizerKernel : public Kernel {
     }
     // Only now: a failed step must leave every snapshot as it was.
     WEIR_RETURN_IF_ERROR(states->MakeWritable(ctx.device().allocator(), [&](const Tensor& from, const Tensor& to) {
-      return CopyOnDevice(ctx, Address(to), Address(from), from.num_bytes());
+      return CopyVariable(ctx, from, to);
     }));
     for (int k = 0; k < num_states_; ++k) update.states[k] = Address(*tensors[k]);
     update.grad = Address(grad);
