@@ -166,8 +166,8 @@ StatusOr<std::vector<NodeId>> AddTraining(Net& net, Value loss, const Optimizer&
     const Parameter parameter = net.parameters()[trained[i]];
     std::vector<Value> slots;
     for (int k = 0; k < num_slots; ++k) {
-      Tensor zeros = Tensor::Zeros(DType::kFloat, parameter.initial.shape()).value();
-      slots.push_back(net.Variable(Cat(parameter.name, "/slot", k), std::move(zeros), false).handle);
+      const Initial zeros = {parameter.rule.shape};
+      slots.push_back(net.Variable(Cat(parameter.name, "/slot", k), zeros, false).handle);
     }
     Apply(net, optimizer, parameter.handle, slopes[i], slots, powers, effects);
   }
@@ -185,14 +185,39 @@ StatusOr<std::vector<NodeId>> AddTraining(Net& net, Value loss, const Optimizer&
 StatusOr<InitialValues> AddInitialisers(Net& net) {
   GraphEmitter& emitter = net.emitter();
   InitialValues out;
+  int64_t seed = 0;
   for (const Parameter& parameter : net.parameters()) {
-    Value value = emitter.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", parameter.initial.shape()}});
+    const Initial& rule = parameter.rule;
+    const DType dtype = parameter.initial.has_value() ? parameter.initial.dtype() : DType::kFloat;
+    const std::vector<int64_t> dims(rule.shape.dims().begin(), rule.shape.dims().end());
+    Value value;
+    if (parameter.initial.has_value()) {
+      value = emitter.Op("Placeholder", {}, {{"dtype", dtype}, {"shape", rule.shape}});
+    } else if (rule.deviation > 0) {
+      value = emitter.Op("RandomStandardNormal", {net.Ints(dims)}, {{"dtype", dtype}, {"seed", ++seed}});
+      value = value * Scalar(net, rule.deviation);
+    } else {
+      value = emitter.Op("Fill", {net.Ints(dims), Scalar(net, rule.value)});
+    }
     Effects assign(net);
-    assign.Add("AssignVariableOp", {parameter.handle, value}, Typed("dtype"));
+    AttrMap attrs;
+    attrs.Set("dtype", dtype);
+    assign.Add("AssignVariableOp", {parameter.handle, value}, std::move(attrs));
     WEIR_RETURN_IF_ERROR(emitter.status());
-    out.emplace_back(value.node(), assign.nodes()[0], parameter.initial);
+    const NodeId fed = parameter.initial.has_value() ? value.node() : kNoNode;
+    out.push_back({fed, assign.nodes()[0], parameter.initial});
   }
   return out;
+}
+
+Status Initialise(Session& session, const Graph& graph, const InitialValues& initial) {
+  std::vector<Feed> feeds;
+  std::vector<std::string> targets;
+  for (const auto& [placeholder, assign, value] : initial) {
+    if (placeholder != kNoNode) feeds.emplace_back(Cat(graph.node(placeholder)->name, ":0"), value);
+    targets.push_back(graph.node(assign)->name);
+  }
+  return targets.empty() ? OkStatus() : session.Run(feeds, {}, targets, nullptr);
 }
 
 }  // namespace weir::bench

@@ -2,10 +2,10 @@
 #ifndef BENCHMARKS_MODELS_TRAINING_H_
 #define BENCHMARKS_MODELS_TRAINING_H_
 
-#include <tuple>
 #include <vector>
 
 #include "benchmarks/models/net.h"
+#include "weir/runtime/session.h"
 
 namespace weir::bench {
 
@@ -25,9 +25,16 @@ struct Optimizer {
 // Adds the gradients of the trained parameters and their updates; returns the nodes to run.
 StatusOr<std::vector<NodeId>> AddTraining(Net& net, Value loss, const Optimizer& optimizer);
 
-// A placeholder and the assignment that takes it, for every variable of the net.
-using InitialValues = std::vector<std::tuple<NodeId, NodeId, Tensor>>;
+// How every variable of the net gets its first value: the assignment, and if the value comes from the host the
+// placeholder that it is fed to; else kNoNode.
+struct InitialValue {
+  NodeId placeholder, assignment;
+  Tensor value;
+};
+using InitialValues = std::vector<InitialValue>;
 StatusOr<InitialValues> AddInitialisers(Net& net);
+// Runs the assignments in the session of that graph.
+Status Initialise(Session& session, const Graph& graph, const InitialValues& initial);
 
 }  // namespace weir::bench
 

@@ -5,6 +5,7 @@
 
 #include "weir/base/logging.h"
 #include "weir/device/cpu/rewrites/fuse_elementwise.h"
+#include "weir/device/cuda/blas.h"
 #include "weir/device/cuda/cuda_device.h"
 #include "weir/device/cuda/shared_libraries.h"
 #include "weir/ops/cuda/register.h"
@@ -16,6 +17,8 @@ namespace weir {
 #ifndef WEIR_HAS_CUDA
 
 Status AddGpuDevices(Environment*, const GpuOptions&) { return OkStatus(); }
+bool AllowsTensorFloat32() { return false; }
+void AllowTensorFloat32(bool) {}
 std::vector<GpuLibrary> FindGpuLibraries() { return {}; }
 StatusOr<std::string> GpuDriverVersion() { return NotFound("This weir was built without support for GPUs"); }
 
@@ -114,6 +117,9 @@ Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
   RegisterGpuRewrites(environment->rewrites);
   return OkStatus();
 }
+
+bool AllowsTensorFloat32() { return cuda::AllowsTensorFloat32(); }
+void AllowTensorFloat32(bool allowed) { cuda::SetTensorFloat32(allowed); }
 
 std::vector<GpuLibrary> FindGpuLibraries() {
   std::vector<GpuLibrary> libraries;
