@@ -107,7 +107,9 @@ StatusOr<std::unique_ptr<DeviceModelRunner>> Runner::Make(std::shared_ptr<Enviro
   WEIR_RETURN_IF_ERROR(emitter.status());
   std::vector<NodeId> effects;
   if (options.is_training) {
-    WEIR_ASSIGN_OR_RETURN(effects, AddTraining(net, result, model.optimizer));
+    Optimizer optimizer = model.optimizer;
+    if (options.session.mixed_precision == DType::kHalf) optimizer.loss_scale = 1024;
+    WEIR_ASSIGN_OR_RETURN(effects, AddTraining(net, result, optimizer));
   }
   // What a step computes stays on the device until it is asked for.
   const Parameter kept = net.Variable("result", Tensor::Scalar(0.0f), false);

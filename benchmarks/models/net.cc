@@ -263,7 +263,7 @@ Value Net::Pool(const char* op, Value x, int64_t size, int64_t stride, const cha
 // By the hyperbolic tangent.
 Value Net::Gelu(Value x) {
   auto scalar = [this](float v) { return Constant(Tensor::Scalar(v)); };
-  Value cube = emit::Binary("Pow", x, scalar(3));
+  Value cube = target_ == Target::kGpu ? x * x * x : emit::Binary("Pow", x, scalar(3));
   Value inner = scalar(std::sqrt(2 / std::numbers::pi_v<float>)) * (x + scalar(0.044715f) * cube);
   return scalar(0.5f) * x * (scalar(1) + emit::Unary("Tanh", inner));
 }

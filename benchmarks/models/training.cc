@@ -55,7 +55,9 @@ void ClipByGlobalNorm(Net& net, std::vector<Slope>& slopes, float limit) {
 // The update of one parameter; `slots` are the optimizer's variables beside it.
 void Apply(Net& net, const Optimizer& optimizer, Value variable, const Slope& slope, const std::vector<Value>& slots,
            const std::vector<Value>& powers, Effects& effects) {
-  Value rate = Scalar(net, optimizer.rate);
+  // Scaled slopes: momentum is linear in them, and Adam's steps do not depend on their size.
+  const float scale = optimizer.loss_scale;
+  Value rate = Scalar(net, optimizer.kind == Optimizer::Kind::kMomentum ? optimizer.rate / scale : optimizer.rate);
   if (slope.values) {
     AttrMap attrs = Typed("dtype");
     attrs.Set("Tindices", slope.indices.dtype());
@@ -71,7 +73,7 @@ void Apply(Net& net, const Optimizer& optimizer, Value variable, const Slope& sl
     case Optimizer::Kind::kAdam:
       return effects.Add("ResourceApplyAdam",
                          {variable, slots[0], slots[1], powers[0], powers[1], rate, Scalar(net, 0.9f),
-                          Scalar(net, 0.999f), Scalar(net, 1e-8f), slope.dense},
+                          Scalar(net, 0.999f), Scalar(net, 1e-8f * scale), slope.dense},
                          Typed("T"));
   }
 }
@@ -134,7 +136,8 @@ StatusOr<std::vector<NodeId>> AddTraining(Net& net, Value loss, const Optimizer&
     xs.push_back(emitter.ToEndpoint(net.parameters()[i].handle));
   }
   WEIR_RETURN_IF_ERROR(emitter.status());
-  const Endpoint ys[] = {emitter.ToEndpoint(loss)};
+  const bool is_scaled = optimizer.loss_scale != 1;
+  const Endpoint ys[] = {emitter.ToEndpoint(is_scaled ? loss * Scalar(net, optimizer.loss_scale) : loss)};
   WEIR_ASSIGN_OR_RETURN(std::vector<GraphGradient> gradients, AddGradients(emitter.graph(), ys, xs));
   std::vector<Slope> slopes;
   for (size_t i = 0; i < gradients.size(); ++i) {

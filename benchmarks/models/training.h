@@ -19,7 +19,8 @@ struct Optimizer {
   enum class Kind { kDescent, kMomentum, kAdam };
   Kind kind = Kind::kDescent;
   float rate = 0.01f;
-  float clip = 0;  // global norm; 0: none
+  float clip = 0;        // global norm; 0: none
+  float loss_scale = 1;  // gradients are so many times too large until they are applied; without clipping and descent
 };
 
 // Adds the gradients of the trained parameters and their updates; returns the nodes to run.

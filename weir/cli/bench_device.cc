@@ -77,6 +77,9 @@ Status BenchModel(const bench::Library& library, const bench::ModelWorkload& wor
   model.device = Cat("/device:", options.device);
   model.is_training = options.is_training;
   model.batch = options.batch;
+  if (options.precision == "bfloat16") model.session.mixed_precision = DType::kBFloat16;
+  if (options.precision == "float16") model.session.mixed_precision = DType::kHalf;
+  model.session.host_mixed_precision = model.session.mixed_precision;
   WEIR_ASSIGN_OR_RETURN(auto runner, library.MakeDeviceModel(environment, workload, model));
   WEIR_ASSIGN_OR_RETURN(const Figures figures, MeasureModel(*runner, options.steps));
   const double peak = static_cast<double>(device->allocator()->Stats().peak_bytes_in_use) / (1 << 20);

@@ -19,7 +19,7 @@ struct DeviceBenchOptions {
   std::string traces;  // a folder for a trace of one step of each model; may be empty
 };
 
-inline constexpr const char* kPrecisions[] = {"float32", "tf32"};
+inline constexpr const char* kPrecisions[] = {"float32", "tf32", "bfloat16", "float16"};
 
 // Prints a line for each model: milliseconds of a step in the best of three rounds of steps that are given to the
 // device one after the other, examples a second, the most memory that the device's tensors took, the processor time of

@@ -10,6 +10,7 @@
 #include "weir/device/cuda/shared_libraries.h"
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/math/cuda/elementwise_operations.h"
+#include "weir/passes/mixed_precision.h"
 #endif
 
 namespace weir {
@@ -56,6 +57,7 @@ StatusOr<std::vector<int> > VisibleCards(const std::string& list, int count) {
 
 // What is done to a GPU's part of a graph.
 void RegisterGpuRewrites(DeviceRewrites& rewrites) {
+  rewrites.Add(std::string(cuda::kDeviceType), "mix precisions", MixPrecision);
   rewrites.Add(std::string(cuda::kDeviceType), "fuse elementwise operations",
                [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
                  if (!options.fusion) return OkStatus();
