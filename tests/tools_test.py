@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -92,6 +93,15 @@ class Tools(unittest.TestCase):
         self.assertGreaterEqual(len(times["ms"]), 3)
         self.assertIn("no_such", unknown["error"])
         self.assertIn("error", missing)
+
+    def test_bench_trains_on_a_chosen_device(self):
+        line, = self.good("bench", "train", "--device", "CPU:0", "--filter", "mnist_cnn_b64", "--batch", 4,
+                          "--steps", 1).splitlines()
+        first, last = map(float, re.search(r"loss (\S+) -> (\S+)$", line).groups())
+        self.assertLess(last, first)
+        done = weir("bench", "train", "--device", "GPU:77", "--filter", "mnist_cnn_b64")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no device 'GPU:77'", done.stdout.decode())
 
     # show
 

@@ -1,4 +1,5 @@
 // What `weir bench` asks the library for.
+#include "benchmarks/models/device_models.h"
 #include "benchmarks/models/fit.h"
 #include "benchmarks/models/models.h"
 #include "benchmarks/models/ops.h"
@@ -14,6 +15,12 @@ class Models final : public Library {
   StatusOr<std::unique_ptr<ModelRunner>> MakeModel(std::shared_ptr<Environment> environment,
                                                    const ModelWorkload& workload) const override {
     return MakeModelRunner(std::move(environment), workload);
+  }
+  std::span<const ModelWorkload> device_models() const override { return DeviceModelWorkloads(); }
+  StatusOr<std::unique_ptr<DeviceModelRunner>> MakeDeviceModel(std::shared_ptr<Environment> environment,
+                                                               const ModelWorkload& workload,
+                                                               const DeviceModelOptions& options) const override {
+    return MakeDeviceModelRunner(std::move(environment), workload, options);
   }
   Status MeasureOps(std::string_view filter, double seconds, const std::string& folder,
                     Measure measure) const override {

@@ -55,7 +55,9 @@ void ClipByGlobalNorm(Net& net, std::vector<Slope>& slopes, float limit) {
 // The update of one parameter; `slots` are the optimizer's variables beside it.
 void Apply(Net& net, const Optimizer& optimizer, Value variable, const Slope& slope, const std::vector<Value>& slots,
            const std::vector<Value>& powers, Effects& effects) {
-  Value rate = Scalar(net, optimizer.rate);
+  // Scaled slopes: momentum is linear in them, and Adam's steps do not depend on their size.
+  const float scale = optimizer.loss_scale;
+  Value rate = Scalar(net, optimizer.kind == Optimizer::Kind::kMomentum ? optimizer.rate / scale : optimizer.rate);
   if (slope.values) {
     AttrMap attrs = Typed("dtype");
     attrs.Set("Tindices", slope.indices.dtype());
@@ -71,7 +73,7 @@ void Apply(Net& net, const Optimizer& optimizer, Value variable, const Slope& sl
     case Optimizer::Kind::kAdam:
       return effects.Add("ResourceApplyAdam",
                          {variable, slots[0], slots[1], powers[0], powers[1], rate, Scalar(net, 0.9f),
-                          Scalar(net, 0.999f), Scalar(net, 1e-8f), slope.dense},
+                          Scalar(net, 0.999f), Scalar(net, 1e-8f * scale), slope.dense},
                          Typed("T"));
   }
 }
@@ -134,7 +136,8 @@ StatusOr<std::vector<NodeId>> AddTraining(Net& net, Value loss, const Optimizer&
     xs.push_back(emitter.ToEndpoint(net.parameters()[i].handle));
   }
   WEIR_RETURN_IF_ERROR(emitter.status());
-  const Endpoint ys[] = {emitter.ToEndpoint(loss)};
+  const bool is_scaled = optimizer.loss_scale != 1;
+  const Endpoint ys[] = {emitter.ToEndpoint(is_scaled ? loss * Scalar(net, optimizer.loss_scale) : loss)};
   WEIR_ASSIGN_OR_RETURN(std::vector<GraphGradient> gradients, AddGradients(emitter.graph(), ys, xs));
   std::vector<Slope> slopes;
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -166,8 +169,8 @@ StatusOr<std::vector<NodeId>> AddTraining(Net& net, Value loss, const Optimizer&
     const Parameter parameter = net.parameters()[trained[i]];
     std::vector<Value> slots;
     for (int k = 0; k < num_slots; ++k) {
-      Tensor zeros = Tensor::Zeros(DType::kFloat, parameter.initial.shape()).value();
-      slots.push_back(net.Variable(Cat(parameter.name, "/slot", k), std::move(zeros), false).handle);
+      const Initial zeros = {parameter.rule.shape};
+      slots.push_back(net.Variable(Cat(parameter.name, "/slot", k), zeros, false).handle);
     }
     Apply(net, optimizer, parameter.handle, slopes[i], slots, powers, effects);
   }
@@ -185,14 +188,39 @@ StatusOr<std::vector<NodeId>> AddTraining(Net& net, Value loss, const Optimizer&
 StatusOr<InitialValues> AddInitialisers(Net& net) {
   GraphEmitter& emitter = net.emitter();
   InitialValues out;
+  int64_t seed = 0;
   for (const Parameter& parameter : net.parameters()) {
-    Value value = emitter.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", parameter.initial.shape()}});
+    const Initial& rule = parameter.rule;
+    const DType dtype = parameter.initial.has_value() ? parameter.initial.dtype() : DType::kFloat;
+    const std::vector<int64_t> dims(rule.shape.dims().begin(), rule.shape.dims().end());
+    Value value;
+    if (parameter.initial.has_value()) {
+      value = emitter.Op("Placeholder", {}, {{"dtype", dtype}, {"shape", rule.shape}});
+    } else if (rule.deviation > 0) {
+      value = emitter.Op("RandomStandardNormal", {net.Ints(dims)}, {{"dtype", dtype}, {"seed", ++seed}});
+      value = value * Scalar(net, rule.deviation);
+    } else {
+      value = emitter.Op("Fill", {net.Ints(dims), Scalar(net, rule.value)});
+    }
     Effects assign(net);
-    assign.Add("AssignVariableOp", {parameter.handle, value}, Typed("dtype"));
+    AttrMap attrs;
+    attrs.Set("dtype", dtype);
+    assign.Add("AssignVariableOp", {parameter.handle, value}, std::move(attrs));
     WEIR_RETURN_IF_ERROR(emitter.status());
-    out.emplace_back(value.node(), assign.nodes()[0], parameter.initial);
+    const NodeId fed = parameter.initial.has_value() ? value.node() : kNoNode;
+    out.push_back({fed, assign.nodes()[0], parameter.initial});
   }
   return out;
+}
+
+Status Initialise(Session& session, const Graph& graph, const InitialValues& initial) {
+  std::vector<Feed> feeds;
+  std::vector<std::string> targets;
+  for (const auto& [placeholder, assign, value] : initial) {
+    if (placeholder != kNoNode) feeds.emplace_back(Cat(graph.node(placeholder)->name, ":0"), value);
+    targets.push_back(graph.node(assign)->name);
+  }
+  return targets.empty() ? OkStatus() : session.Run(feeds, {}, targets, nullptr);
 }
 
 }  // namespace weir::bench

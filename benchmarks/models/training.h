@@ -2,10 +2,10 @@
 #ifndef BENCHMARKS_MODELS_TRAINING_H_
 #define BENCHMARKS_MODELS_TRAINING_H_
 
-#include <tuple>
 #include <vector>
 
 #include "benchmarks/models/net.h"
+#include "weir/runtime/session.h"
 
 namespace weir::bench {
 
@@ -19,15 +19,23 @@ struct Optimizer {
   enum class Kind { kDescent, kMomentum, kAdam };
   Kind kind = Kind::kDescent;
   float rate = 0.01f;
-  float clip = 0;  // global norm; 0: none
+  float clip = 0;        // global norm; 0: none
+  float loss_scale = 1;  // gradients are so many times too large until they are applied; without clipping and descent
 };
 
 // Adds the gradients of the trained parameters and their updates; returns the nodes to run.
 StatusOr<std::vector<NodeId>> AddTraining(Net& net, Value loss, const Optimizer& optimizer);
 
-// A placeholder and the assignment that takes it, for every variable of the net.
-using InitialValues = std::vector<std::tuple<NodeId, NodeId, Tensor>>;
+// How every variable of the net gets its first value: the assignment, and if the value comes from the host the
+// placeholder that it is fed to; else kNoNode.
+struct InitialValue {
+  NodeId placeholder, assignment;
+  Tensor value;
+};
+using InitialValues = std::vector<InitialValue>;
 StatusOr<InitialValues> AddInitialisers(Net& net);
+// Runs the assignments in the session of that graph.
+Status Initialise(Session& session, const Graph& graph, const InitialValues& initial);
 
 }  // namespace weir::bench
 

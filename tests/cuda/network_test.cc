@@ -19,7 +19,8 @@ std::shared_ptr<Environment> HostAlone() {
 }
 
 // A convolution, a batch norm, a pool and a dense layer, trained for some steps; the losses.
-StatusOr<std::vector<float>> TrainNetwork(const std::shared_ptr<Environment>& environment, int steps) {
+StatusOr<std::vector<float>> TrainNetwork(const std::shared_ptr<Environment>& environment, int steps,
+                                          const SessionOptions& options = {}) {
   Scope root = Scope::NewRoot(environment);
   Output x = ops::Placeholder(root, DType::kFloat, {.shape = {-1, 8, 8, 3}});
   Output labels = ops::Placeholder(root, DType::kInt64, {.shape = {-1}});
@@ -34,7 +35,7 @@ StatusOr<std::vector<float>> TrainNetwork(const std::shared_ptr<Environment>& en
   Output logits = ops::BiasAdd(root, ops::MatMul(root, flat, weights.value()), bias.value());
   Output loss = loss::SparseCategoricalCrossentropy()(root, labels, logits);
   Training training = optimizer::Adam({.learning_rate = 0.01f}).Minimize(root, loss);
-  WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Create(root));
+  WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Create(root, options));
   WEIR_RETURN_IF_ERROR(session->RunTargets({InitializeVariables(root)}));
   const Tensor images = Random(DType::kFloat, {6, 8, 8, 3}, 3);
   const Tensor classes = Tensor::Vector<int64_t>({0, 1, 2, 3, 0, 1});
@@ -54,6 +55,21 @@ TEST(GpuNetwork, TrainsAsTheHostDoes) {
   ASSERT_TRUE(gpu.ok()) << gpu.status();
   EXPECT_LT(host->back(), host->front());
   for (size_t i = 0; i < host->size(); ++i) EXPECT_NEAR((*gpu)[i], (*host)[i], 1e-3) << "step " << i;
+}
+
+TEST(GpuNetwork, MixedPrecisionTrainsAsFloat32Does) {
+  auto exact = TrainNetwork(GpuEnvironment(), 6);
+  ASSERT_TRUE(exact.ok()) << exact.status();
+  for (DType precision : {DType::kBFloat16, DType::kHalf}) {
+    SessionOptions options;
+    options.mixed_precision = precision;
+    auto mixed = TrainNetwork(GpuEnvironment(), 6, options);
+    ASSERT_TRUE(mixed.ok()) << mixed.status();
+    EXPECT_NE((*mixed)[1], (*exact)[1]);
+    for (size_t i = 0; i < exact->size(); ++i) {
+      EXPECT_NEAR((*mixed)[i], (*exact)[i], 0.02f * (*exact)[i]) << Name(precision) << ", step " << i;
+    }
+  }
 }
 
 // Kernels that otherwise add up in any order.

@@ -1,6 +1,7 @@
 // Graphs on GPUs: placement, partitions, variables, training.
 #include <gtest/gtest.h>
 
+#include "absl/synchronization/notification.h"
 #include "tests/cuda/gpu_fixture.h"
 #include "weir/testing/tensor_matchers.h"
 #include "weir/weir.h"
@@ -107,6 +108,35 @@ TEST(GpuSession, MemoryThatIsOutIsAnErrorThatSaysWhoHoldsIt) {
   EXPECT_NE(Message(out.status()).find("Largest holders:"), std::string::npos) << out.status();
   auto again = (*session)->Run({{y, Random(DType::kFloat, {3, 2})}}, {z});
   EXPECT_TRUE(again.ok()) << again.status();
+}
+
+// The last one who needs the devices may be a callback of theirs.
+TEST(GpuSession, AnEnvironmentMayEndInACallbackOfItsDevice) {
+  ChooseDriver();
+  std::shared_ptr<Environment> environment = MakeEnvironment().value();
+  Device* gpu = environment->devices.Find("/job:localhost/replica:0/task:0/device:GPU:0");
+  ASSERT_NE(gpu, nullptr);
+  struct Last {
+    std::shared_ptr<Environment> environment;
+    absl::Notification may_end, *ended;
+    ~Last() {
+      environment.reset();
+      ended->Notify();
+    }
+  };
+  absl::Notification ended;
+  auto last = std::make_shared<Last>();
+  last->environment = environment;
+  last->ended = &ended;
+  Last& waiting = *last;
+  Tensor tensor;
+  gpu->CopyFromHost(Tensor::Scalar(1.0f), nullptr, [&](StatusOr<Tensor> copied) { tensor = *copied; });
+  gpu->CopyToHost(tensor, nullptr, [last](StatusOr<Tensor>) { last->may_end.WaitForNotification(); });
+  tensor = {};
+  last.reset();
+  environment.reset();
+  waiting.may_end.Notify();
+  ended.WaitForNotification();
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "weir/cli/bench_allreduce.h"
 #include "weir/cli/bench_cluster.h"
+#include "weir/cli/bench_device.h"
 #include "weir/cli/bench_input.h"
 #include "weir/cli/bench_library.h"
 #include "weir/cli/bench_workloads.h"
@@ -209,10 +210,11 @@ Status PrintCluster(double seconds) {
 }
 
 struct BenchOptions {
-  std::string section = "engine", filter, graphs, traces, place, models;
+  std::string section = "engine", filter, graphs, traces, place, models, device, precision = "tf32";
   double seconds = 0.5;
+  int steps = 30;
   bool serve = false, train = false;
-  int64_t batch = 64;
+  int64_t batch = 0;
   std::vector<int64_t> bytes{4, 4096, 262144, 4194304, 100000000};
 };
 
@@ -220,12 +222,23 @@ Status Measure(const BenchOptions& options) {
   if (!options.place.empty()) return ServeClusterWorker(options.filter, options.place);
   if (options.section == "engine") return PrintEngine(options.seconds);
   if (options.section == "cluster") return PrintCluster(options.seconds);
-  if (options.section == "allreduce" && options.train) return BenchDistributedTraining(options.batch, options.seconds);
+  if (options.section == "allreduce" && options.train) {
+    return BenchDistributedTraining(options.batch > 0 ? options.batch : 64, options.seconds);
+  }
   if (options.section == "allreduce") return BenchAllReduce(options.bytes, options.seconds);
   WEIR_ASSIGN_OR_RETURN(const bench::Library* library, bench::LoadBenchLibrary(options.models));
   if (options.section == "fit") return library->MeasureFit(std::max(1, static_cast<int>(options.seconds * 5)));
   if (options.section == "ops") {
     return library->MeasureOps(options.filter, options.seconds, options.graphs, MeasureSteps);
+  }
+  if (!options.device.empty()) {
+    return BenchOnDevice(*library, {.device = options.device,
+                                    .precision = options.precision,
+                                    .is_training = options.section == "train",
+                                    .filter = options.filter,
+                                    .batch = options.batch,
+                                    .steps = options.steps,
+                                    .traces = options.traces});
   }
   return PrintModels(*library, options.section, options.filter, options.traces, options.seconds);
 }
@@ -236,6 +249,7 @@ void AddBenchCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Measure the engine and whole models");
   command->footer(
       "Examples:\n  weir bench engine\n  weir bench train\n  weir bench train --filter lstm --traces /tmp/traces\n  "
+      "weir bench train --device GPU:0 --precision tf32 --filter resnet\n  "
       "weir launch -n 2 -- weir bench allreduce --bytes 4096,4194304   # between the processes of a job\n  "
       "weir bench --serve   # one request a line: prepare, "
       "measure, probe");
@@ -245,8 +259,16 @@ void AddBenchCommand(CLI::App& app) {
       ->check(CLI::IsMember({"engine", "train", "infer", "ops", "fit", "cluster", "allreduce"}));
   command->add_option("--bytes", options->bytes, "Sizes for allreduce")->delimiter(',')->check(CLI::PositiveNumber);
   command->add_flag("--train", options->train, "allreduce: steps of training over the ranks instead");
-  command->add_option("--batch", options->batch, "allreduce --train: examples of each rank")
+  command
+      ->add_option("--batch", options->batch,
+                   "Examples of a step: of each rank of allreduce --train, or of a model "
+                   "on a device")
       ->check(CLI::PositiveNumber);
+  command->add_option("--device", options->device,
+                      "train, infer: models of GPUs on this device, with their data there: GPU:0");
+  command->add_option("--precision", options->precision, "Of products and convolutions on that device")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kPrecisions), std::end(kPrecisions))));
+  command->add_option("--steps", options->steps, "Of a round on that device")->check(CLI::PositiveNumber);
   command->add_option("--seconds", options->seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
   command->add_option("--filter", options->filter, "Only the ops or models whose names contain this");
   command->add_option("--graphs", options->graphs, "A folder for the ops' graphs");

@@ -16,7 +16,7 @@ namespace weir::bench {
 
 struct ModelWorkload {
   std::string_view name;
-  std::string_view section;  // "train" or "infer"
+  std::string_view section;  // "train", "infer" or "device"
   std::string_view about;
 };
 
@@ -32,6 +32,28 @@ class ModelRunner {
   virtual StatusOr<StepReport> RunTraced() = 0;
 };
 
+// How a model of the section "device" is made.
+struct DeviceModelOptions {
+  std::string device = "/device:GPU:0";
+  bool is_training = true;
+  int64_t batch = 0;  // examples of a step; 0: what the model's name says
+  SessionOptions session;
+};
+
+// A model on a device, with its variables and its one batch in the device's memory.
+class DeviceModelRunner {
+ public:
+  virtual ~DeviceModelRunner() = default;
+  // Gives the device a step, which need not have ended when this returns.
+  virtual Status Step() = 0;
+  // Waits for all steps; the loss of the last one, or the mean of its outputs.
+  virtual StatusOr<double> Finish() = 0;
+  // One step, traced; what it spent its time on.
+  virtual StatusOr<StepReport> RunTraced() = 0;
+  // Images of a step, or words.
+  virtual int64_t examples() const = 0;
+};
+
 // Milliseconds of single runs: at least three, for about `seconds`.
 using Measure = StatusOr<std::vector<double>> (*)(const std::function<Status()>& step, double seconds);
 
@@ -43,6 +65,12 @@ class Library {
   // REQUIRES: `workload` is one of models().
   virtual StatusOr<std::unique_ptr<ModelRunner>> MakeModel(std::shared_ptr<Environment> environment,
                                                            const ModelWorkload& workload) const = 0;
+  // Models of the section "device".
+  virtual std::span<const ModelWorkload> device_models() const = 0;
+  // REQUIRES: `workload` is one of device_models().
+  virtual StatusOr<std::unique_ptr<DeviceModelRunner>> MakeDeviceModel(std::shared_ptr<Environment> environment,
+                                                                       const ModelWorkload& workload,
+                                                                       const DeviceModelOptions& options) const = 0;
   // Prints a line for every single operation whose name contains `filter`: its name and the least milliseconds of a
   // run. With a folder, also writes the graphs there as NAME.pb, for another program to run: node `y` is the operation,
   // floats are fed to placeholders `x0`, `x1` ..., integers below N to `i0_below_N`.

@@ -5,10 +5,12 @@
 
 #include "weir/base/logging.h"
 #include "weir/device/cpu/rewrites/fuse_elementwise.h"
+#include "weir/device/cuda/blas.h"
 #include "weir/device/cuda/cuda_device.h"
 #include "weir/device/cuda/shared_libraries.h"
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/math/cuda/elementwise_operations.h"
+#include "weir/passes/mixed_precision.h"
 #endif
 
 namespace weir {
@@ -16,6 +18,8 @@ namespace weir {
 #ifndef WEIR_HAS_CUDA
 
 Status AddGpuDevices(Environment*, const GpuOptions&) { return OkStatus(); }
+bool AllowsTensorFloat32() { return false; }
+void AllowTensorFloat32(bool) {}
 std::vector<GpuLibrary> FindGpuLibraries() { return {}; }
 StatusOr<std::string> GpuDriverVersion() { return NotFound("This weir was built without support for GPUs"); }
 
@@ -53,6 +57,7 @@ StatusOr<std::vector<int> > VisibleCards(const std::string& list, int count) {
 
 // What is done to a GPU's part of a graph.
 void RegisterGpuRewrites(DeviceRewrites& rewrites) {
+  rewrites.Add(std::string(cuda::kDeviceType), "mix precisions", MixPrecision);
   rewrites.Add(std::string(cuda::kDeviceType), "fuse elementwise operations",
                [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
                  if (!options.fusion) return OkStatus();
@@ -114,6 +119,9 @@ Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
   RegisterGpuRewrites(environment->rewrites);
   return OkStatus();
 }
+
+bool AllowsTensorFloat32() { return cuda::AllowsTensorFloat32(); }
+void AllowTensorFloat32(bool allowed) { cuda::SetTensorFloat32(allowed); }
 
 std::vector<GpuLibrary> FindGpuLibraries() {
   std::vector<GpuLibrary> libraries;

@@ -26,6 +26,12 @@ struct GpuOptions {
 // a GPU, and in a build without support for them.
 Status AddGpuDevices(Environment* environment, const GpuOptions& options);
 
+// Whether products, convolutions and recurrent layers of floats may round their operands to TensorFloat-32 (10 bits
+// behind the point), in the whole process. They may by default, as in TensorFlow; $WEIR_CUDA_TF32=0 says no. False, and
+// without effect, in a build without support for GPUs.
+bool AllowsTensorFloat32();
+void AllowTensorFloat32(bool allowed);
+
 // NVIDIA's libraries as this process would load them, the driver first. Loads them.
 struct GpuLibrary {
   std::string name;     // "cuBLASLt"

@@ -57,6 +57,15 @@ enum class OpCost {
 // Sums of products over dimensions that both operands have.
 enum class Contraction { kNone, kProduct, kBatchProduct, kConvolution };
 
+// What an op does in a network of mixed precision (passes/mixed_precision.h), to its tensors of the type `T`.
+enum class MixedPrecision : uint8_t {
+  kUnsaid,  // stays in float32
+  kAllow,   // runs in the small type: products, convolutions, recurrent layers
+  kInfer,   // may run in it, between such ops, unless what it takes needs float32
+  kClear,   // the same; what it takes passes through unharmed
+  kDeny,    // needs float32, and so does what kInfer ops make of its results: sums, exponentials, losses
+};
+
 struct OpSchema {
   std::string name;
   std::string family;
@@ -76,6 +85,7 @@ struct OpSchema {
   bool is_activation = false;  // a nonlinearity that networks put behind a layer
   bool is_view = false;        // the first output is the first input's memory
   bool only_variables = false; // all state is that of resource variables, which are read or changed in place
+  MixedPrecision mixed_precision = MixedPrecision::kUnsaid;
   Waiting waiting = Waiting::kUnsaid;
   OpCost cost = OpCost::kOrdinary;
   Contraction contraction = Contraction::kNone;

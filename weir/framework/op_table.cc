@@ -346,6 +346,7 @@ class Parser {
     }
     if (word == "cost") return ParseChoice(word, kCostNames, schema.cost);
     if (word == "contraction") return ParseChoice(word, kContractionNames, schema.contraction);
+    if (word == "mixed_precision") return ParseChoice(word, kMixedPrecisionNames, schema.mixed_precision);
     if (word == "shape") {
       WEIR_ASSIGN_OR_RETURN(schema.shape_function_name, lexer_.ExpectWord("a shape function's name"));
     } else if (word == "gradient") {
@@ -365,7 +366,7 @@ class Parser {
       for (const OpFlag& flag : kOpFlags) traits += Cat(flag.name, " ");
       for (const auto& waiting : kWaitingNames) traits += Cat(waiting.name, " ");
       return lexer_.ErrorAt(word, "'", word, "' is no trait; traits are ", traits,
-                            "cost contraction shape gradient deprecated doc");
+                            "cost contraction mixed_precision shape gradient deprecated doc");
     }
     return OkStatus();
   }

@@ -120,6 +120,9 @@ std::string FormatOpSchema(const OpSchema& schema) {
   for (const auto& [name, contraction] : kContractionNames) {
     if (schema.contraction == contraction) traits += Cat(" contraction ", name);
   }
+  for (const auto& [name, precision] : kMixedPrecisionNames) {
+    if (schema.mixed_precision == precision) traits += Cat(" mixed_precision ", name);
+  }
   if (!traits.empty()) out += Cat(" ", traits, "\n");
   if (!schema.shape_function_name.empty()) out += Cat("  shape ", schema.shape_function_name, "\n");
   if (schema.gradient != Gradient::kAbsent) {

@@ -39,6 +39,10 @@ inline constexpr NamedValue<OpCost> kCostNames[] = {
 inline constexpr NamedValue<Contraction> kContractionNames[] = {{"product", Contraction::kProduct},
                                                                 {"batch_product", Contraction::kBatchProduct},
                                                                 {"convolution", Contraction::kConvolution}};
+inline constexpr NamedValue<MixedPrecision> kMixedPrecisionNames[] = {{"allow", MixedPrecision::kAllow},
+                                                                      {"infer", MixedPrecision::kInfer},
+                                                                      {"clear", MixedPrecision::kClear},
+                                                                      {"deny", MixedPrecision::kDeny}};
 
 }  // namespace weir
 

@@ -19,6 +19,11 @@ namespace WEIR_PUBLIC weir {
 struct DeviceRewriteOptions {
   bool arithmetic = true;  // rewrites may change the order of roundings
   bool fusion = true;
+  DType mixed_precision = DType::kInvalid;  // the small type, if the device is to use one (mixed_precision.h)
+  // Whether the device has a kernel for an op with these attributes.
+  std::function<bool(std::string_view op, const AttrMap& attrs)> supports = [](std::string_view, const AttrMap&) {
+    return true;
+  };
   // Whether the device has a kernel for an op, for at least one type.
   std::function<bool(std::string_view op)> has_kernel = [](std::string_view) { return true; };
 };

@@ -135,6 +135,12 @@ Status GraphCompiler::RewriteForDevice(const Device& device, RewriteContext& con
   DeviceRewriteOptions options;
   options.arithmetic = IsOn(rewrites, rewrites.arithmetic);
   options.fusion = IsOn(rewrites, rewrites.fusion);
+  if (!rewrites.disable_all) {
+    options.mixed_precision = device.is_host() ? options_.host_mixed_precision : options_.mixed_precision;
+  }
+  options.supports = [this, type = device.type()](std::string_view op, const AttrMap& attrs) {
+    return environment_.kernels.Find(op, type, attrs).ok();
+  };
   options.has_kernel = [this, type = device.type()](std::string_view op) {
     return std::ranges::any_of(environment_.kernels.All(op),
                                [&](const KernelEntry* entry) { return entry->device_type == type; });

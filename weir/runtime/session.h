@@ -86,6 +86,11 @@ struct SessionOptions {
   // If not null, these are its own resources: for owners who look at the state of a session. Implies isolate_state.
   std::shared_ptr<ResourceManager> state;
   bool deterministic = false;  // the results of a step do not depend on the number of threads
+  // kBFloat16 or kHalf: products, convolutions and what lies between them are computed in this type where a step runs
+  // on devices with memory of their own (passes/mixed_precision.h); variables and their updates stay in float32. None
+  // by default. The second is the same for the host.
+  DType mixed_precision = DType::kInvalid;
+  DType host_mixed_precision = DType::kInvalid;
   absl::Duration operation_timeout = absl::InfiniteDuration();  // default for every step
   // How long Close waits for steps whose kernels do not react to cancellation.
   absl::Duration close_timeout = absl::Minutes(1);

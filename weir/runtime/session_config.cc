@@ -73,6 +73,45 @@ Status FindPlacer(const RewriterConfig& config, PlacerKind* placer) {
   return OkStatus();
 }
 
+constexpr char kMixedPrecisionOptimizer[] = "weir_mixed_precision";
+
+// TensorFlow's switches are for half on GPUs and for half or bfloat16 on the host; an entry of our own says bfloat16 on
+// GPUs. Left as they are where nothing is said.
+Status FindMixedPrecision(const RewriterConfig& config, SessionOptions* out) {
+  if (ToToggle(config.auto_mixed_precision()) == Toggle::kOn) out->mixed_precision = DType::kHalf;
+  if (ToToggle(config.auto_mixed_precision_cpu()) == Toggle::kOn) out->host_mixed_precision = DType::kHalf;
+  if (ToToggle(config.auto_mixed_precision_onednn_bfloat16()) == Toggle::kOn ||
+      ToToggle(config.auto_mixed_precision_mkl()) == Toggle::kOn) {
+    out->host_mixed_precision = DType::kBFloat16;
+  }
+  for (const RewriterConfig::CustomGraphOptimizer& custom : config.custom_optimizers()) {
+    if (custom.name() != kMixedPrecisionOptimizer) continue;
+    auto type = custom.parameter_map().find("type");
+    if (type == custom.parameter_map().end()) {
+      return InvalidArgument(kMixedPrecisionOptimizer, " needs the parameter 'type'");
+    }
+    const std::string& name = type->second.s();
+    if (name != "bfloat16" && name != "float16") {
+      return InvalidArgument(kMixedPrecisionOptimizer, "'s type is bfloat16 or float16, not '", name, "'");
+    }
+    out->mixed_precision = name == "bfloat16" ? DType::kBFloat16 : DType::kHalf;
+  }
+  return OkStatus();
+}
+
+void MixedPrecisionToProto(const SessionOptions& options, RewriterConfig* config) {
+  if (options.mixed_precision == DType::kHalf) config->set_auto_mixed_precision(RewriterConfig::ON);
+  if (options.mixed_precision == DType::kBFloat16) {
+    RewriterConfig::CustomGraphOptimizer* custom = config->add_custom_optimizers();
+    custom->set_name(kMixedPrecisionOptimizer);
+    (*custom->mutable_parameter_map())["type"].set_s("bfloat16");
+  }
+  if (options.host_mixed_precision == DType::kHalf) config->set_auto_mixed_precision_cpu(RewriterConfig::ON);
+  if (options.host_mixed_precision == DType::kBFloat16) {
+    config->set_auto_mixed_precision_onednn_bfloat16(RewriterConfig::ON);
+  }
+}
+
 }  // namespace
 
 StatusOr<SessionOptions> SessionOptions::FromConfig(const ConfigProto& config, const SessionOptions& defaults) {
@@ -96,6 +135,7 @@ StatusOr<SessionOptions> SessionOptions::FromConfig(const ConfigProto& config, c
   }
   out.rewrites = ToRewrites(config.graph_options());
   WEIR_RETURN_IF_ERROR(FindPlacer(config.graph_options().rewrite_options(), &out.placer));
+  WEIR_RETURN_IF_ERROR(FindMixedPrecision(config.graph_options().rewrite_options(), &out));
   out.lossy_transfers |= config.graph_options().enable_bfloat16_sendrecv();
   out.schedule_recvs |= config.graph_options().enable_recv_scheduling();
   out.build_cost_model = config.graph_options().build_cost_model();
@@ -117,6 +157,7 @@ void SessionOptions::ToConfig(ConfigProto* config) const {
   }
   GraphOptions* graph_options = config->mutable_graph_options();
   ToProto(rewrites, graph_options);
+  MixedPrecisionToProto(*this, graph_options->mutable_rewrite_options());
   graph_options->set_enable_bfloat16_sendrecv(lossy_transfers);
   graph_options->set_enable_recv_scheduling(schedule_recvs);
   if (placer != PlacerKind::kDefault) {

@@ -60,43 +60,53 @@ StatusOr<std::unique_ptr<CudaStream>> CudaStream::Make(ContextHandle context, bo
   return std::unique_ptr<CudaStream>(new CudaStream(context, handle));
 }
 
+CudaStream::Callbacks::Callbacks(ContextHandle context)
+    : context(context), events(context, kEventBlockingSync | kEventDisableTiming) {}
+
 CudaStream::CudaStream(ContextHandle context, StreamHandle handle)
-    : context_(context), handle_(handle), events_(context, kEventBlockingSync | kEventDisableTiming) {}
+    : context_(context), handle_(handle), callbacks_(std::make_shared<Callbacks>(context)) {}
 
 CudaStream::~CudaStream() {
   std::thread thread;
   {
-    absl::MutexLock lock(&mu_);
-    stopping_ = true;
-    thread = std::move(thread_);
+    absl::MutexLock lock(&callbacks_->mu);
+    callbacks_->stopping = true;
+    thread = std::move(callbacks_->thread);
   }
-  if (thread.joinable()) thread.join();
+  if (thread.get_id() == std::this_thread::get_id()) {
+    thread.detach();
+  } else if (thread.joinable()) {
+    thread.join();
+  }
   UseContext(context_);
   Driver().StreamSynchronize(handle_);
   Driver().StreamDestroy(handle_);
 }
 
 Status CudaStream::WaitFor(CudaStream& other) {
-  WEIR_ASSIGN_OR_RETURN(EventHandle event, other.events_.Take());
+  WEIR_ASSIGN_OR_RETURN(EventHandle event, other.callbacks_->events.Take());
   UseContext(other.context_);
   const Result recorded = Driver().EventRecord(event, other.handle_);
   UseContext(context_);
   const Result waits = recorded == kSuccess ? Driver().StreamWaitEvent(handle_, event, 0) : recorded;
-  other.events_.Give(event);  // the wait has noted where the event was recorded
+  other.callbacks_->events.Give(event);  // the wait has noted where the event was recorded
   return CheckDriver(waits, "ordering two streams");
 }
 
 void CudaStream::WhenDone(std::function<void(Status)> done) {
-  StatusOr<EventHandle> event = events_.Take();
+  EventPool& events = callbacks_->events;
+  StatusOr<EventHandle> event = events.Take();
   if (!event.ok()) return done(event.status());
   UseContext(context_);
   if (Result result = Driver().EventRecord(*event, handle_); result != kSuccess) {
-    events_.Give(*event);
+    events.Give(*event);
     return done(CheckDriver(result, "recording an event"));
   }
-  absl::MutexLock lock(&mu_);
-  waiters_.push_back({*event, std::move(done)});
-  if (!thread_.joinable() && !stopping_) thread_ = std::thread([this] { Loop(); });
+  absl::MutexLock lock(&callbacks_->mu);
+  callbacks_->waiters.push_back({*event, std::move(done)});
+  if (!callbacks_->thread.joinable() && !callbacks_->stopping) {
+    callbacks_->thread = std::thread([callbacks = callbacks_] { Loop(callbacks); });
+  }
 }
 
 Status CudaStream::Synchronize() {
@@ -104,20 +114,21 @@ Status CudaStream::Synchronize() {
   return CheckDriver(Driver().StreamSynchronize(handle_), "waiting for a stream");
 }
 
-void CudaStream::Loop() {
-  UseContext(context_);
+void CudaStream::Loop(const std::shared_ptr<Callbacks>& callbacks) {
+  UseContext(callbacks->context);
   for (;;) {
     Waiter waiter;
     {
-      absl::MutexLock lock(&mu_);
-      auto is_wanted = [this]() ABSL_SHARED_LOCKS_REQUIRED(mu_) { return stopping_ || !waiters_.empty(); };
-      mu_.Await(absl::Condition(&is_wanted));
-      if (waiters_.empty()) return;
-      waiter = std::move(waiters_.front());
-      waiters_.pop_front();
+      Callbacks& c = *callbacks;
+      absl::MutexLock lock(&c.mu);
+      auto is_wanted = [&c]() ABSL_SHARED_LOCKS_REQUIRED(c.mu) { return c.stopping || !c.waiters.empty(); };
+      c.mu.Await(absl::Condition(&is_wanted));
+      if (c.waiters.empty()) return;
+      waiter = std::move(c.waiters.front());
+      c.waiters.pop_front();
     }
     const Result result = WaitForEvent(waiter.event);
-    events_.Give(waiter.event);
+    callbacks->events.Give(waiter.event);
     waiter.done(CheckDriver(result, "The GPU failed"));
   }
 }

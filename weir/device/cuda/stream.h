@@ -35,7 +35,8 @@ class EventPool {
 class CudaStream {
  public:
   static StatusOr<std::unique_ptr<CudaStream>> Make(ContextHandle context, bool high_priority);
-  ~CudaStream();  // waits for the stream's work and its callbacks
+  // Waits for the stream's work and its callbacks, except for the callback that lets the stream go, if one does.
+  ~CudaStream();
 
   StreamHandle handle() const { return handle_; }
   ContextHandle context() const { return context_; }
@@ -49,20 +50,26 @@ class CudaStream {
   Status Synchronize();
 
  private:
-  CudaStream(ContextHandle context, StreamHandle handle);
-  void Loop();
-
   struct Waiter {
     EventHandle event = nullptr;
     std::function<void(Status)> done;
   };
+  // What the thread uses; it may outlive the stream.
+  struct Callbacks {
+    explicit Callbacks(ContextHandle context);
+    const ContextHandle context;
+    EventPool events;
+    absl::Mutex mu;
+    std::deque<Waiter> waiters ABSL_GUARDED_BY(mu);
+    bool stopping ABSL_GUARDED_BY(mu) = false;
+    std::thread thread ABSL_GUARDED_BY(mu);
+  };
+  CudaStream(ContextHandle context, StreamHandle handle);
+  static void Loop(const std::shared_ptr<Callbacks>& callbacks);
+
   const ContextHandle context_;
   const StreamHandle handle_;
-  EventPool events_;
-  absl::Mutex mu_;
-  std::deque<Waiter> waiters_ ABSL_GUARDED_BY(mu_);
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  std::thread thread_ ABSL_GUARDED_BY(mu_);
+  const std::shared_ptr<Callbacks> callbacks_;
 };
 
 }  // namespace weir::cuda

@@ -7,6 +7,7 @@
 #include "weir/device/cpu/rewrites/fuse_pool.h"
 #include "weir/device/cpu/rewrites/fuse_scatter.h"
 #include "weir/device/cpu/rewrites/sink_reshapes.h"
+#include "weir/passes/mixed_precision.h"
 
 namespace weir {
 namespace {
@@ -23,6 +24,7 @@ DeviceRewrite Fusing(std::string_view made, Pass pass) {
 }  // namespace
 
 void RegisterCpuRewrites(DeviceRewrites& rewrites) {
+  rewrites.Add("CPU", "mix precisions", MixPrecision);
   rewrites.Add("CPU", "sink reshapes", Fusing("_FusedMatMul", SinkReshapes));
   rewrites.Add("CPU", "fuse contractions", Fusing("_FusedMatMul", FuseContractions));
   rewrites.Add("CPU", "fuse norms", Fusing("_FusedBatchNormEx", FuseNorms));
