@@ -143,7 +143,7 @@ class SchemaConformance : public ::testing::Test {
 };
 
 // What rewriting makes and no client ever names, and collectives between processes (weir/client/collective_ops.h).
-constexpr std::string_view kOwnOps[] = {"_BatchMatMulOfViews",   "_FusedElementwise",     "_ScaledResourceScatterSub",
+constexpr std::string_view kOwnOps[] = {"_Attention", "_AttentionGrad", "_BatchMatMulOfViews",   "_FusedElementwise",     "_ScaledResourceScatterSub",
                                         "_ProcessAllGather",     "_ProcessAllReduce",     "_ProcessAllToAll",
                                         "_ProcessAllGatherGrad", "_ProcessBroadcast",     "_ProcessSize",
                                         "_ProcessBroadcastGrad", "_ProcessReduceScatter", "_ProcessGroupedAllReduce"};

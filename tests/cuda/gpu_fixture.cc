@@ -71,6 +71,8 @@ Tensor MakeRandom(DType dtype, const std::vector<int64_t>& dims, uint32_t seed, 
 bool IsEmulated() { return std::getenv("WEIR_TEST_GPU") == nullptr; }
 
 void ChooseDriver() {
+  // What is compared with the host rounds as the host does.
+  AllowTensorFloat32(false);
   if (!IsEmulated()) return;
   const char* nvrtc = std::getenv("WEIR_CUDA_PATH");
   const std::string folder = WEIR_CUDA_EMULATOR_FOLDER;

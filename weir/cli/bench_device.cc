@@ -15,6 +15,7 @@ namespace weir {
 namespace {
 
 constexpr int kWarmSteps = 20, kRounds = 3;
+constexpr int kPipelinedSteps = 8;  // given to the device before the first of them must have ended
 
 double ProcessorSeconds() {
   rusage usage = {};
@@ -80,6 +81,7 @@ Status BenchModel(const bench::Library& library, const bench::ModelWorkload& wor
   if (options.precision == "bfloat16") model.session.mixed_precision = DType::kBFloat16;
   if (options.precision == "float16") model.session.mixed_precision = DType::kHalf;
   model.session.host_mixed_precision = model.session.mixed_precision;
+  model.session.pipelined_steps = kPipelinedSteps;
   WEIR_ASSIGN_OR_RETURN(auto runner, library.MakeDeviceModel(environment, workload, model));
   WEIR_ASSIGN_OR_RETURN(const Figures figures, MeasureModel(*runner, options.steps));
   const double peak = static_cast<double>(device->allocator()->Stats().peak_bytes_in_use) / (1 << 20);

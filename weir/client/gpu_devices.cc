@@ -7,6 +7,7 @@
 #include "weir/device/cpu/rewrites/fuse_elementwise.h"
 #include "weir/device/cuda/blas.h"
 #include "weir/device/cuda/cuda_device.h"
+#include "weir/device/cuda/row_source.h"
 #include "weir/device/cuda/shared_libraries.h"
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/math/cuda/elementwise_operations.h"
@@ -63,9 +64,11 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                  if (!options.fusion) return OkStatus();
                  auto has_loop = [](std::string_view op) {
                    const cuda::ElementwiseOperation* known = cuda::FindElementwiseOperation(op);
-                   return op == "AddN" || (known != nullptr && std::string_view(known->include) == "elementwise.cuh");
+                   return op == "AddN" || !cuda::RowOperation(op).empty() || (known != nullptr && std::string_view(known->include) == "elementwise.cuh");
                  };
-                 return FuseElementwise(context, {.rows = false, .has_loop = has_loop});
+                 return FuseElementwise(context, {.rows = true,
+                                                    .types = {DType::kFloat, DType::kHalf, DType::kBFloat16},
+                                                    .has_loop = has_loop});
                });
 }
 

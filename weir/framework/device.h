@@ -94,6 +94,11 @@ class DeviceRun {
   // hands on.
   virtual void WhenDone(std::function<void(Status)> done) = 0;
 
+  // For runs whose caller does not wait for their work: calls `done` as soon as at most `most` of the runs that were
+  // left like this, this one among them, are still being worked on. An error that such a run meets later goes to the
+  // next call of WhenDone or WhenLeft of any run of the device.
+  virtual void WhenLeft(int most, std::function<void(Status)> done) { WhenDone(std::move(done)); }
+
   // Measures what is given to the device between the two calls: `report` gets begin and end in nanoseconds since the
   // epoch, before the next WhenDone answers. Spans of several threads may overlap. A device that cannot tell never
   // reports.

@@ -126,6 +126,7 @@ struct StepContext {
   absl::Time deadline = absl::InfiniteFuture();
   std::string_view session_handle;
   bool deterministic = false;
+  int pipelined_steps = 0;  // more than 0: the run ends before its work on the device (SessionOptions)
   int call_depth = 0;  // of functions around the node
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/notification.h"
+#include "weir/base/logging.h"
 #include "weir/framework/fused_nodes.h"
 #include "weir/runtime/memory_types.h"
 
@@ -377,6 +378,13 @@ class Compiler {
     }
   }
 
+  bool Declines(const PlanNode& planned) const {
+    const KernelNode& info = plan_->infos[planned.id];
+    WEIR_LOG(DEBUG) << options_.device->name() << " runs a step node by node because of '" << info.name << "' ("
+                    << info.schema->name << ")";
+    return false;
+  }
+
   // Whether the nodes do nothing but give work to the device.
   bool IsRecordable() const {
     if (!options_.device->can_record() || plan_->has_loops() || !plan_->root_merges.empty()) return false;
@@ -392,12 +400,14 @@ class Compiler {
           break;
         case NodeKind::kKernel: {
           const OpSchema& schema = *plan_->infos[planned.id].schema;
-          if (schema.is_stateful && !schema.only_variables && !planned.kernel->is_repeatable()) return false;
+          if (schema.is_stateful && !schema.only_variables && !planned.kernel->is_repeatable()) {
+            return Declines(planned);
+          }
           has_work = true;
           break;
         }
         default:
-          return false;
+          return Declines(planned);
       }
     }
     return has_work;
@@ -415,13 +425,13 @@ class Compiler {
       auto recv = recvs.find(plan_->transfers[planned.aux].prefix);
       if (recv == recvs.end()) continue;
       // What the host is to read of the device's results is not there before the work is done.
-      if (plan_->infos[planned.id].schema->name != "_HostSend") return;
+      if (plan_->infos[planned.id].schema->name != "_HostSend") return (void)Declines(planned);
       plan_->own_recvs[planned.aux] = recv->second;
       is_own[recv->second] = true;
     }
     for (const PlanNode& planned : plan_->nodes) {
       if (planned.kind != NodeKind::kRecv || is_own[planned.id]) continue;
-      if (planned.initial_count != 0) return;  // waits for other nodes
+      if (planned.initial_count != 0) return (void)Declines(planned);  // waits for other nodes
       plan_->outer_recvs.push_back(planned.id);
     }
     plan_->recordings = std::make_unique<PlanRecordings>();

@@ -197,7 +197,7 @@ void PlanRun::EndActivity(int count) {
   if (device_run_ == nullptr) [[likely]]
     return End();
   // All work was given to the device, which may still be at it; after an error too. Its thread is not ours to keep.
-  device_run_->WhenDone([this](const Status& late) {
+  auto finish = [this](const Status& late) {
     context_.runner([this, late] {
       if (!late.ok()) {
         FastMutexLock lock(&mu_);
@@ -207,7 +207,10 @@ void PlanRun::EndActivity(int count) {
       }
       End();
     });
-  });
+  };
+  const bool waits = context_.pipelined_steps <= 0 || stats_ != nullptr || stopped_.load(std::memory_order_relaxed);
+  if (waits) return device_run_->WhenDone(std::move(finish));
+  device_run_->WhenLeft(context_.pipelined_steps, std::move(finish));
 }
 
 void PlanRun::End() {

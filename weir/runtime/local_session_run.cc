@@ -153,6 +153,7 @@ Step::Config LocalSession::MakeConfig(const StepOptions& options, StepReport* re
   config.context.session_handle = handle_;
   config.context.runner = [pool = inter_op_](std::function<void()> closure) { pool->Schedule(std::move(closure)); };
   config.context.functions = functions_.get();
+  config.context.pipelined_steps = options_.pipelined_steps;
   config.context.deterministic = options_.deterministic || environment_->deterministic;
   config.timeout = std::min(options.timeout, options_.operation_timeout);
   config.cancellation = options.cancellation;

@@ -86,6 +86,10 @@ struct SessionOptions {
   // If not null, these are its own resources: for owners who look at the state of a session. Implies isolate_state.
   std::shared_ptr<ResourceManager> state;
   bool deterministic = false;  // the results of a step do not depend on the number of threads
+  // A step that fetches nothing may end as soon as its work was given to its device, while at most so many steps are
+  // being worked on: the loop that runs the steps is ahead of the device then. What goes wrong on the device is an
+  // error of a later step. 0: every step waits for its work.
+  int pipelined_steps = 0;
   // kBFloat16 or kHalf: products, convolutions and what lies between them are computed in this type where a step runs
   // on devices with memory of their own (passes/mixed_precision.h); variables and their updates stay in float32. None
   // by default. The second is the same for the host.

@@ -1,6 +1,7 @@
 // From a signature to plans.
 #include <algorithm>
 
+#include "weir/base/logging.h"
 #include "weir/graph/import.h"
 #include "weir/passes/wait_analysis.h"
 #include "weir/runtime/cost_graph.h"
@@ -157,6 +158,9 @@ Status LocalSession::CompileParts(const std::vector<DeviceGraph>& partitions, bo
     options.device = partition.device;
     options.late_args = late_args;
     options.may_record = !late_args && partition.device->can_record() && ReceivesBeforeItSends(partitions, i);
+    if (!options.may_record && partition.device->can_record()) {
+      WEIR_LOG(DEBUG) << partition.device->name() << " runs a step node by node because it waits for itself";
+    }
     WEIR_ASSIGN_OR_RETURN(std::shared_ptr<const ExecutionPlan> plan, CompilePlan(partition.graph, *kernels_, options));
     std::vector<int>& rets = compiled->plan_rets.emplace_back();
     for (size_t ret = 0; ret < plan->ret_types.size(); ++ret) {

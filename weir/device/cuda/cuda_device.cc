@@ -90,12 +90,55 @@ MemoryPool& CudaParts::arena() {
 CudaRun::CudaRun(std::shared_ptr<CudaParts> parts) : parts_(std::move(parts)) {}
 CudaRun::~CudaRun() = default;
 
+void CudaParts::Leave(int most, std::function<void(Status)> done) {
+  {
+    absl::MutexLock lock(&left_mu_);
+    if (++left_ > most) {
+      leaving_.emplace_back(most, std::move(done));
+      return;
+    }
+  }
+  done(TakeLeftError());
+}
+
+void CudaParts::EndLeft(const Status& status) {
+  std::vector<std::function<void(Status)>> free;
+  {
+    absl::MutexLock lock(&left_mu_);
+    if (left_error_.ok()) left_error_ = status;
+    --left_;
+    while (!leaving_.empty() && left_ <= leaving_.front().first) {
+      free.push_back(std::move(leaving_.front().second));
+      leaving_.pop_front();
+    }
+  }
+  for (const auto& done : free) done(TakeLeftError());
+}
+
+Status CudaParts::TakeLeftError() {
+  absl::MutexLock lock(&left_mu_);
+  return std::exchange(left_error_, OkStatus());
+}
+
 void CudaRun::WhenDone(std::function<void(Status)> done) {
-  if (!has_work_.load(std::memory_order_relaxed)) return done(parts_->health());
-  stream().WhenDone([self = shared_from_this(), done = std::move(done)](Status status) {
+  auto end = [self = shared_from_this(), done = std::move(done)](const Status& own) {
+    const Status left = self->parts_->TakeLeftError();
+    done(own.ok() ? left : own);
+  };
+  if (!has_work_.load(std::memory_order_relaxed)) return end(parts_->health());
+  stream().WhenDone([self = shared_from_this(), end = std::move(end)](Status status) {
     if (!status.ok()) self->parts_->Poison(status);
     self->ReportSpans();
-    done(self->CurrentStatus());
+    end(self->CurrentStatus());
+  });
+}
+
+void CudaRun::WhenLeft(int most, std::function<void(Status)> done) {
+  if (!has_work_.load(std::memory_order_relaxed)) return WhenDone(std::move(done));
+  parts_->Leave(most, std::move(done));
+  stream().WhenDone([self = shared_from_this()](Status status) {
+    if (!status.ok()) self->parts_->Poison(status);
+    self->parts_->EndLeft(self->CurrentStatus());
   });
 }
 

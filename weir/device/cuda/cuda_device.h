@@ -14,6 +14,7 @@
 #define WEIR_DEVICE_CUDA_CUDA_DEVICE_H_
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,11 @@ class CudaParts {
   void Poison(const Status& status);
   // Keeps tensors until the compute stream has done all that was given to it so far.
   void HoldForCompute(std::vector<Tensor> tensors);
+  // DeviceRun::WhenLeft of a run that has work; EndLeft when it is done.
+  void Leave(int most, std::function<void(Status)> done);
+  void EndLeft(const Status& status);
+  // The first error of runs that were left, once.
+  Status TakeLeftError();
   // Where recordings take the memory that their work needs while it runs (recording.h).
   MemoryPool& arena();
   // Memory of the host that the GPU reads and writes.
@@ -53,6 +59,10 @@ class CudaParts {
   Status failure_ ABSL_GUARDED_BY(mu_);
   std::atomic<bool> has_failed_ = false;
   absl::Mutex arena_mu_;
+  absl::Mutex left_mu_;
+  int left_ ABSL_GUARDED_BY(left_mu_) = 0;  // runs that nobody waits for, with work
+  std::deque<std::pair<int, std::function<void(Status)>>> leaving_ ABSL_GUARDED_BY(left_mu_);
+  Status left_error_ ABSL_GUARDED_BY(left_mu_);
 
  public:  // in this order: streams end first, and their callbacks use all of the others
   Gpu* gpu = nullptr;
@@ -83,6 +93,7 @@ class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
   void UseResource(const std::shared_ptr<Resource>& resource, bool changes) override;
   Allocator* allocator() override { return recorder_ == nullptr ? nullptr : &parts_->arena(); }
   void WhenDone(std::function<void(Status)> done) override;
+  void WhenLeft(int most, std::function<void(Status)> done) override;
   uint64_t BeginSpan() override;
   void EndSpan(uint64_t span, SpanReport report) override;
   bool has_spans() const override { return true; }

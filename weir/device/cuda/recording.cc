@@ -14,7 +14,11 @@ bool IsSwitchedOn(const char* name, bool otherwise) {
   return std::string_view(value) != "0" && std::string_view(value) != "off";
 }
 
+std::atomic<int64_t> replays = 0;
+
 }  // namespace
+
+int64_t CountReplays() { return replays.load(); }
 
 bool CudaDevice::can_record() const {
   // Recorded work cannot be watched kernel by kernel.
@@ -150,6 +154,7 @@ StatusOr<std::vector<Tensor>> CudaRecording::Replay(DeviceRun& run, std::span<co
     WEIR_RETURN_IF_ERROR(copy(Address(memory_.inputs[i]), Address(inputs[i]), inputs[i].num_bytes()));
   }
   WEIR_RETURN_IF_CUDA_ERROR(Driver().GraphLaunch(graph_, stream), "replaying a recording");
+  replays.fetch_add(1, std::memory_order_relaxed);
   for (size_t i = 0; i < outputs.size(); ++i) {
     WEIR_RETURN_IF_ERROR(copy(Address(outputs[i]), outputs_[i].address, outputs_[i].bytes));
   }

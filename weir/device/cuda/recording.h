@@ -76,6 +76,9 @@ class CudaRecording : public DeviceRecording {
   std::vector<Output> outputs_;
 };
 
+// How often recordings were replayed in this process; for tests and statistics.
+int64_t CountReplays();
+
 // OK, or UNIMPLEMENTED if the run is recorded: for work that cannot be done again as it is given.
 Status RefuseRecording(const KernelContext& ctx, std::string_view what);
 

@@ -1,6 +1,7 @@
 #include "weir/ops/cuda/host_kernel.h"
 
-#include "weir/device/cuda/cuda_device.h"
+#include "weir/device/cuda/launch.h"
+#include "weir/device/cuda/recording.h"
 
 namespace weir::cuda {
 namespace {
@@ -20,11 +21,25 @@ KernelContext HostContext(const StepContext& step, KernelContext& ctx) {
   return host;
 }
 
+// Tells a recording what a kernel of the host uses.
+class RecordedHostRun : public DeviceRun {
+ public:
+  explicit RecordedHostRun(DeviceRun& run) : run_(run) {}
+  void WhenDone(std::function<void(Status)> done) override { done(OkStatus()); }
+  void UseResource(const std::shared_ptr<Resource>& resource, bool changes) override {
+    run_.UseResource(resource, changes);
+  }
+
+ private:
+  DeviceRun& run_;
+};
+
 class HostKernel : public Kernel {
  public:
   explicit HostKernel(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
 
   Status Compute(KernelContext& ctx) override {
+    if (const DeviceRun* run = ctx.step().device_run; run != nullptr && run->is_recording()) return Record(ctx);
     const StepContext step = HostStep(ctx);
     KernelContext host = HostContext(step, ctx);
     return kernel_->Compute(host);
@@ -46,6 +61,24 @@ class HostKernel : public Kernel {
   }
 
  private:
+  // Only what comes out the same in every replay: no state of the host's.
+  Status Record(KernelContext& ctx) {
+    const bool has_state = ctx.node().schema->is_stateful;
+    if (has_state && ctx.num_outputs() == 0) return RefuseRecording(ctx, "an update in the host's memory");
+    RecordedHostRun run(RunOf(ctx));
+    StepContext step = HostStep(ctx);
+    step.device_run = &run;
+    KernelContext host = HostContext(step, ctx);
+    WEIR_RETURN_IF_ERROR(kernel_->Compute(host));
+    for (int i = 0; i < ctx.num_outputs() && has_state; ++i) {
+      const Tensor& output = ctx.output(i);
+      if (output.has_value() && output.dtype() != DType::kResource && output.in_host_memory()) {
+        return RefuseRecording(ctx, "a variable in the host's memory");
+      }
+    }
+    return OkStatus();
+  }
+
   const std::unique_ptr<Kernel> kernel_;
 };
 

@@ -36,6 +36,11 @@ void AddAll(GradientRegistry& r) {
     auto pooled = [&](Value x) { return Gather(g.Op("UnsortedSegmentSum", {x, ids, size}), ids); };
     return {Cast(ReshapeLike(pooled(flow) / pooled(OnesLike(flow)), g.grad(0)), g.input(0).dtype())};
   });
+  r.Add("_Attention", [](G& g) -> Gradients {
+    Values grads = g.OutputsLike("_AttentionGrad", {g.input(0), g.input(1), g.input(2), g.output(0), g.output(1), g.grad(0)},
+                                 {"causal", "scale"});
+    return {grads[0], grads[1], grads[2]};
+  });
   // The op computes the derivative beside the loss.
   r.Add("CTCLoss", [](G& g) -> Gradients { return {g.output(1) * ExpandDims(ExpandDims(g.grad(0), -1), 0)}; });
 }

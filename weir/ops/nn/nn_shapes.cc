@@ -176,9 +176,25 @@ Status BatchNormGrad(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// Queries, keys and values.
+Status Attention(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(PartialShape query, ctx.WithRank(0, 4));
+  WEIR_RETURN_IF_ERROR(ctx.WithRank(1, 4).status());
+  ctx.set_output(1, PartialShape{DimOf(query, 0), DimOf(query, 2), DimOf(query, 1)});
+  ctx.set_output(0, std::move(query));
+  return OkStatus();
+}
+
+Status AttentionGrad(ShapeContext& ctx) {
+  for (int i = 0; i < 3; ++i) ctx.set_output(i, ctx.input(i));
+  return OkStatus();
+}
+
 }  // namespace
 
 void RegisterNnShapes(OpRegistry& registry) {
+  registry.RegisterShapeFunction("attention", Attention);
+  registry.RegisterShapeFunction("attention_grad", AttentionGrad);
   registry.RegisterShapeFunction("bias_add", BiasAdd);
   registry.RegisterShapeFunction("bias_add_grad", BiasAddGrad);
   registry.RegisterShapeFunction("at_least_vector", AtLeastVector);

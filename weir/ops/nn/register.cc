@@ -4,6 +4,7 @@ namespace weir {
 
 void RegisterNnKernels(KernelRegistry& registry) {
   RegisterActivationKernels(registry);
+  RegisterAttentionKernels(registry);
   RegisterBiasKernels(registry);
   RegisterSoftmaxKernels(registry);
   RegisterCrossEntropyKernels(registry);

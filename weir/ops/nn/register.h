@@ -14,6 +14,7 @@ void RegisterBiasKernels(KernelRegistry& registry);
 void RegisterSoftmaxKernels(KernelRegistry& registry);
 void RegisterCrossEntropyKernels(KernelRegistry& registry);
 void RegisterInTopKKernels(KernelRegistry& registry);
+void RegisterAttentionKernels(KernelRegistry& registry);
 void RegisterL2LossKernels(KernelRegistry& registry);
 void RegisterConv2DKernels(KernelRegistry& registry);
 void RegisterPoolKernels(KernelRegistry& registry);

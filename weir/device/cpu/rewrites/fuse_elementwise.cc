@@ -75,8 +75,9 @@ class ElementwiseFuser {
   };
 
   bool IsFusible(const Node& node) {
-    if (node.num_outputs() != 1 || node.output_type(0) != DType::kFloat || node.inputs.empty() ||
-        node.input_type(0) != DType::kFloat || !context_.MayRewrite(node) || !HasFloatLoop(node)) {
+    if (node.num_outputs() != 1 || std::ranges::count(options_.types, node.output_type(0)) == 0 ||
+        node.inputs.empty() || node.input_type(0) != node.output_type(0) || !context_.MayRewrite(node) ||
+        !HasFloatLoop(node)) {
       return false;
     }
     if (node.schema->is_elementwise) return true;
@@ -388,7 +389,7 @@ class ElementwiseFuser {
       if (id != fused->id) replacements.Replace(Endpoint{id, 0}, Endpoint{fused->id, output});
     }
     AttrMap attrs;
-    attrs.Set("T", DType::kFloat);
+    attrs.Set("T", fused->output_type(0));
     attrs.Set("N", static_cast<int64_t>(program.inputs.size()));
     attrs.Set("M", static_cast<int64_t>(program.results.i.size()));
     attrs.Set("ops", std::move(program.ops));

@@ -1,11 +1,13 @@
 // _FusedElementwise on GPUs: groups of elementwise operations, each group one generated kernel.
 //
 // Operations whose results have the same shape, and that need nothing of another kernel's in between, run in one
-// kernel; only what others want is stored. A program made by the fusing pass is nearly always one kernel.
+// kernel; only what others want is stored. A program made by the fusing pass is nearly always one kernel. With sums,
+// means or softmax along the last dimension it is one kernel whose blocks hold a row each.
 #include <map>
 
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cuda/elementwise.h"
+#include "weir/device/cuda/row_source.h"
 #include "weir/framework/fused_nodes.h"
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/math/cuda/elementwise_operations.h"
@@ -31,10 +33,14 @@ class FusedElementwiseKernel : public Kernel {
     for (int64_t i = 0; i < count; ++i) {
       Operation operation;
       operation.is_sum = names[i] == "AddN";
+      operation.is_along_rows = !RowOperation(names[i]).empty();
+      kernel->has_rows_ |= operation.is_along_rows;
       const ElementwiseOperation* known = FindElementwiseOperation(operation.is_sum ? "AddV2" : names[i]);
-      if (known == nullptr) return Unimplemented("_FusedElementwise does not know ", names[i], " on a GPU");
-      operation.name = known->name;
-      operation.broadcasts = known->broadcasts && !operation.is_sum;
+      if (known == nullptr && !operation.is_along_rows) {
+        return Unimplemented("_FusedElementwise does not know ", names[i], " on a GPU");
+      }
+      operation.name = operation.is_along_rows ? names[i] : known->name;
+      operation.broadcasts = known != nullptr && known->broadcasts && !operation.is_sum;
       for (int64_t operand : {operands[2 * i], operands[2 * i + 1]}) {
         if (operand == -1) continue;
         if (operand < 0 || operand >= kernel->num_inputs_ + i) {
@@ -53,6 +59,7 @@ class FusedElementwiseKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(std::vector<Shape> shapes, InferShapes(ctx));
+    if (has_rows_) return ComputeRows(ctx, shapes);
     const std::shared_ptr<const Plan> plan = PlanFor(shapes);
     std::vector<Tensor> values(shapes.size());
     for (int i = 0; i < num_inputs_; ++i) values[i] = ctx.input(i);
@@ -76,6 +83,7 @@ class FusedElementwiseKernel : public Kernel {
     std::vector<int> operands;
     bool broadcasts = true;
     bool is_sum = false;
+    bool is_along_rows = false;
   };
   // One kernel.
   struct Part {
@@ -92,6 +100,11 @@ class FusedElementwiseKernel : public Kernel {
     for (size_t i = 0; i < operations_.size(); ++i) {
       const Operation& operation = operations_[i];
       StatusOr<Shape> shape = shapes[operation.operands[0]];
+      if (operation.is_along_rows && shape->rank() < 1) {
+        shape = InvalidArgument(operation.name, " along the last dimension of a scalar");
+      } else if (ReducesRows(operation.name)) {
+        WEIR_RETURN_IF_ERROR(shape->SetDim(shape->rank() - 1, 1));
+      }
       if (operation.operands.size() == 2) {
         const Shape& other = shapes[operation.operands[1]];
         if (operation.broadcasts) {
@@ -105,6 +118,93 @@ class FusedElementwiseKernel : public Kernel {
       shapes.push_back(*std::move(shape));
     }
     return shapes;
+  }
+
+  // With operations along rows all of the program is one kernel (row_source.h). The fusing pass sees to it that every
+  // operation's result has full rows or one number for each.
+  Status ComputeRows(KernelContext& ctx, const std::vector<Shape>& shapes) {
+    Shape whole;
+    for (const Operation& operation : operations_) {
+      if (operation.is_along_rows && !shapes[operation.operands[0]].IsScalar()) whole = shapes[operation.operands[0]];
+    }
+    const int64_t row = whole.dim(whole.rank() - 1);
+    if (row == 0 || row > kLongestRow) return Unimplemented("Rows of ", row, " elements in _FusedElementwise on a GPU");
+    const int64_t rows = whole.num_elements() / row;
+    RowLayout layout{.inputs = {}, .row = row, .block = RowBlock(row)};
+    std::vector<bool> is_single;
+    for (int i = 0; i < num_inputs_; ++i) {
+      WEIR_ASSIGN_OR_RETURN(RowInput input, PlaceInput(shapes[i], whole));
+      is_single.push_back(input.is_single);
+      layout.inputs.push_back(std::move(input));
+    }
+    for (const Operation& operation : operations_) {
+      const bool are_single = std::ranges::all_of(operation.operands, [&](int operand) { return is_single[operand]; });
+      is_single.push_back(operation.is_along_rows ? ReducesRows(operation.name) : are_single);
+    }
+    std::vector<uint64_t> from, to;
+    for (int i = 0; i < num_inputs_; ++i) from.push_back(Address(ctx.input(i)));
+    for (size_t i = 0; i < results_.size(); ++i) {
+      const int value = num_inputs_ + static_cast<int>(results_[i]);
+      if (shapes[value].num_elements() != (is_single[value] ? rows : rows * row)) {
+        return OfFusedNode(InvalidArgument("A result of shape ", shapes[value].ToString(), " beside rows of ",
+                                           whole.ToString()),
+                           static_cast<size_t>(results_[i]));
+      }
+      WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(static_cast<int>(i), shapes[value]));
+      to.push_back(Address(*out));
+    }
+    if (rows == 0) return OkStatus();
+    WEIR_ASSIGN_OR_RETURN(FunctionHandle function, FindGenerated(ctx, "rows.cu", RowText(layout, is_single), "Rows"));
+    std::vector<uint64_t> packed = PackArguments(from, to, rows, {}, {});
+    if (packed.size() * sizeof(uint64_t) > 4096) return Unimplemented("Too many operands for one kernel of the GPU");
+    void* arguments[] = {packed.data()};
+    const LaunchShape shape{.grid = static_cast<unsigned>(std::min<int64_t>(rows, 1 << 20)),
+                            .block = static_cast<unsigned>(layout.block)};
+    return LaunchFunction(ctx, function, shape, arguments);
+  }
+
+  static StatusOr<RowInput> PlaceInput(const Shape& shape, const Shape& whole) {
+    const int rank = whole.rank();
+    const int64_t last = shape.rank() == 0 ? 1 : shape.dim(shape.rank() - 1);
+    RowInput input{.first = "0", .is_single = last == 1};
+    WEIR_ASSIGN_OR_RETURN(const Shape together, BroadcastShape(shape, whole));
+    if (together != whole) return InvalidArgument("Rows of ", whole.ToString(), " with ", shape.ToString());
+    // The place of the row among those of the operand, dimension by dimension from the last but one on.
+    int64_t stride = last, before = 1;
+    const int64_t operand_rows = shape.num_elements() / std::max<int64_t>(last, 1);
+    if (operand_rows * whole.dim(rank - 1) == whole.num_elements()) {
+      input.first = Cat("row * ", last, "LL");
+      return input;
+    }
+    for (int i = 2; i <= rank; ++i) {
+      const int64_t size = i <= shape.rank() ? shape.dim(shape.rank() - i) : 1, of = whole.dim(rank - i);
+      if (size != 1) {
+        input.first += Cat(" + row / ", before, "LL % ", of, "LL * ", stride, "LL");
+        stride *= size;
+      }
+      before *= of;
+    }
+    return input;
+  }
+
+  std::string RowText(const RowLayout& layout, const std::vector<bool>& is_single) const {
+    std::string key = Cat(layout.row);
+    for (const RowInput& input : layout.inputs) key += Cat(",", input.first, input.is_single ? "s" : "");
+    absl::MutexLock lock(&mu_);
+    std::string& text = row_texts_[key];
+    if (text.empty()) text = RowSource(WholeProgram(), layout, is_single);
+    return text;
+  }
+
+  // All of it, for one kernel.
+  ElementwiseProgram WholeProgram() const {
+    ElementwiseProgram program;
+    program.inputs.assign(static_cast<size_t>(num_inputs_), dtype_);
+    for (const Operation& operation : operations_) {
+      program.steps.push_back({operation.name, operation.operands, dtype_, dtype_});
+    }
+    for (int64_t result : results_) program.outputs.push_back(num_inputs_ + static_cast<int>(result));
+    return program;
   }
 
   // How the operations become kernels depends on which shapes are equal.
@@ -177,16 +277,19 @@ class FusedElementwiseKernel : public Kernel {
 
   DType dtype_ = DType::kInvalid;
   int num_inputs_ = 0;
+  bool has_rows_ = false;
   std::vector<Operation> operations_;
   std::vector<int64_t> results_;
   mutable absl::Mutex mu_;
   mutable std::map<std::vector<int>, std::shared_ptr<const Plan>> plans_ ABSL_GUARDED_BY(mu_);
+  mutable StringMap<std::string> row_texts_ ABSL_GUARDED_BY(mu_);  // by layout
 };
 
 }  // namespace
 
 void RegisterFusedKernels(GpuRegistry& registry) {
-  registry.kernels().Add(OnGpu("_FusedElementwise").Types("T", {DType::kFloat}), MakeKernel<FusedElementwiseKernel>);
+  registry.kernels().Add(OnGpu("_FusedElementwise").Types("T", {DType::kFloat, DType::kHalf, DType::kBFloat16}),
+                         MakeKernel<FusedElementwiseKernel>);
 }
 
 }  // namespace weir::cuda

@@ -3,6 +3,7 @@
 namespace weir::cuda {
 
 void RegisterNnKernels(GpuRegistry& registry) {
+  RegisterAttentionKernels(registry);
   RegisterBatchNormKernels(registry);
   RegisterBiasKernels(registry);
   RegisterConvolutionKernels(registry);

@@ -6,6 +6,7 @@
 
 namespace weir::cuda {
 
+void RegisterAttentionKernels(GpuRegistry& registry);
 void RegisterBatchNormKernels(GpuRegistry& registry);
 void RegisterBiasKernels(GpuRegistry& registry);
 void RegisterConvolutionKernels(GpuRegistry& registry);

@@ -1,0 +1,477 @@
+// Attention without its matrix of scores: blocks of queries meet blocks of keys in shared memory and registers, softmax
+// goes along. Products are those of tensor cores, of half or bfloat16 with sums in float.
+//
+// A warp owns 16 rows. What a product multiplies its rows with lies in shared memory, in tiles of 64 rows.
+#include "weir/device/cuda/device_code/elements.cuh"
+
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+
+// As weir/ops/nn/cuda/attention.cc declares them. Distances are in elements.
+struct Strides {
+  int64 batch, time, head;
+};
+struct AttentionArguments {
+  const void *q, *k, *v, *o, *dy;
+  void *out, *second;  // forward: the output; backward: gradients of keys and values, or of queries
+  float* stats;        // [batch, heads, queries]: logarithms of the softmax's denominators
+  float* delta;        // the same shape: sums of output times gradient
+  Strides q_at, k_at, v_at, o_at, dy_at, out_at, second_at;
+  int heads, queries, keys, is_causal;
+  float scale;
+};
+
+constexpr int kWarps = 4, kRows = 16 * kWarps, kTile = 64;
+constexpr float kLog2E = 1.4426950408889634f;
+
+__device__ __forceinline__ float Exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+template <typename T>
+__device__ __forceinline__ uint32 PackPair(float low, float high);
+template <>
+__device__ __forceinline__ uint32 PackPair<half>(float low, float high) {
+  uint32 pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+template <>
+__device__ __forceinline__ uint32 PackPair<bfloat16>(float low, float high) {
+  uint32 pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+
+// c += a * b, of 16 x 16 and 16 x 8 elements.
+template <typename T>
+__device__ __forceinline__ void MultiplyAdd(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1);
+template <>
+__device__ __forceinline__ void MultiplyAdd<half>(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+template <>
+__device__ __forceinline__ void MultiplyAdd<bfloat16>(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ uint32 SharedAddress(const void* pointer) {
+  return (uint32)__cvta_generic_to_shared(pointer);
+}
+__device__ __forceinline__ void LoadMatrices(uint32 (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(SharedAddress(row)));
+}
+__device__ __forceinline__ void LoadTransposed(uint32 (&r)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(SharedAddress(row)));
+}
+__device__ __forceinline__ void Commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int kLeft>
+__device__ __forceinline__ void WaitForCopies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+}
+
+// Rows of a head in shared memory, kSize elements each, padded so that eight of them lie in different banks.
+template <typename T, int kSize>
+struct Tile {
+  static constexpr int kStride = kSize + 8;
+  T at[kTile * kStride];
+
+  // Starts to copy rows [first, first + kTile); those from `end` on become 0.
+  __device__ __forceinline__ void Start(const T* head, int64 time, int first, int end) {
+    constexpr int kPieces = kSize / 8;  // of 16 bytes
+    for (int i = threadIdx.x; i < kTile * kPieces; i += kWarps * 32) {
+      const int row = i / kPieces, column = i % kPieces * 8;
+      const bool is_there = first + row < end;
+      const T* from = head + (is_there ? (int64)(first + row) * time : 0) + column;
+      const int bytes = is_there ? 16 : 0;
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(SharedAddress(at + row * kStride + column)),
+                   "l"(from), "r"(bytes)
+                   : "memory");
+    }
+  }
+  // Rows [row, row + 16), columns [column, column + 16) as the left operand.
+  __device__ __forceinline__ void Left(uint32 (&a)[4], int row, int column) const {
+    const int lane = threadIdx.x % 32;
+    LoadMatrices(a, at + (row + lane % 16) * kStride + column + lane / 16 * 8);
+  }
+  // As the right operand: its columns are the rows [row, row + 16), in two halves; `column` counts what is summed.
+  __device__ __forceinline__ void RightOfRows(uint32 (&b)[4], int row, int column) const {
+    const int lane = threadIdx.x % 32;
+    LoadMatrices(b, at + (row + lane % 8 + lane / 16 * 8) * kStride + column + lane / 8 % 2 * 8);
+  }
+  // As the right operand: its columns are the columns [column, column + 16); `row` counts what is summed.
+  __device__ __forceinline__ void RightOfColumns(uint32 (&b)[4], int row, int column) const {
+    const int lane = threadIdx.x % 32;
+    LoadTransposed(b, at + (row + lane % 16) * kStride + column + lane / 16 * 8);
+  }
+};
+
+// 16 rows of a head as left operands, kept in registers.
+template <typename T, int kSize>
+struct RowOperands {
+  uint32 a[kSize / 16][4];
+  __device__ __forceinline__ void Take(const Tile<T, kSize>& tile) {
+    const int row = threadIdx.x / 32 * 16;
+#pragma unroll
+    for (int k = 0; k < kSize / 16; ++k) tile.Left(a[k], row, k * 16);
+  }
+};
+
+// 16 rows of sums over kColumns columns.
+template <int kColumns>
+struct Sums {
+  float c[kColumns / 8][4];
+  __device__ __forceinline__ void Clear() {
+#pragma unroll
+    for (int i = 0; i < kColumns / 8; ++i)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) c[i][j] = 0;
+  }
+  // += rows * tile^T
+  template <typename T, int kSize>
+  __device__ __forceinline__ void AddRows(const RowOperands<T, kSize>& rows, const Tile<T, kSize>& tile) {
+#pragma unroll
+    for (int k = 0; k < kSize / 16; ++k) {
+#pragma unroll
+      for (int n = 0; n < kColumns / 16; ++n) {
+        uint32 b[4];
+        tile.RightOfRows(b, n * 16, k * 16);
+        MultiplyAdd<T>(c[2 * n], rows.a[k], b[0], b[1]);
+        MultiplyAdd<T>(c[2 * n + 1], rows.a[k], b[2], b[3]);
+      }
+    }
+  }
+  // += weights * tile, where `weights` has a column for each row of the tile.
+  template <typename T>
+  __device__ __forceinline__ void AddWeighted(const Sums<kTile>& weights, const Tile<T, kColumns>& tile) {
+#pragma unroll
+    for (int k = 0; k < kTile / 16; ++k) {
+      const float(&left)[4] = weights.c[2 * k];
+      const float(&right)[4] = weights.c[2 * k + 1];
+      const uint32 a[4] = {PackPair<T>(left[0], left[1]), PackPair<T>(left[2], left[3]),
+                           PackPair<T>(right[0], right[1]), PackPair<T>(right[2], right[3])};
+#pragma unroll
+      for (int n = 0; n < kColumns / 16; ++n) {
+        uint32 b[4];
+        tile.RightOfColumns(b, k * 16, n * 16);
+        MultiplyAdd<T>(c[2 * n], a, b[0], b[1]);
+        MultiplyAdd<T>(c[2 * n + 1], a, b[2], b[3]);
+      }
+    }
+  }
+  // Stores rows [first, end) as T; this thread has two of the warp's 16, with factors of their own.
+  template <typename T>
+  __device__ __forceinline__ void Store(T* head, int64 time, int first, int end, float low, float high) const {
+    const int lane = threadIdx.x % 32, row = first + lane / 4, column = lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < kColumns / 8; ++i) {
+      if (row < end)
+        *(uint32*)(head + (int64)row * time + i * 8 + column) = PackPair<T>(c[i][0] * low, c[i][1] * low);
+      if (row + 8 < end)
+        *(uint32*)(head + (int64)(row + 8) * time + i * 8 + column) = PackPair<T>(c[i][2] * high, c[i][3] * high);
+    }
+  }
+};
+
+template <typename T>
+__device__ __forceinline__ const T* HeadOf(const void* base, const Strides& at, int batch, int head) {
+  return (const T*)base + batch * at.batch + head * at.head;
+}
+
+// Over the four threads that share a row.
+__device__ __forceinline__ float RowMax(float x) {
+  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+__device__ __forceinline__ float RowTotal(float x) {
+  x += __shfl_xor_sync(0xffffffffu, x, 1);
+  return x + __shfl_xor_sync(0xffffffffu, x, 2);
+}
+
+// A block for 64 queries of a head.
+template <typename T, int kSize>
+__global__ void __launch_bounds__(kWarps * 32) AttentionForward(const AttentionArguments p) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  typedef Tile<T, kSize> Rows;
+  Rows* k_tiles = (Rows*)shared;
+  Rows* v_tiles = k_tiles + 2;
+  const int batch = blockIdx.y / p.heads, head = blockIdx.y % p.heads;
+  // The blocks with most keys first.
+  const int first = (gridDim.x - 1 - blockIdx.x) * kRows, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const T* k = HeadOf<T>(p.k, p.k_at, batch, head);
+  const T* v = HeadOf<T>(p.v, p.v_at, batch, head);
+  RowOperands<T, kSize> q;
+  k_tiles[0].Start(HeadOf<T>(p.q, p.q_at, batch, head), p.q_at.time, first, p.queries);
+  Commit();
+  WaitForCopies<0>();
+  __syncthreads();
+  q.Take(k_tiles[0]);
+  __syncthreads();
+
+  const int last = p.is_causal ? min(p.keys, first + kRows) : p.keys;
+  const int tiles = (last + kTile - 1) / kTile;
+  Sums<kSize> out;
+  out.Clear();
+  const float scale = p.scale * kLog2E;
+  float max[2] = {-INFINITY, -INFINITY}, total[2] = {0, 0};
+  const int row = first + warp * 16 + lane / 4;
+  k_tiles[0].Start(k, p.k_at.time, 0, p.keys);
+  v_tiles[0].Start(v, p.v_at.time, 0, p.keys);
+  Commit();
+  for (int tile = 0; tile < tiles; ++tile) {
+    if (tile + 1 < tiles) {
+      k_tiles[(tile + 1) % 2].Start(k, p.k_at.time, (tile + 1) * kTile, p.keys);
+      v_tiles[(tile + 1) % 2].Start(v, p.v_at.time, (tile + 1) * kTile, p.keys);
+      Commit();
+      WaitForCopies<1>();
+    } else {
+      WaitForCopies<0>();
+    }
+    __syncthreads();
+    Sums<kTile> scores;
+    scores.Clear();
+    scores.AddRows(q, k_tiles[tile % 2]);
+    const int column = tile * kTile + lane % 4 * 2;
+    const bool is_cut = tile * kTile + kTile > p.keys || (p.is_causal && tile * kTile + kTile > first + warp * 16);
+    float new_max[2] = {max[0], max[1]};
+#pragma unroll
+    for (int i = 0; i < kTile / 8; ++i) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        float& s = scores.c[i][j];
+        s *= scale;
+        if (is_cut) {
+          const int key = column + i * 8 + j % 2;
+          if (key >= p.keys || (p.is_causal && key > row + j / 2 * 8)) s = -INFINITY;
+        }
+        new_max[j / 2] = fmaxf(new_max[j / 2], s);
+      }
+    }
+    float base[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      new_max[r] = RowMax(new_max[r]);
+      base[r] = new_max[r] == -INFINITY ? 0 : new_max[r];
+      const float factor = Exp2(max[r] - base[r]);
+      max[r] = new_max[r];
+      total[r] *= factor;
+#pragma unroll
+      for (int i = 0; i < kSize / 8; ++i) {
+        out.c[i][2 * r] *= factor;
+        out.c[i][2 * r + 1] *= factor;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kTile / 8; ++i) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        scores.c[i][j] = Exp2(scores.c[i][j] - base[j / 2]);
+        total[j / 2] += scores.c[i][j];
+      }
+    }
+    out.AddWeighted(scores, v_tiles[tile % 2]);
+    __syncthreads();
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) total[r] = RowTotal(total[r]);
+  T* to = (T*)p.out + batch * p.out_at.batch + head * p.out_at.head;
+  out.Store(to, p.out_at.time, first + warp * 16, p.queries, total[0] == 0 ? 0 : 1 / total[0],
+            total[1] == 0 ? 0 : 1 / total[1]);
+  if (lane % 4 == 0) {
+    float* stats = p.stats + (int64)blockIdx.y * p.queries;
+    if (row < p.queries) stats[row] = total[0] == 0 ? INFINITY : max[0] / kLog2E + logf(total[0]);
+    if (row + 8 < p.queries) stats[row + 8] = total[1] == 0 ? INFINITY : max[1] / kLog2E + logf(total[1]);
+  }
+}
+
+// delta: a warp for each query of a head.
+template <typename T, int kSize>
+__global__ void AttentionDelta(const AttentionArguments p) {
+  const int query = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (query >= p.queries) return;
+  const int batch = blockIdx.y / p.heads, head = blockIdx.y % p.heads;
+  const T* o = HeadOf<T>(p.o, p.o_at, batch, head) + query * p.o_at.time;
+  const T* dy = HeadOf<T>(p.dy, p.dy_at, batch, head) + query * p.dy_at.time;
+  float sum = 0;
+  for (int i = lane; i < kSize; i += 32) sum = fmaf((float)o[i], (float)dy[i], sum);
+  for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_down_sync(0xffffffffu, sum, distance);
+  if (lane == 0) p.delta[(int64)blockIdx.y * p.queries + query] = sum;
+}
+
+// Gradients of 64 keys and values of a head: all queries that see them pass by.
+template <typename T, int kSize>
+__global__ void __launch_bounds__(kWarps * 32) AttentionBackwardKeys(const AttentionArguments p) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  typedef Tile<T, kSize> Rows;
+  Rows* q_tiles = (Rows*)shared;
+  Rows* dy_tiles = q_tiles + 2;
+  float* stats_tiles = (float*)(dy_tiles + 2);  // and delta behind them
+  const int batch = blockIdx.y / p.heads, head = blockIdx.y % p.heads;
+  const int first = blockIdx.x * kRows, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  RowOperands<T, kSize> k, v;
+  q_tiles[0].Start(HeadOf<T>(p.k, p.k_at, batch, head), p.k_at.time, first, p.keys);
+  dy_tiles[0].Start(HeadOf<T>(p.v, p.v_at, batch, head), p.v_at.time, first, p.keys);
+  Commit();
+  WaitForCopies<0>();
+  __syncthreads();
+  k.Take(q_tiles[0]);
+  v.Take(dy_tiles[0]);
+  __syncthreads();
+
+  const T* q = HeadOf<T>(p.q, p.q_at, batch, head);
+  const T* dy = HeadOf<T>(p.dy, p.dy_at, batch, head);
+  const float* stats = p.stats + (int64)blockIdx.y * p.queries;
+  const float* delta = p.delta + (int64)blockIdx.y * p.queries;
+  Sums<kSize> dk, dv;
+  dk.Clear();
+  dv.Clear();
+  const float scale = p.scale * kLog2E;
+  const int tiles = (p.queries + kTile - 1) / kTile, begin = p.is_causal ? first / kTile : 0;
+  const int key = first + warp * 16 + lane / 4;
+  auto start = [&](int tile) {
+    const int at = tile % 2;
+    q_tiles[at].Start(q, p.q_at.time, tile * kTile, p.queries);
+    dy_tiles[at].Start(dy, p.dy_at.time, tile * kTile, p.queries);
+    if (threadIdx.x < kTile) {
+      const int query = tile * kTile + threadIdx.x;
+      const bool is_there = query < p.queries;
+      stats_tiles[at * 2 * kTile + threadIdx.x] = is_there ? stats[query] * kLog2E : INFINITY;
+      stats_tiles[at * 2 * kTile + kTile + threadIdx.x] = is_there ? delta[query] : 0;
+    }
+    Commit();
+  };
+  if (begin < tiles) start(begin);
+  for (int tile = begin; tile < tiles; ++tile) {
+    if (tile + 1 < tiles) {
+      start(tile + 1);
+      WaitForCopies<1>();
+    } else {
+      WaitForCopies<0>();
+    }
+    __syncthreads();
+    const int at = tile % 2;
+    const float* row_stats = stats_tiles + at * 2 * kTile;
+    const float* row_delta = row_stats + kTile;
+    Sums<kTile> weights;
+    weights.Clear();
+    weights.AddRows(k, q_tiles[at]);
+    const bool is_cut = p.is_causal && tile * kTile < first + warp * 16 + 16;
+#pragma unroll
+    for (int i = 0; i < kTile / 8; ++i) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int column = i * 8 + lane % 4 * 2 + j % 2;
+        float& w = weights.c[i][j];
+        w = Exp2(fmaf(w, scale, -row_stats[column]));
+        if (is_cut && key + j / 2 * 8 > tile * kTile + column) w = 0;
+      }
+    }
+    dv.AddWeighted(weights, dy_tiles[at]);
+    Sums<kTile> slopes;
+    slopes.Clear();
+    slopes.AddRows(v, dy_tiles[at]);
+#pragma unroll
+    for (int i = 0; i < kTile / 8; ++i) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int column = i * 8 + lane % 4 * 2 + j % 2;
+        slopes.c[i][j] = weights.c[i][j] * (slopes.c[i][j] - row_delta[column]);
+      }
+    }
+    dk.AddWeighted(slopes, q_tiles[at]);
+    __syncthreads();
+  }
+  T* to_k = (T*)p.out + batch * p.out_at.batch + head * p.out_at.head;
+  T* to_v = (T*)p.second + batch * p.second_at.batch + head * p.second_at.head;
+  dk.Store(to_k, p.out_at.time, first + warp * 16, p.keys, p.scale, p.scale);
+  dv.Store(to_v, p.second_at.time, first + warp * 16, p.keys, 1, 1);
+}
+
+// Gradients of 64 queries of a head: all keys that they see pass by.
+template <typename T, int kSize>
+__global__ void __launch_bounds__(kWarps * 32) AttentionBackwardQueries(const AttentionArguments p) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  typedef Tile<T, kSize> Rows;
+  Rows* k_tiles = (Rows*)shared;
+  Rows* v_tiles = k_tiles + 2;
+  const int batch = blockIdx.y / p.heads, head = blockIdx.y % p.heads;
+  const int first = (gridDim.x - 1 - blockIdx.x) * kRows, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  RowOperands<T, kSize> q, dy;
+  k_tiles[0].Start(HeadOf<T>(p.q, p.q_at, batch, head), p.q_at.time, first, p.queries);
+  v_tiles[0].Start(HeadOf<T>(p.dy, p.dy_at, batch, head), p.dy_at.time, first, p.queries);
+  Commit();
+  WaitForCopies<0>();
+  __syncthreads();
+  q.Take(k_tiles[0]);
+  dy.Take(v_tiles[0]);
+  __syncthreads();
+
+  const T* k = HeadOf<T>(p.k, p.k_at, batch, head);
+  const T* v = HeadOf<T>(p.v, p.v_at, batch, head);
+  const int row = first + warp * 16 + lane / 4;
+  float stats[2], delta[2];
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const bool is_there = row + r * 8 < p.queries;
+    const int64 place = (int64)blockIdx.y * p.queries + row + r * 8;
+    stats[r] = is_there ? p.stats[place] * kLog2E : INFINITY;
+    delta[r] = is_there ? p.delta[place] : 0;
+  }
+  Sums<kSize> dq;
+  dq.Clear();
+  const float scale = p.scale * kLog2E;
+  const int last = p.is_causal ? min(p.keys, first + kRows) : p.keys;
+  const int tiles = (last + kTile - 1) / kTile;
+  auto start = [&](int tile) {
+    k_tiles[tile % 2].Start(k, p.k_at.time, tile * kTile, p.keys);
+    v_tiles[tile % 2].Start(v, p.v_at.time, tile * kTile, p.keys);
+    Commit();
+  };
+  start(0);
+  for (int tile = 0; tile < tiles; ++tile) {
+    if (tile + 1 < tiles) {
+      start(tile + 1);
+      WaitForCopies<1>();
+    } else {
+      WaitForCopies<0>();
+    }
+    __syncthreads();
+    Sums<kTile> weights, slopes;
+    weights.Clear();
+    weights.AddRows(q, k_tiles[tile % 2]);
+    slopes.Clear();
+    slopes.AddRows(dy, v_tiles[tile % 2]);
+    const bool is_cut = tile * kTile + kTile > p.keys || (p.is_causal && tile * kTile + kTile > first + warp * 16);
+#pragma unroll
+    for (int i = 0; i < kTile / 8; ++i) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        float w = Exp2(fmaf(weights.c[i][j], scale, -stats[j / 2]));
+        if (is_cut) {
+          const int key = tile * kTile + i * 8 + lane % 4 * 2 + j % 2;
+          if (key >= p.keys || (p.is_causal && key > row + j / 2 * 8)) w = 0;
+        }
+        weights.c[i][j] = w * (slopes.c[i][j] - delta[j / 2]);
+      }
+    }
+    dq.AddWeighted(weights, k_tiles[tile % 2]);
+    __syncthreads();
+  }
+  T* to = (T*)p.out + batch * p.out_at.batch + head * p.out_at.head;
+  dq.Store(to, p.out_at.time, first + warp * 16, p.queries, p.scale, p.scale);
+}
