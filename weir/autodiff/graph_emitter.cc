@@ -69,7 +69,9 @@ StatusOr<Node*> GraphEmitter::AddNode(std::string_view op, std::vector<Endpoint>
                                       std::vector<NodeId> control_inputs) {
   Graph::NodeSpec spec;
   spec.op = op;
-  spec.name = graph_.UniqueName(scope_.empty() ? std::string(op) : Cat(scope_, "/", op));
+  // Names of the engine's own ops begin as no node's name may.
+  const std::string_view plain = op.substr(std::min(op.find_first_not_of('_'), op.size() - 1));
+  spec.name = graph_.UniqueName(scope_.empty() ? std::string(plain) : Cat(scope_, "/", plain));
   spec.inputs = std::move(inputs);
   spec.control_inputs = std::move(control_inputs);
   spec.attrs = std::move(attrs);

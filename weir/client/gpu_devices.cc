@@ -4,7 +4,9 @@
 #include <cstdlib>
 
 #include "weir/base/logging.h"
+#include "weir/device/cpu/rewrites/fuse_contractions.h"
 #include "weir/device/cpu/rewrites/fuse_elementwise.h"
+#include "weir/device/cpu/rewrites/fuse_norms.h"
 #include "weir/device/cuda/blas.h"
 #include "weir/device/cuda/cuda_device.h"
 #include "weir/device/cuda/row_source.h"
@@ -59,6 +61,15 @@ StatusOr<std::vector<int> > VisibleCards(const std::string& list, int count) {
 // What is done to a GPU's part of a graph.
 void RegisterGpuRewrites(DeviceRewrites& rewrites) {
   rewrites.Add(std::string(cuda::kDeviceType), "mix precisions", MixPrecision);
+  static const auto* const types =
+      new std::vector<DType>{DType::kFloat, DType::kHalf, DType::kBFloat16};  // of fused operations
+  rewrites.Add(std::string(cuda::kDeviceType), "fuse contractions and norms",
+               [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
+                 if (!options.fusion) return OkStatus();
+                 WEIR_RETURN_IF_ERROR(FuseContractions(context, *types));
+                 context.EndPass();
+                 return FuseNorms(context, *types);
+               });
   rewrites.Add(std::string(cuda::kDeviceType), "fuse elementwise operations",
                [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
                  if (!options.fusion) return OkStatus();
@@ -67,7 +78,7 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                    return op == "AddN" || !cuda::RowOperation(op).empty() || (known != nullptr && std::string_view(known->include) == "elementwise.cuh");
                  };
                  return FuseElementwise(context, {.rows = true,
-                                                    .types = {DType::kFloat, DType::kHalf, DType::kBFloat16},
+                                                    .types = *types,
                                                     .has_loop = has_loop});
                });
 }

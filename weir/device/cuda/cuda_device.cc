@@ -135,8 +135,9 @@ void CudaRun::WhenDone(std::function<void(Status)> done) {
 
 void CudaRun::WhenLeft(int most, std::function<void(Status)> done) {
   if (!has_work_.load(std::memory_order_relaxed)) return WhenDone(std::move(done));
+  const std::shared_ptr<CudaRun> self = shared_from_this();  // `done` may let the run go
   parts_->Leave(most, std::move(done));
-  stream().WhenDone([self = shared_from_this()](Status status) {
+  stream().WhenDone([self](Status status) {
     if (!status.ok()) self->parts_->Poison(status);
     self->parts_->EndLeft(self->CurrentStatus());
   });

@@ -181,7 +181,7 @@ StatusOr<bool> RunConvolution(KernelContext& ctx, const Convolution& c, const Co
   for (DeviceAddress address : addresses) alignment = std::min(alignment, AlignmentFor(address));
   const DnnEngineLimits limits{.deterministic = ctx.step().deterministic,
                                .without_tensor_float = c.dtype == DType::kFloat && !AllowsTensorFloat32()};
-  WEIR_ASSIGN_OR_RETURN(const DnnPlan* plan, stream->Find(KeyOf(c, alignment), limits, [&](const CudnnFunctions& dnn) {
+  WEIR_ASSIGN_OR_RETURN(DnnPlan * plan, stream->Find(KeyOf(c, alignment), limits, [&](const CudnnFunctions& dnn) {
     return ConvolutionGraph(dnn, c, alignment).Make();
   }));
   if (plan == nullptr) return false;

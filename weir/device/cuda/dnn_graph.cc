@@ -1,10 +1,26 @@
 #include "weir/device/cuda/dnn_graph.h"
 
+#include <cstdlib>
+#include <limits>
 #include <map>
 
 #include "weir/device/cuda/shared_libraries.h"
 
 namespace weir::cuda {
+namespace {
+
+// That are measured.
+constexpr size_t kMostEngines = 6;
+
+bool MayMeasure() {
+  static const bool may = [] {
+    const char* value = std::getenv("WEIR_CUDA_MEASURE");
+    return value == nullptr || std::string_view(value) != "0";
+  }();
+  return may;
+}
+
+}  // namespace
 
 StatusOr<const CudnnFunctions*> LoadCudnn() {
   static const auto* loaded = new StatusOr<CudnnFunctions>([]() -> StatusOr<CudnnFunctions> {
@@ -118,7 +134,7 @@ Status DnnStream::Enter(CudaRun& run) {
   return OkStatus();
 }
 
-StatusOr<const DnnPlan*> DnnStream::Find(const std::string& key, const DnnEngineLimits& limits,
+StatusOr<DnnPlan*> DnnStream::Find(const std::string& key, const DnnEngineLimits& limits,
                                          const BuildGraph& build) {
   const std::string full_key = Cat(key, limits.deterministic, limits.without_tensor_float);
   absl::MutexLock lock(&mu_);
@@ -139,20 +155,22 @@ StatusOr<std::unique_ptr<DnnPlan>> DnnStream::Choose(DnnGraph& graph, const DnnE
                                  static_cast<int64_t>(operations.size()), operations.data()));
   WEIR_RETURN_IF_ERROR(whole.Set(kCudnnAttrOperationGraphHandle, kCudnnTypeHandle, handle_));
   WEIR_RETURN_IF_ERROR(whole.Finalize());
+  auto plan = std::make_unique<DnnPlan>();
   for (const CudnnHeuristicMode mode : {kCudnnHeuristicA, kCudnnHeuristicFallback}) {
-    WEIR_ASSIGN_OR_RETURN(std::unique_ptr<DnnPlan> plan, ChooseBy(mode, whole, limits));
-    if (plan != nullptr) return plan;
+    WEIR_RETURN_IF_ERROR(FindEngines(mode, whole, limits, plan.get()));
+    if (!plan->engines.empty()) return plan;
   }
   return Unimplemented("No engine of cuDNN takes the graph");
 }
 
-// The first engine that the heuristics name and that is allowed; null if there is none.
-StatusOr<std::unique_ptr<DnnPlan>> DnnStream::ChooseBy(CudnnHeuristicMode mode, const DnnDescriptor& graph,
-                                                       const DnnEngineLimits& limits) {
+// The first engines that the heuristics name and that are allowed.
+Status DnnStream::FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& graph, const DnnEngineLimits& limits,
+                              DnnPlan* plan) {
+  const size_t most = limits.deterministic || !MayMeasure() ? 1 : kMostEngines;
   WEIR_ASSIGN_OR_RETURN(DnnDescriptor heuristics, DnnDescriptor::Make(dnn_, kCudnnEngineHeuristicDescriptor));
   WEIR_RETURN_IF_ERROR(heuristics.Set(kCudnnAttrHeuristicOperationGraph, graph));
   WEIR_RETURN_IF_ERROR(heuristics.Set(kCudnnAttrHeuristicMode, kCudnnTypeHeuristicMode, mode));
-  if (!heuristics.Finalize().ok()) return nullptr;
+  if (!heuristics.Finalize().ok()) return OkStatus();
   int64_t count = 0;
   WEIR_RETURN_IF_ERROR(CheckCudnn(dnn_,
                                   dnn_.BackendGetAttribute(heuristics.get(), kCudnnAttrHeuristicResults,
@@ -172,23 +190,23 @@ StatusOr<std::unique_ptr<DnnPlan>> DnnStream::ChooseBy(CudnnHeuristicMode mode, 
                                             count, &count, handles.data()),
                    "asking for engines"));
   }
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count && plan->engines.size() < most; ++i) {
     WEIR_ASSIGN_OR_RETURN(const bool is_allowed, IsAllowed(configs[static_cast<size_t>(i)], limits));
     if (!is_allowed) continue;
-    auto made = std::make_unique<DnnPlan>();
-    WEIR_ASSIGN_OR_RETURN(made->plan, DnnDescriptor::Make(dnn_, kCudnnExecutionPlanDescriptor));
-    WEIR_RETURN_IF_ERROR(made->plan.Set(kCudnnAttrPlanHandle, kCudnnTypeHandle, handle_));
-    WEIR_RETURN_IF_ERROR(made->plan.Set(kCudnnAttrPlanEngineConfig, configs[static_cast<size_t>(i)]));
+    DnnEngine made;
+    WEIR_ASSIGN_OR_RETURN(made.plan, DnnDescriptor::Make(dnn_, kCudnnExecutionPlanDescriptor));
+    WEIR_RETURN_IF_ERROR(made.plan.Set(kCudnnAttrPlanHandle, kCudnnTypeHandle, handle_));
+    WEIR_RETURN_IF_ERROR(made.plan.Set(kCudnnAttrPlanEngineConfig, configs[static_cast<size_t>(i)]));
     // An engine may find only now that it does not take the graph.
-    if (!made->plan.Finalize().ok()) continue;
+    if (!made.plan.Finalize().ok()) continue;
     int64_t ignored = 0;
     WEIR_RETURN_IF_ERROR(CheckCudnn(dnn_,
-                                    dnn_.BackendGetAttribute(made->plan.get(), kCudnnAttrPlanWorkspaceSize,
-                                                             kCudnnTypeInt64, 1, &ignored, &made->workspace_size),
+                                    dnn_.BackendGetAttribute(made.plan.get(), kCudnnAttrPlanWorkspaceSize,
+                                                             kCudnnTypeInt64, 1, &ignored, &made.workspace_size),
                                     "asking for the size of the workspace"));
-    if (made->workspace_size <= limits.max_workspace) return made;
+    if (made.workspace_size <= limits.max_workspace) plan->engines.push_back(std::move(made));
   }
-  return nullptr;
+  return OkStatus();
 }
 
 StatusOr<bool> DnnStream::IsAllowed(const DnnDescriptor& config, const DnnEngineLimits& limits) {
@@ -215,26 +233,59 @@ StatusOr<bool> DnnStream::IsAllowed(const DnnDescriptor& config, const DnnEngine
   return true;
 }
 
-Status DnnStream::Run(KernelContext& ctx, const DnnPlan& plan, std::span<const int64_t> ids,
+// Runs each engine twice, the second time by the clock.
+Status DnnStream::Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack) {
+  EventPool& timers = *run.parts().timers;
+  WEIR_ASSIGN_OR_RETURN(EventHandle begin, timers.Take());
+  WEIR_ASSIGN_OR_RETURN(EventHandle end, timers.Take());
+  const StreamHandle stream = run.stream().handle();
+  float best = std::numeric_limits<float>::max();
+  size_t fastest = plan.engines.size();
+  for (size_t i = 0; i < plan.engines.size(); ++i) {
+    auto execute = [&] { return dnn_.BackendExecute(handle_, plan.engines[i].plan.get(), pack.get()) == kCudnnSuccess; };
+    if (!execute()) continue;
+    float milliseconds = 0;
+    Driver().EventRecord(begin, stream);
+    const bool is_done = execute();
+    Driver().EventRecord(end, stream);
+    WEIR_RETURN_IF_CUDA_ERROR(Driver().EventSynchronize(end), "measuring cuDNN's engines");
+    if (!is_done || Driver().EventElapsedTime(&milliseconds, begin, end) != kSuccess || milliseconds >= best) continue;
+    best = milliseconds;
+    fastest = i;
+  }
+  timers.Give(begin);
+  timers.Give(end);
+  if (fastest == plan.engines.size()) return Internal("None of cuDNN's engines for a graph runs");
+  DnnEngine kept = std::move(plan.engines[fastest]);
+  plan.engines.clear();
+  plan.engines.push_back(std::move(kept));
+  return OkStatus();
+}
+
+Status DnnStream::Run(KernelContext& ctx, DnnPlan& plan, std::span<const int64_t> ids,
                       std::span<const DeviceAddress> addresses) {
   CudaRun& run = RunOf(ctx);
   WEIR_RETURN_IF_ERROR(run.parts().health());
   UseContext(run.stream().context());
+  absl::MutexLock lock(&mu_);
+  WEIR_RETURN_IF_ERROR(Enter(run));
+  int64_t workspace_size = 0;
+  for (const DnnEngine& engine : plan.engines) workspace_size = std::max(workspace_size, engine.workspace_size);
   Tensor workspace;
-  if (plan.workspace_size > 0) {
-    WEIR_ASSIGN_OR_RETURN(workspace, ctx.AllocateTemp(DType::kUInt8, Shape({plan.workspace_size})));
+  if (workspace_size > 0) {
+    WEIR_ASSIGN_OR_RETURN(workspace, ctx.AllocateTemp(DType::kUInt8, Shape({workspace_size})));
   }
   WEIR_ASSIGN_OR_RETURN(DnnDescriptor pack, DnnDescriptor::Make(dnn_, kCudnnVariantPackDescriptor));
   WEIR_RETURN_IF_ERROR(pack.SetInts(kCudnnAttrVariantPackUniqueIds, ids));
   WEIR_RETURN_IF_ERROR(pack.Set(kCudnnAttrVariantPackDataPointers, kCudnnTypeVoidPtr,
                                 static_cast<int64_t>(addresses.size()), addresses.data()));
-  void* scratch = plan.workspace_size > 0 ? workspace.raw_data() : nullptr;
+  void* scratch = workspace_size > 0 ? workspace.raw_data() : nullptr;
   WEIR_RETURN_IF_ERROR(pack.Set(kCudnnAttrVariantPackWorkspace, kCudnnTypeVoidPtr, scratch));
   WEIR_RETURN_IF_ERROR(pack.Finalize());
   run.NoteWork();
-  absl::MutexLock lock(&mu_);
-  WEIR_RETURN_IF_ERROR(Enter(run));
-  return CheckCudnn(dnn_, dnn_.BackendExecute(handle_, plan.plan.get(), pack.get()), "running a graph of cuDNN");
+  if (plan.engines.size() > 1 && !run.is_recording()) WEIR_RETURN_IF_ERROR(Measure(run, plan, pack));
+  return CheckCudnn(dnn_, dnn_.BackendExecute(handle_, plan.engines.front().plan.get(), pack.get()),
+                    "running a graph of cuDNN");
 }
 
 }  // namespace weir::cuda

@@ -77,10 +77,15 @@ struct DnnEngineLimits {
   int64_t max_workspace = int64_t{1} << 30;
 };
 
-// A graph on the engine that was chosen for it.
-struct DnnPlan {
+// A graph on an engine.
+struct DnnEngine {
   DnnDescriptor plan;
   int64_t workspace_size = 0;
+};
+// A graph on the engines that may run it, the likely fastest first. The first run measures them and leaves the fastest,
+// unless $WEIR_CUDA_MEASURE is 0.
+struct DnnPlan {
+  std::vector<DnnEngine> engines;
 };
 
 // cuDNN as one device uses it: a handle and the plans made so far. Thread-safe; never destroyed.
@@ -90,10 +95,9 @@ class DnnStream {
 
   // The plan for `key`, made of what `build` returns when it is first asked for; null if no engine takes the graph.
   using BuildGraph = std::function<StatusOr<std::unique_ptr<DnnGraph>>(const CudnnFunctions&)>;
-  StatusOr<const DnnPlan*> Find(const std::string& key, const DnnEngineLimits& limits, const BuildGraph& build);
+  StatusOr<DnnPlan*> Find(const std::string& key, const DnnEngineLimits& limits, const BuildGraph& build);
   // Enqueues the plan with tensors ids[i] at addresses[i].
-  Status Run(KernelContext& ctx, const DnnPlan& plan, std::span<const int64_t> ids,
-             std::span<const DeviceAddress> addresses);
+  Status Run(KernelContext& ctx, DnnPlan& plan, std::span<const int64_t> ids, std::span<const DeviceAddress> addresses);
 
   CudnnHandle handle() const { return handle_; }
   // Held while the handle is used.
@@ -104,8 +108,9 @@ class DnnStream {
  private:
   explicit DnnStream(const CudnnFunctions& dnn) : dnn_(dnn) {}
   StatusOr<std::unique_ptr<DnnPlan>> Choose(DnnGraph& graph, const DnnEngineLimits& limits);
-  StatusOr<std::unique_ptr<DnnPlan>> ChooseBy(CudnnHeuristicMode mode, const DnnDescriptor& graph,
-                                              const DnnEngineLimits& limits);
+  Status FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& graph, const DnnEngineLimits& limits,
+                     DnnPlan* plan);
+  Status Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex());
   StatusOr<bool> IsAllowed(const DnnDescriptor& config, const DnnEngineLimits& limits);
 
   const CudnnFunctions& dnn_;

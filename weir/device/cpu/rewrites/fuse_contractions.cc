@@ -11,7 +11,9 @@ namespace {
 
 constexpr char kConstantWeights[] = "_constant_weights";
 
-bool IsFloat(const Node& node) { return node.num_outputs() > 0 && node.output_type(0) == DType::kFloat; }
+bool IsOf(const std::vector<DType>& types, const Node& node) {
+  return node.num_outputs() > 0 && std::ranges::count(types, node.output_type(0)) > 0;
+}
 
 bool IsChannelsLast(const Node& node) {
   auto format = node.Attr<std::string>("data_format");
@@ -41,15 +43,17 @@ struct Chain {
 
 class Fuser {
  public:
-  explicit Fuser(RewriteContext& context) : context_(context), graph_(context.graph()) {}
+  Fuser(RewriteContext& context, const std::vector<DType>& types)
+      : context_(context), graph_(context.graph()), types_(types) {}
 
   Status Run() {
     WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(graph_));
     for (NodeId id : order) {
       Node* node = graph_.node(id);
       const bool is_convolution = node->op() == "Conv2D";
-      if (!(is_convolution || node->op() == "MatMul") || !IsFloat(*node) || !IsChannelsLast(*node)) continue;
+      if (!(is_convolution || node->op() == "MatMul") || !IsOf(types_, *node) || !IsChannelsLast(*node)) continue;
       if (!context_.MayRewrite(*node)) continue;
+      if (is_convolution && node->output_type(0) == DType::kBFloat16) continue;  // _FusedConv2D has no such type
       Chain chain{node};
       if (ExtendByColumns(chain, is_convolution)) {
         ExtendByAddition(chain);
@@ -70,7 +74,7 @@ class Fuser {
   Node* NextOf(const Chain& chain, int* input) const {
     Node* node = context_.OnlyConsumer({chain.last()->id, 0}, input);
     // The sum of two contractions belongs to one of them.
-    return node != nullptr && IsFloat(*node) && !taken_.contains(node->id) ? node : nullptr;
+    return node != nullptr && IsOf(types_, *node) && !taken_.contains(node->id) ? node : nullptr;
   }
 
   bool ExtendByColumns(Chain& chain, bool is_convolution) const {
@@ -127,11 +131,13 @@ class Fuser {
                           graph_.ops().LookUp(is_convolution ? "_FusedConv2D" : "_FusedMatMul"));
     const Node& contraction = *chain.contraction;
     AttrMap attrs;
-    attrs.Set("T", DType::kFloat);
+    attrs.Set("T", contraction.output_type(0));
     const int num_arguments = static_cast<int>(chain.arguments.size());
     attrs.Set("num_args", num_arguments);
     if (is_convolution) {
-      attrs.Set("TArgs", AttrList{.type = std::vector<DType>(chain.arguments.size(), DType::kFloat)});
+      AttrList types;
+      for (const Endpoint& argument : chain.arguments) types.type.push_back(BaseType(graph_.type(argument)));
+      attrs.Set("TArgs", std::move(types));
       attrs.Set("num_host_args", 0);
       attrs.Set("filter_format", "HWIO");
     }
@@ -164,22 +170,23 @@ class Fuser {
 
   RewriteContext& context_;
   Graph& graph_;
+  const std::vector<DType>& types_;
   absl::flat_hash_set<NodeId> taken_;  // part of a chain already
 };
 
 }  // namespace
 
-Status FuseContractions(RewriteContext& context) {
+Status FuseContractions(RewriteContext& context, const std::vector<DType>& types) {
   const bool has_any = std::ranges::any_of(context.graph().nodes(), [](const auto& node) {
     return node != nullptr && (node->op() == "Conv2D" || node->op() == "MatMul");
   });
   if (!has_any || !context.ShapesAgree()) return OkStatus();
-  return Fuser(context).Run();
+  return Fuser(context, types).Run();
 }
 
 void AllowWinograd(RewriteContext& context) {
   for (const auto& node : context.graph().nodes()) {
-    if (node == nullptr || !IsFloat(*node) || node->schema->contraction != Contraction::kConvolution) continue;
+    if (node == nullptr || !IsOf({DType::kFloat}, *node) || node->schema->contraction != Contraction::kConvolution) continue;
     node->attrs.Set("_winograd", true);
   }
 }

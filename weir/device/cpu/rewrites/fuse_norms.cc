@@ -13,8 +13,12 @@ bool IsNormGradient(const Node& node) {
 
 class NormFuser {
  public:
-  explicit NormFuser(RewriteContext& context)
-      : context_(context), graph_(context.graph()), consumers_(context.consumers()), waits_(context.waits()) {}
+  NormFuser(RewriteContext& context, const std::vector<DType>& types)
+      : context_(context),
+        graph_(context.graph()),
+        types_(types),
+        consumers_(context.consumers()),
+        waits_(context.waits()) {}
 
   Status Run() {
     WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(graph_));
@@ -36,7 +40,7 @@ class NormFuser {
   bool IsImages(const Node& node) const {
     if (!IsNorm(node) && !IsNormGradient(node)) return false;
     auto format = node.Attr<std::string>("data_format");
-    return node.output_type(0) == DType::kFloat && format.ok() && *format == "NHWC" && context_.MayRewrite(node) &&
+    return std::ranges::count(types_, node.output_type(0)) > 0 && format.ok() && *format == "NHWC" && context_.MayRewrite(node) &&
            context_.ShapeOf({node.id, 0}).rank() == 4;
   }
 
@@ -100,7 +104,7 @@ class NormFuser {
     const Node& relu = *graph_.node(gradient->inputs[0].node);
     if (relu.op() != "ReluGrad" || !relu.control_inputs.empty() || NextOf(relu) != gradient) return OkStatus();
     const Endpoint dy = relu.inputs[0], y = relu.inputs[1];
-    if (graph_.type(dy) != DType::kFloat) return OkStatus();
+    if (graph_.type(dy) != gradient->input_type(0)) return OkStatus();
     WEIR_ASSIGN_OR_RETURN(gradient->schema, graph_.ops().LookUp("_FusedBatchNormGradEx"));
     gradient->attrs.Set("activation_mode", "Relu");
     gradient->attrs.Set("num_side_inputs", 0);
@@ -114,6 +118,7 @@ class NormFuser {
 
   RewriteContext& context_;
   Graph& graph_;
+  const std::vector<DType>& types_;
   const Consumers& consumers_;
   WaitAnalysis waits_;  // as it is after what was fused so far
   std::vector<int> position_;
@@ -123,12 +128,12 @@ class NormFuser {
 
 }  // namespace
 
-Status FuseNorms(RewriteContext& context) {
+Status FuseNorms(RewriteContext& context, const std::vector<DType>& types) {
   const bool has_any = std::ranges::any_of(context.graph().nodes(), [](const auto& node) {
     return node != nullptr && (IsNorm(*node) || IsNormGradient(*node));
   });
   if (!has_any || !context.ShapesAgree()) return OkStatus();
-  return NormFuser(context).Run();
+  return NormFuser(context, types).Run();
 }
 
 }  // namespace weir

@@ -35,7 +35,7 @@ NormImages ImagesOf(const Shape& shape, bool channels_second) {
                     shape.Slice(axis + 1, shape.rank()).num_elements(), 0, 0};
   // Enough blocks for the largest card, of work that is worth one; by the sizes alone, so that sums are the same
   // everywhere.
-  const int64_t columns = images.inner == 1 ? (images.channels + 31) / 32 : images.channels;
+  const int64_t columns = images.inner == 1 ? (images.channels + 255) / 256 : images.channels;
   const int64_t shortest = images.inner == 1 ? 256 : 2048;
   const int64_t wanted = std::max<int64_t>(1, 1024 / std::max<int64_t>(columns, 1));
   images.pieces = std::clamp<int64_t>(images.count() / shortest, 1, wanted);
@@ -51,6 +51,18 @@ int PackSize(const NormImages& images, DType dtype, std::initializer_list<Device
   return images.inner == 1 && images.channels % size == 0 && all % 16 == 0 ? size : 1;
 }
 
+// Threads of a block for as many packs of channels: as few of them idle as can be.
+unsigned LanesFor(int64_t packs) {
+  unsigned lanes = 32;
+  while (lanes > 4 && packs % lanes != 0) lanes /= 2;
+  return packs % lanes == 0 ? lanes : 32;
+}
+
+// A block for each 32 channels, to join the sums of pieces.
+LaunchShape ChannelsShape(int64_t channels) {
+  return {.grid = static_cast<unsigned>((channels + 31) / 32), .block = 32, .block_y = 16};
+}
+
 // Two sums for each channel and piece. `terms` is a struct of the source.
 StatusOr<Tensor> SumTerms(KernelContext& ctx, const NormImages& images, std::string_view terms, DType dtype,
                           DeviceAddress x, DeviceAddress dy, DeviceAddress means, DeviceAddress output) {
@@ -61,10 +73,11 @@ StatusOr<Tensor> SumTerms(KernelContext& ctx, const NormImages& images, std::str
   std::string name = Cat("SumPlanes<", terms, ", ", type, ">");
   if (images.inner == 1) {
     const int pack = PackSize(images, dtype, {x, dy, output});
-    name = Cat("SumRows<", terms, ", ", type, ", ", pack, ">");
-    shape.grid = static_cast<unsigned>((images.channels + 32 * pack - 1) / (32 * pack));
-    shape.block = 32;
-    shape.block_y = 8;
+    const unsigned lanes = LanesFor(images.channels / pack);
+    name = Cat("SumRows<", terms, ", ", type, ", ", pack, ", ", lanes, ">");
+    shape.grid = static_cast<unsigned>((images.channels + lanes * pack - 1) / (lanes * pack));
+    shape.block = lanes;
+    shape.block_y = 256 / lanes;
   }
   WEIR_RETURN_IF_ERROR(Launch(ctx, {kNormSource, name}, shape, images, x, dy, means, output, Address(sums)));
   return sums;
@@ -112,8 +125,8 @@ class GpuBatchNormKernel : public Kernel {
                                     .average_factor = attrs_.average_factor,
                                     .is_training = attrs_.is_training};
     const std::string_view type = DeviceTypeName(x.dtype());
-    WEIR_RETURN_IF_ERROR(LaunchOver(ctx, {kNormSource, Cat("FinishNorm<", type, ">")}, images.channels, images,
-                                    Address(x), sums.has_value() ? Address(sums) : 0, statistics));
+    WEIR_RETURN_IF_ERROR(Launch(ctx, {kNormSource, Cat("FinishNorm<", type, ">")}, ChannelsShape(images.channels),
+                                images, Address(x), sums.has_value() ? Address(sums) : 0, statistics));
     const DeviceAddress side = ctx.num_inputs() > 5 ? Address(ctx.input(5)) : 0;
     const int pack = PackSize(images, x.dtype(), {Address(x), side, Address(*y)});
     return LaunchOver(
@@ -161,7 +174,7 @@ class GpuBatchNormGradKernel : public Kernel {
                                   .epsilon = attrs_.epsilon,
                                   .is_training = attrs_.is_training};
     WEIR_RETURN_IF_ERROR(
-        LaunchOver(ctx, {kNormSource, "FinishNormGrad"}, images.channels, images, Address(sums), gradients));
+        Launch(ctx, {kNormSource, "FinishNormGrad"}, ChannelsShape(images.channels), images, Address(sums), gradients));
     const int pack = PackSize(images, x.dtype(), {Address(x), Address(dy), output, Address(*dx)});
     return LaunchOver(
         ctx, {kNormSource, Cat("NormalizeGrad<", DeviceTypeName(x.dtype()), ", ", images.inner == 1, ", ", pack, ">")},

@@ -34,21 +34,23 @@ float GradientAt(const T* dy, const T* output, int64 i) {
 
 constexpr int kTurns = 32;  // numbers that are added in float
 
-// Channels last: a block of 32 x 8 threads takes 32 packs of channels; the eight share the rows.
-template <typename Terms, typename T, int kPack>
-__global__ void SumRows(const Images images, const T* x, const T* dy, const float* means, const T* output,
-                        double* sums) {
-  __shared__ double shared[2][8][32 * kPack];
-  const int64 first = ((int64)blockIdx.x * 32 + threadIdx.x) * kPack, channels = images.channels;
+// Channels last: of the 256 threads of a block kLanes take a pack of channels each, the others share the rows.
+template <typename Terms, typename T, int kPack, int kLanes>
+__global__ void __launch_bounds__(256) SumRows(const Images images, const T* x, const T* dy, const float* means,
+                                               const T* output, double* sums) {
+  constexpr int kRows = 256 / kLanes, kColumns = kLanes * kPack;
+  __shared__ double shared[2][kRows][kColumns];
+  const int64 first = ((int64)blockIdx.x * kLanes + threadIdx.x) * kPack, channels = images.channels;
   const int64 begin = blockIdx.y * images.piece;
   const int64 end = begin + images.piece < images.outer ? begin + images.piece : images.outer;
   double a[kPack] = {}, b[kPack] = {};
   if (first < channels) {
     float shift[kPack];
     for (int k = 0; k < kPack; ++k) shift[k] = Terms::kHasGradient ? means[first + k] : (float)x[first + k];
-    for (int64 turn = begin + threadIdx.y; turn < end; turn += 8 * kTurns) {
+    for (int64 turn = begin + threadIdx.y; turn < end; turn += kRows * kTurns) {
       float part_a[kPack] = {}, part_b[kPack] = {};
-      for (int64 row = turn; row < end && row < turn + 8 * kTurns; row += 8) {
+#pragma unroll 4
+      for (int64 row = turn; row < end && row < turn + kRows * kTurns; row += kRows) {
         const int64 at = row * channels + first;
         const Pack<T, kPack> values = *(const Pack<T, kPack>*)(x + at);
         Pack<T, kPack> slopes, outputs;
@@ -71,11 +73,11 @@ __global__ void SumRows(const Images images, const T* x, const T* dy, const floa
     shared[1][threadIdx.y][threadIdx.x * kPack + k] = b[k];
   }
   __syncthreads();
-  for (int i = threadIdx.y * 32 + threadIdx.x; i < 2 * 32 * kPack; i += 256) {
-    const int which = i / (32 * kPack), column = i % (32 * kPack);
-    const int64 channel = (int64)blockIdx.x * 32 * kPack + column;
+  for (int i = threadIdx.y * kLanes + threadIdx.x; i < 2 * kColumns; i += 256) {
+    const int which = i / kColumns, column = i % kColumns;
+    const int64 channel = (int64)blockIdx.x * kColumns + column;
     double sum = 0;
-    for (int share = 0; share < 8; ++share) sum += shared[which][share][column];
+    for (int share = 0; share < kRows; ++share) sum += shared[which][share][column];
     if (channel < channels) sums[(2 * blockIdx.y + which) * channels + channel] = sum;
   }
 }
@@ -118,19 +120,38 @@ struct Statistics {
   float epsilon, average_factor;
   int32 is_training;
 };
+
+// The sums of all pieces of a channel, for a block of 32 channels x 16 threads; those with threadIdx.y 0 get them.
+void JoinPieces(const Images& images, const double* sums, int64 channel, double& a, double& b) {
+  __shared__ double shared[2][16][32];
+  a = b = 0;
+  if (channel < images.channels) {
+    for (int64 p = threadIdx.y; p < images.pieces; p += 16) {
+      a += sums[2 * p * images.channels + channel];
+      b += sums[(2 * p + 1) * images.channels + channel];
+    }
+  }
+  shared[0][threadIdx.y][threadIdx.x] = a;
+  shared[1][threadIdx.y][threadIdx.x] = b;
+  __syncthreads();
+  if (threadIdx.y != 0) return;
+  for (int other = 1; other < 16; ++other) {
+    a += shared[0][other][threadIdx.x];
+    b += shared[1][other][threadIdx.x];
+  }
+}
+
 template <typename T>
 __global__ void FinishNorm(const Images images, const T* x, const double* sums, const Statistics s) {
-  for (int64 c = GridFirst(); c < images.channels; c += GridStride()) {
+  const int64 c = (int64)blockIdx.x * 32 + threadIdx.x;
+  double a = 0, b = 0;
+  if (s.is_training && images.Count() > 0) JoinPieces(images, sums, c, a, b);
+  if (threadIdx.y == 0 && c < images.channels) {
     if (images.Count() == 0) {
       s.mean[c] = s.variance[c] = s.saved_mean[c] = s.saved_variance[c] = __int_as_float(0x7fc00000);
-      continue;
+      return;
     }
     if (s.is_training) {
-      double a = 0, b = 0;
-      for (int64 p = 0; p < images.pieces; ++p) {
-        a += sums[2 * p * images.channels + c];
-        b += sums[(2 * p + 1) * images.channels + c];
-      }
       const double count = (double)images.Count(), distance = a / count;
       const double mean = distance + (float)x[c * images.inner];
       double variance = b / count - distance * distance;
@@ -174,12 +195,10 @@ struct Gradients {
   int32 is_training;
 };
 __global__ void FinishNormGrad(const Images images, const double* sums, const Gradients g) {
-  for (int64 c = GridFirst(); c < images.channels; c += GridStride()) {
-    double sum = 0, product = 0;
-    for (int64 p = 0; p < images.pieces; ++p) {
-      sum += sums[2 * p * images.channels + c];
-      product += sums[(2 * p + 1) * images.channels + c];
-    }
+  const int64 c = (int64)blockIdx.x * 32 + threadIdx.x;
+  double sum = 0, product = 0;
+  JoinPieces(images, sums, c, sum, product);
+  if (threadIdx.y == 0 && c < images.channels) {
     const float inverse = 1.0f / sqrt(g.variance[c] + g.epsilon);
     g.scale_gradient[c] = (float)(product * inverse);
     g.offset_gradient[c] = (float)sum;

@@ -109,6 +109,23 @@ class GpuPoolKernel : public Kernel {
     if (is_short) return LaunchOver(ctx, function, n, DevicePoolOf<int32_t>(g, channels_second_), args...);
     return LaunchOver(ctx, function, n, DevicePoolOf<int64_t>(g, channels_second_), args...);
   }
+  // Channels that a thread can take at once, if the tensors allow it: images with channels last whose elements, and
+  // whose windows' places, can be counted in few bits. Else 0.
+  int PackFor(const PoolWindows& g, const Tensor& x, std::initializer_list<DeviceAddress> addresses) const {
+    const int pack = static_cast<int>(16 / SizeOf(x.dtype()));
+    DeviceAddress all = Address(x);
+    for (DeviceAddress address : addresses) all |= address;
+    const bool fits = rank_ == 4 && !channels_second_ && !is_over_depth(g, x.shape()) && HasShortIndices(g) &&
+                      g.axis[1].size * g.axis[2].size < 255;
+    const bool is_float = IsFloating(x.dtype()) && x.dtype() != DType::kDouble;
+    return fits && is_float && g.channels % pack == 0 && all % 16 == 0 ? pack : 0;
+  }
+  template <typename... Args>
+  Status RunPacks(KernelContext& ctx, const PoolWindows& g, std::string_view name, DType dtype, std::string_view more,
+                  int64_t n, const Args&... args) const {
+    const DeviceFunction function{"weir/ops/nn/cuda/pool.cu", Cat(name, "<", DeviceTypeName(dtype), more, ">")};
+    return LaunchOver(ctx, function, n, DevicePoolOf<int32_t>(g, channels_second_), args..., n);
+  }
   bool is_over_depth(const PoolWindows& g, const Shape& input) const { return g.channels != input.dim(rank_ - 1); }
 
   // The first largest element's place in each window.
@@ -158,6 +175,9 @@ class GpuMaxPool : public GpuPoolKernel {
     const bool first = op_ == "MaxPoolV2" || (!channels_second_ && is_over_depth(g, x.shape()));
     const char* nan = rank_ == 5 ? ", kNanLatest" : first ? ", kNanFirst" : ", kNanNever";
     const int64_t n = g.output.num_elements();
+    if (const int pack = PackFor(g, x, {Address(*y)}); pack > 0) {
+      return RunPacks(ctx, g, "MaxPoolPacks", x.dtype(), Cat(nan, ", ", pack), n / pack, Address(x), Address(*y));
+    }
     return Run(ctx, g, "MaxPool", x.dtype(), nan, n, Address(x), Address(*y), n);
   }
 };
@@ -193,6 +213,15 @@ class GpuMaxPoolGrad : public GpuPoolKernel {
     const int64_t n = x.num_elements();
     if (rank_ == 5) {
       return Run(ctx, g, "MaxPoolGradOfEqual", x.dtype(), "", n, Address(x), Address(y), Address(dy), Address(*dx), n);
+    }
+    if (const int pack = PackFor(g, x, {Address(dy), Address(*dx)}); pack > 0) {
+      const std::string more = Cat(", ", pack);
+      const int64_t windows = g.output.num_elements();
+      WEIR_ASSIGN_OR_RETURN(Tensor steps, ctx.AllocateTemp(DType::kUInt8, Shape({windows})));
+      WEIR_RETURN_IF_ERROR(RunPacks(ctx, g, "MaxStepsOfPacks", x.dtype(), more, windows / pack, Address(x),
+                                    Address(steps)));
+      return RunPacks(ctx, g, "MaxPoolGradOfPacks", x.dtype(), more, n / pack, Address(steps), Address(dy),
+                      Address(*dx));
     }
     WEIR_ASSIGN_OR_RETURN(Tensor places, Places(ctx, g, x));
     return Run(ctx, g, "MaxPoolGrad", x.dtype(), "", n, Address(places), Address(dy), Address(*dx), n);

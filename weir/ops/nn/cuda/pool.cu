@@ -142,6 +142,100 @@ __global__ void MaxPlaces(const Pool<I> pool, const T* x, int32* places, int64 n
   }
 }
 
+// Images with channels last, in packs of channels: a thread takes a pack. `i` counts packs of places or of windows.
+template <int kPack>
+struct PackAt {
+  int32 image, y, x;
+  int32 offset;  // of the pack's first channel
+  PackAt(const Pool<int32>& pool, int64 i, int32 height, int32 width) {
+    const uint32 packs = pool.channels / kPack, rest = (uint32)i / packs, row = rest / width;
+    x = rest % width;
+    y = row % height;
+    image = row / height;
+    offset = (uint32)i % packs * kPack;
+  }
+};
+// Calls body(pack of x, step) for each place of a window inside the image; steps count the window's places.
+template <typename T, int kPack, typename Body>
+void ForPacksOfWindow(const Pool<int32>& pool, const PackAt<kPack>& at, const T* x, Body body) {
+  const Axis<int32>&rows = pool.axes[1], &columns = pool.axes[2];
+  const T* image = x + (int64)at.image * pool.Places() * pool.channels + at.offset;
+  for (int32 r = rows.Begin(at.y); r < rows.End(at.y); ++r) {
+    const int32 first = (r + rows.before - at.y * rows.stride) * columns.size + columns.before - at.x * columns.stride;
+    for (int32 c = columns.Begin(at.x); c < columns.End(at.x); ++c) {
+      body(*(const Pack<T, kPack>*)(image + ((int64)r * columns.input + c) * pool.channels), first + c);
+    }
+  }
+}
+
+template <typename T, int kNan, int kPack>
+__global__ void MaxPoolPacks(const Pool<int32> pool, const T* x, T* y, int64 n) {
+  typedef wide<T> C;
+  for (int64 i = GridFirst(); i < n; i += GridStride()) {
+    const PackAt<kPack> at(pool, i, pool.axes[1].output, pool.axes[2].output);
+    C best[kPack];
+    bool any = false;
+    for (int k = 0; k < kPack; ++k) best[k] = LowestFinite<T>();
+    ForPacksOfWindow<T, kPack>(pool, at, x, [&](const Pack<T, kPack>& values, int32) {
+      for (int k = 0; k < kPack; ++k) {
+        const C value = (C)values.v[k];
+        best[k] = kNan == kNanFirst && !any ? value : value > best[k] ? value : best[k];
+      }
+      any = true;
+    });
+    Pack<T, kPack> out;
+    for (int k = 0; k < kPack; ++k) out.v[k] = (T)(any ? best[k] : C(0));
+    ((Pack<T, kPack>*)y)[i] = out;
+  }
+}
+
+// The step of the first largest element of each window, or 255.
+template <typename T, int kPack>
+__global__ void MaxStepsOfPacks(const Pool<int32> pool, const T* x, uint8* steps, int64 n) {
+  typedef wide<T> C;
+  for (int64 i = GridFirst(); i < n; i += GridStride()) {
+    const PackAt<kPack> at(pool, i, pool.axes[1].output, pool.axes[2].output);
+    C best[kPack];
+    Pack<uint8, kPack> out;
+    for (int k = 0; k < kPack; ++k) out.v[k] = 255;
+    ForPacksOfWindow<T, kPack>(pool, at, x, [&](const Pack<T, kPack>& values, int32 step) {
+      for (int k = 0; k < kPack; ++k) {
+        const C value = (C)values.v[k];
+        if (out.v[k] == 255 || value > best[k]) {
+          best[k] = value;
+          out.v[k] = (uint8)step;
+        }
+      }
+    });
+    ((Pack<uint8, kPack>*)steps)[i] = out;
+  }
+}
+
+template <typename T, int kPack>
+__global__ void MaxPoolGradOfPacks(const Pool<int32> pool, const uint8* steps, const T* dy, T* dx, int64 n) {
+  typedef wide<T> C;
+  const Axis<int32>&rows = pool.axes[1], &columns = pool.axes[2];
+  for (int64 i = GridFirst(); i < n; i += GridStride()) {
+    const PackAt<kPack> at(pool, i, rows.input, columns.input);
+    const int64 image = (int64)at.image * pool.Windows() * pool.channels + at.offset;
+    C sums[kPack] = {};
+    for (int32 r = rows.First(at.y); r < rows.Last(at.y); ++r) {
+      for (int32 c = columns.First(at.x); c < columns.Last(at.x); ++c) {
+        const int32 step = (at.y + rows.before - r * rows.stride) * columns.size + at.x + columns.before - c * columns.stride;
+        const int64 offset = image + ((int64)r * columns.output + c) * pool.channels;
+        const Pack<uint8, kPack> taken = *(const Pack<uint8, kPack>*)(steps + offset);
+        const Pack<T, kPack> slopes = *(const Pack<T, kPack>*)(dy + offset);
+        for (int k = 0; k < kPack; ++k) {
+          if (taken.v[k] == step) sums[k] = sums[k] + (C)slopes.v[k];
+        }
+      }
+    }
+    Pack<T, kPack> out;
+    for (int k = 0; k < kPack; ++k) out.v[k] = (T)sums[k];
+    ((Pack<T, kPack>*)dx)[i] = out;
+  }
+}
+
 // Values at places, and the places as numbers of elements.
 template <typename T, typename I>
 __global__ void TakePlaces(const Pool<I> pool, const T* x, const int32* places, T* y, int64* argmax,
