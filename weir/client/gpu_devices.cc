@@ -11,6 +11,8 @@
 #include "weir/device/cuda/shared_libraries.h"
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/math/cuda/elementwise_operations.h"
+#include "weir/ops/train/cuda/update_rules.h"
+#include "weir/passes/merge_updates.h"
 #include "weir/passes/mixed_precision.h"
 #endif
 
@@ -59,6 +61,13 @@ StatusOr<std::vector<int> > VisibleCards(const std::string& list, int count) {
 // What is done to a GPU's part of a graph.
 void RegisterGpuRewrites(DeviceRewrites& rewrites) {
   rewrites.Add(std::string(cuda::kDeviceType), "mix precisions", MixPrecision);
+  rewrites.Add(std::string(cuda::kDeviceType), "merge updates",
+               [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
+                 if (!options.fusion) return OkStatus();
+                 return MergeUpdates(context, {.has_rule = [](std::string_view op) {
+                                       return op.starts_with("Resource") && cuda::FindUpdateRule(op) != nullptr;
+                                     }});
+               });
   rewrites.Add(std::string(cuda::kDeviceType), "fuse elementwise operations",
                [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
                  if (!options.fusion) return OkStatus();

@@ -1,0 +1,169 @@
+#include "weir/passes/merge_updates.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "weir/framework/fused_nodes.h"
+
+namespace weir {
+namespace {
+
+constexpr char kMergedOp[] = "_ResourceApplyMany";
+
+// An update as its schema describes it: handles, then scalars and the gradient.
+struct Update {
+  Node* node = nullptr;
+  int level = 0;  // how many updates are before it, one after the other
+  DType dtype = DType::kInvalid;
+  bool flag = false;
+  std::vector<Endpoint> states, scalars;
+  Endpoint gradient;
+};
+
+// The value of the one switch that a rule has, beside use_locking; nothing if it has several.
+std::optional<bool> FlagOf(const Node& node) {
+  std::optional<bool> flag;
+  for (const AttrSchema& attr : node.schema->attrs) {
+    if (attr.type != "bool" || attr.name == "use_locking") continue;
+    if (flag) return std::nullopt;
+    flag = node.Attr<bool>(attr.name).value_or(false);
+  }
+  return flag.value_or(false);
+}
+
+std::optional<Update> ReadUpdate(Node* node) {
+  const std::vector<ArgSchema>& args = node->schema->inputs;
+  if (node->num_outputs() > 0 || node->inputs.size() != args.size()) return std::nullopt;
+  const std::optional<bool> flag = FlagOf(*node);
+  const StatusOr<DType> dtype = node->Attr<DType>("T");
+  if (!flag || !dtype.ok() || node->attrs.Find("_kernel") != nullptr) return std::nullopt;
+  Update update{.node = node, .dtype = *dtype, .flag = *flag};
+  bool has_gradient = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].type == DType::kResource) {
+      update.states.push_back(node->inputs[i]);
+    } else if (args[i].type_attr != "T") {
+      return std::nullopt;
+    } else if (args[i].name == "grad" || args[i].name == "delta") {
+      update.gradient = node->inputs[i];
+      has_gradient = true;
+    } else {
+      update.scalars.push_back(node->inputs[i]);
+    }
+  }
+  if (!has_gradient || update.states.empty() || update.scalars.empty()) return std::nullopt;
+  return update;
+}
+
+class UpdateMerger {
+ public:
+  UpdateMerger(RewriteContext& context, const MergeUpdatesOptions& options)
+      : context_(context), graph_(context.graph()), options_(options), waits_(context.waits()) {}
+
+  Status Run() {
+    WEIR_RETURN_IF_ERROR(FindUpdates());
+    for (Update& update : updates_) AddToGroup(std::move(update));
+    Replacements replacements(&graph_);
+    std::vector<NodeId> merged;
+    for (const auto& group : groups_) {
+      if (group.size() < 2) continue;
+      WEIR_RETURN_IF_ERROR(Merge(group));
+      for (size_t i = 1; i < group.size(); ++i) {
+        replacements.Replace(group[i].node->id, group[0].node->id);
+        merged.push_back(group[i].node->id);
+      }
+    }
+    replacements.Apply();
+    for (NodeId id : merged) graph_.RemoveNode(id);
+    return OkStatus();
+  }
+
+ private:
+  Status FindUpdates() {
+    WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(graph_));
+    std::vector<int> level(graph_.num_node_ids(), 0);
+    for (NodeId id : order) {
+      Node* node = graph_.node(id);
+      for (Endpoint input : node->inputs) level[id] = std::max(level[id], level[input.node]);
+      for (NodeId input : node->control_inputs) level[id] = std::max(level[id], level[input]);
+      if (!options_.has_rule(node->op())) continue;
+      std::optional<Update> update = ReadUpdate(node);
+      if (!update) continue;
+      update->level = level[id]++;
+      const std::optional<Shape> shape = context_.KnownShape(update->gradient);
+      if (!shape || shape->num_elements() > options_.most_elements || waits_.MayBeDead(id)) continue;
+      updates_.push_back(*std::move(update));
+    }
+    return OkStatus();
+  }
+
+  static bool AreAlike(const Update& a, const Update& b) {
+    return a.node->schema == b.node->schema && a.level == b.level && a.dtype == b.dtype && a.flag == b.flag &&
+           a.scalars == b.scalars;
+  }
+  bool MayJoin(const Update& a, const Update& b) const {
+    if (!AreAlike(a, b) || !context_.AreTogether(*a.node, *b.node)) return false;
+    for (Endpoint state : a.states) {
+      if (std::ranges::count(b.states, state) > 0) return false;
+    }
+    const NodeId one = a.node->id, other = b.node->id;
+    return waits_.MayDelay(one, one, other) && waits_.MayDelay(other, other, one);
+  }
+  void AddToGroup(Update update) {
+    for (auto& group : groups_) {
+      if (!std::ranges::all_of(group, [&](const Update& member) { return MayJoin(member, update); })) continue;
+      group.push_back(std::move(update));
+      std::vector<NodeId> ids;
+      for (const Update& member : group) ids.push_back(member.node->id);
+      waits_.Join(ids);
+      return;
+    }
+    groups_.push_back({std::move(update)});
+  }
+
+  Status Merge(const std::vector<Update>& group) {
+    WEIR_ASSIGN_OR_RETURN(const OpSchema* schema, graph_.ops().LookUp(kMergedOp));
+    std::vector<Endpoint> inputs;
+    AttrList names;
+    for (const Update& update : group) {
+      inputs.insert(inputs.end(), update.states.begin(), update.states.end());
+      names.s.push_back(update.node->name);
+    }
+    const auto num_states = static_cast<int64_t>(inputs.size());
+    const std::vector<Endpoint>& scalars = group[0].scalars;
+    inputs.insert(inputs.end(), scalars.begin(), scalars.end());
+    for (const Update& update : group) inputs.push_back(update.gradient);
+    Node* node = group[0].node;
+    AttrMap attrs;
+    attrs.Set("T", group[0].dtype);
+    attrs.Set("M", num_states);
+    attrs.Set("K", static_cast<int64_t>(scalars.size()));
+    attrs.Set("N", static_cast<int64_t>(group.size()));
+    attrs.Set("rule", node->op());
+    attrs.Set("flag", group[0].flag);
+    attrs.Set(kFusedNodes, std::move(names));
+    node->schema = schema;
+    node->attrs = std::move(attrs);
+    node->inputs = std::move(inputs);
+    for (const Update& update : group) {
+      for (NodeId id : update.node->control_inputs) AddControlInput(node, id);
+    }
+    return context_.Changed(node);
+  }
+
+  RewriteContext& context_;
+  Graph& graph_;
+  const MergeUpdatesOptions& options_;
+  WaitAnalysis waits_;  // as it is with the groups so far
+  std::vector<Update> updates_;
+  std::vector<std::vector<Update>> groups_;
+};
+
+}  // namespace
+
+Status MergeUpdates(RewriteContext& context, const MergeUpdatesOptions& options) {
+  if (!context.graph().ops().LookUp(kMergedOp).ok()) return OkStatus();
+  return UpdateMerger(context, options).Run();
+}
+
+}  // namespace weir
