@@ -100,6 +100,33 @@ TEST_F(MergeUpdatesTest, AVariableIsUpdatedOnceInANode) {
   EXPECT_EQ(Count("ResourceApplyMomentum"), 2);
 }
 
+TEST_F(MergeUpdatesTest, GradientsAreTakenAsTheyWereBeforeACast) {
+  std::vector<Value> small;
+  std::vector<NodeId> updates;
+  for (const auto& [name, size] : {std::pair("a", 4), std::pair("b", 4), std::pair("large", 200)}) {
+    const Shape shape{size};
+    small.push_back(Feed(Tensor::Zeros(DType::kBFloat16, shape).value()));
+    Value cast = emit::Cast(small.back(), DType::kFloat);
+    updates.push_back(Momentum(Handle(name, shape), Handle(std::string(name) + "/slot", shape), cast));
+  }
+  Momentum("c");
+  Merge();
+  EXPECT_EQ(Count("Cast"), 0);
+  EXPECT_EQ(Count("_ResourceApplyMany"), 2);
+  const Node& merged = *graph_.node(updates[0]);
+  EXPECT_EQ(merged.inputs[6], emit_.ToEndpoint(small[0]));
+  EXPECT_EQ(merged.inputs[7], emit_.ToEndpoint(small[1]));
+  EXPECT_EQ(graph_.node(updates[2])->Attr<DType>("G").value(), DType::kBFloat16);
+}
+
+TEST_F(MergeUpdatesTest, ACastThatOthersNeedStays) {
+  Value cast = emit::Cast(Feed(Tensor::Zeros(DType::kBFloat16, {4}).value()), DType::kFloat);
+  Momentum(Handle("a"), Handle("a/slot"), cast);
+  emit::Unary("Exp", cast);
+  Merge();
+  EXPECT_EQ(Count("ResourceApplyMomentum"), 1);
+}
+
 TEST_F(MergeUpdatesTest, WhatMayBeDeadIsLeftAlone) {
   Value condition = Feed(Tensor::Scalar(true));
   for (const char* name : {"a", "b"}) {

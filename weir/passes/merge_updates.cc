@@ -14,8 +14,9 @@ constexpr char kMergedOp[] = "_ResourceApplyMany";
 struct Update {
   Node* node = nullptr;
   int level = 0;  // how many updates are before it, one after the other
-  DType dtype = DType::kInvalid;
+  DType dtype = DType::kInvalid, gradient_type = DType::kInvalid;
   bool flag = false;
+  bool is_large = false;  // not to wait for others
   std::vector<Endpoint> states, scalars;
   Endpoint gradient;
 };
@@ -51,6 +52,7 @@ std::optional<Update> ReadUpdate(Node* node) {
       update.scalars.push_back(node->inputs[i]);
     }
   }
+  update.gradient_type = *dtype;
   if (!has_gradient || update.states.empty() || update.scalars.empty()) return std::nullopt;
   return update;
 }
@@ -58,7 +60,11 @@ std::optional<Update> ReadUpdate(Node* node) {
 class UpdateMerger {
  public:
   UpdateMerger(RewriteContext& context, const MergeUpdatesOptions& options)
-      : context_(context), graph_(context.graph()), options_(options), waits_(context.waits()) {}
+      : context_(context),
+        graph_(context.graph()),
+        options_(options),
+        consumers_(context.consumers()),
+        waits_(context.waits()) {}
 
   Status Run() {
     WEIR_RETURN_IF_ERROR(FindUpdates());
@@ -66,7 +72,7 @@ class UpdateMerger {
     Replacements replacements(&graph_);
     std::vector<NodeId> merged;
     for (const auto& group : groups_) {
-      if (group.size() < 2) continue;
+      if (group.size() == 1 && group[0].gradient_type == group[0].dtype) continue;
       WEIR_RETURN_IF_ERROR(Merge(group));
       for (size_t i = 1; i < group.size(); ++i) {
         replacements.Replace(group[i].node->id, group[0].node->id);
@@ -91,14 +97,28 @@ class UpdateMerger {
       if (!update) continue;
       update->level = level[id]++;
       const std::optional<Shape> shape = context_.KnownShape(update->gradient);
-      if (!shape || shape->num_elements() > options_.most_elements || waits_.MayBeDead(id)) continue;
+      if (!shape || waits_.MayBeDead(id)) continue;
+      update->is_large = shape->num_elements() > options_.most_elements;
+      TakeUncast(*update);
       updates_.push_back(*std::move(update));
     }
     return OkStatus();
   }
 
+  // The gradient before it was cast for this update alone.
+  void TakeUncast(Update& update) const {
+    const Node& cast = *graph_.node(update.gradient.node);
+    if (cast.op() != "Cast" || update.dtype != DType::kFloat || !cast.control_inputs.empty()) return;
+    const DType from = graph_.type(cast.inputs[0]);
+    if ((from != DType::kHalf && from != DType::kBFloat16) || !context_.AreTogether(cast, *update.node)) return;
+    if (consumers_.of(cast.id).size() != 1) return;
+    update.gradient = cast.inputs[0];
+    update.gradient_type = from;
+  }
+
   static bool AreAlike(const Update& a, const Update& b) {
-    return a.node->schema == b.node->schema && a.level == b.level && a.dtype == b.dtype && a.flag == b.flag &&
+    return a.node->schema == b.node->schema && a.level == b.level && a.dtype == b.dtype &&
+           a.gradient_type == b.gradient_type && !a.is_large && !b.is_large && a.flag == b.flag &&
            a.scalars == b.scalars;
   }
   bool MayJoin(const Update& a, const Update& b) const {
@@ -136,6 +156,7 @@ class UpdateMerger {
     Node* node = group[0].node;
     AttrMap attrs;
     attrs.Set("T", group[0].dtype);
+    attrs.Set("G", group[0].gradient_type);
     attrs.Set("M", num_states);
     attrs.Set("K", static_cast<int64_t>(scalars.size()));
     attrs.Set("N", static_cast<int64_t>(group.size()));
@@ -154,6 +175,7 @@ class UpdateMerger {
   RewriteContext& context_;
   Graph& graph_;
   const MergeUpdatesOptions& options_;
+  const Consumers& consumers_;
   WaitAnalysis waits_;  // as it is with the groups so far
   std::vector<Update> updates_;
   std::vector<std::vector<Update>> groups_;

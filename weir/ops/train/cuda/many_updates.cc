@@ -37,6 +37,11 @@ class ManyUpdatesKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(kernel->num_scalars_, init.Attr<int64_t>("K"));
     WEIR_ASSIGN_OR_RETURN(kernel->num_updates_, init.Attr<int64_t>("N"));
     WEIR_ASSIGN_OR_RETURN(kernel->dtype_, init.Attr<DType>("T"));
+    WEIR_ASSIGN_OR_RETURN(const DType gradients, init.Attr<DType>("G"));
+    const bool widens = kernel->dtype_ == DType::kFloat && (gradients == DType::kHalf || gradients == DType::kBFloat16);
+    if (gradients != kernel->dtype_ && !widens) {
+      return Unimplemented("Gradients of type ", Name(gradients), " for variables of type ", Name(kernel->dtype_));
+    }
     const UpdateRule* rule = FindUpdateRule(op);
     if (rule == nullptr) return Unimplemented("There is no rule of ", op, " for GPUs");
     kernel->num_states_ = rule->num_states;
@@ -44,7 +49,8 @@ class ManyUpdatesKernel : public Kernel {
       return InvalidArgument(kernel->num_updates_, " updates by ", op, " do not have ", kernel->num_handles_,
                              " variables and ", kernel->num_scalars_, " numbers");
     }
-    kernel->function_ = Cat("UpdateMany<", DeviceTypeName(kernel->dtype_), ", ", rule->name, ", ", flag, ">");
+    kernel->function_ = Cat("UpdateMany<", DeviceTypeName(kernel->dtype_), ", ", DeviceTypeName(gradients), ", ",
+                            rule->name, ", ", flag, ">");
     return kernel;
   }
 

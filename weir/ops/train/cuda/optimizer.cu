@@ -53,8 +53,8 @@ struct ManyUpdates {
   int64 num_scalars, count, chunk;
 };
 
-// A block updates one chunk of one variable.
-template <typename T, template <typename> class Rule, bool kFlag>
+// A block updates one chunk of one variable. Gradients of another type are widened.
+template <typename T, typename G, template <typename> class Rule, bool kFlag>
 __global__ void UpdateMany(const ManyUpdates many) {
   int64 which = 0;
   for (int64 end = many.count; end - which > 1;) {
@@ -65,13 +65,13 @@ __global__ void UpdateMany(const ManyUpdates many) {
   for (int k = 0; k < 4; ++k) update.states[k] = many.variables[which].states[k];
   for (int k = 0; k < 8; ++k) update.scalars[k] = many.scalars[k];
   update.num_scalars = many.num_scalars;
-  const T* grad = (const T*)many.variables[which].grad;
+  const G* grad = (const G*)many.variables[which].grad;
   const int64 size = many.variables[which].size;
   const int64 begin = (blockIdx.x - many.variables[which].first_chunk) * many.chunk;
   const int64 end = begin + many.chunk < size ? begin + many.chunk : size;
   const auto rule = MakeRule<T, Rule>(update);
   for (int64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-    UpdateElement<T, Rule, kFlag>(rule, update, i, grad[i]);
+    UpdateElement<T, Rule, kFlag>(rule, update, i, (T)grad[i]);
   }
 }
 
