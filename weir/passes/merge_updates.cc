@@ -97,8 +97,8 @@ class UpdateMerger {
       if (!update) continue;
       update->level = level[id]++;
       const std::optional<Shape> shape = context_.KnownShape(update->gradient);
-      if (!shape || waits_.MayBeDead(id)) continue;
-      update->is_large = shape->num_elements() > options_.most_elements;
+      if (waits_.MayBeDead(id)) continue;
+      update->is_large = !shape || shape->num_elements() > options_.most_elements;
       TakeUncast(*update);
       updates_.push_back(*std::move(update));
     }
