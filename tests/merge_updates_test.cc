@@ -127,11 +127,29 @@ TEST_F(MergeUpdatesTest, ACastThatOthersNeedStays) {
   EXPECT_EQ(Count("ResourceApplyMomentum"), 1);
 }
 
-TEST_F(MergeUpdatesTest, WhatMayBeDeadIsLeftAlone) {
+TEST_F(MergeUpdatesTest, WhatIsDeadAtOtherTimesStaysApart) {
+  Value one = Feed(Tensor::Scalar(true)), other = Feed(Tensor::Scalar(true));
+  auto update = [&](const std::string& name, Value condition, int output) {
+    Values parts = emit_.Outputs("Switch", {Gradient(), condition});
+    return Momentum(Handle(name), Handle(name + "/slot"), parts[output]);
+  };
+  const NodeId first = update("a", one, 1), second = update("b", one, 1);
+  update("c", one, 0);
+  update("d", other, 1);
+  Momentum("e");
+  Merge();
+  EXPECT_EQ(graph_.node(first)->Attr<int64_t>("N").value(), 2);
+  EXPECT_EQ(graph_.node(second), nullptr);
+  EXPECT_EQ(Count("ResourceApplyMomentum"), 3);
+}
+
+TEST_F(MergeUpdatesTest, WhatAMergeDecidesIsLeftAlone) {
   Value condition = Feed(Tensor::Scalar(true));
   for (const char* name : {"a", "b"}) {
-    Values parts = emit_.Outputs("Switch", {Gradient(), condition});
-    Momentum(Handle(name), Handle(std::string(name) + "/slot"), parts[1]);
+    Values parts = emit_.Outputs("Switch", {Gradient(), condition}),
+           outer = emit_.Outputs("Switch", {parts[1], condition});
+    Values merged = emit_.Outputs("Merge", {std::vector<Value>{outer[0], outer[1]}});
+    Momentum(Handle(name), Handle(std::string(name) + "/slot"), merged[0]);
   }
   Merge();
   EXPECT_EQ(Count("ResourceApplyMomentum"), 2);

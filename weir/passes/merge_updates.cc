@@ -10,6 +10,19 @@ namespace {
 
 constexpr char kMergedOp[] = "_ResourceApplyMany";
 
+// When a value is not dead: all of these Switches send their inputs to these outputs. A value that a Merge or a Recv
+// has to do with may be dead for reasons that are not known.
+struct Liveness {
+  std::vector<std::pair<Endpoint, int>> switches;  // predicates and outputs; each once
+  bool is_known = true;
+  void Add(const std::pair<Endpoint, int>& one) {
+    if (std::ranges::find(switches, one) == switches.end()) switches.push_back(one);
+  }
+  bool operator==(const Liveness& other) const {
+    return is_known && other.is_known && std::ranges::is_permutation(switches, other.switches);
+  }
+};
+
 // An update as its schema describes it: handles, then scalars and the gradient.
 struct Update {
   Node* node = nullptr;
@@ -19,6 +32,7 @@ struct Update {
   bool is_large = false;  // not to wait for others
   std::vector<Endpoint> states, scalars;
   Endpoint gradient;
+  Liveness liveness;
 };
 
 // The value of the one switch that a rule has, beside use_locking; nothing if it has several.
@@ -88,16 +102,18 @@ class UpdateMerger {
   Status FindUpdates() {
     WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(graph_));
     std::vector<int> level(graph_.num_node_ids(), 0);
+    liveness_.resize(graph_.num_node_ids());
     for (NodeId id : order) {
       Node* node = graph_.node(id);
       for (Endpoint input : node->inputs) level[id] = std::max(level[id], level[input.node]);
       for (NodeId input : node->control_inputs) level[id] = std::max(level[id], level[input]);
+      if (waits_.MayBeDead(id)) FindLiveness(*node);
       if (!options_.has_rule(node->op())) continue;
       std::optional<Update> update = ReadUpdate(node);
       if (!update) continue;
       update->level = level[id]++;
       const std::optional<Shape> shape = context_.KnownShape(update->gradient);
-      if (waits_.MayBeDead(id)) continue;
+      update->liveness = liveness_[id];
       update->is_large = !shape || shape->num_elements() > options_.most_elements;
       TakeUncast(*update);
       updates_.push_back(*std::move(update));
@@ -105,6 +121,21 @@ class UpdateMerger {
     return OkStatus();
   }
 
+  // REQUIRES: what comes before the node has been looked at.
+  void FindLiveness(const Node& node) {
+    Liveness& own = liveness_[node.id];
+    own.is_known = !IsMerge(node) && !IsRecv(node) && (!IsControlFlow(node) || IsSwitch(node));
+    auto add = [&](NodeId before) {
+      own.is_known = own.is_known && liveness_[before].is_known;
+      for (const auto& one : liveness_[before].switches) own.Add(one);
+    };
+    for (Endpoint input : node.inputs) {
+      add(input.node);
+      const Node& producer = *graph_.node(input.node);
+      if (IsSwitch(producer)) own.Add({producer.inputs[1], input.index});
+    }
+    for (NodeId before : node.control_inputs) add(before);
+  }
   // The gradient before it was cast for this update alone.
   void TakeUncast(Update& update) const {
     const Node& cast = *graph_.node(update.gradient.node);
@@ -119,7 +150,7 @@ class UpdateMerger {
   static bool AreAlike(const Update& a, const Update& b) {
     return a.node->schema == b.node->schema && a.level == b.level && a.dtype == b.dtype &&
            a.gradient_type == b.gradient_type && !a.is_large && !b.is_large && a.flag == b.flag &&
-           a.scalars == b.scalars;
+           a.scalars == b.scalars && a.liveness == b.liveness;
   }
   bool MayJoin(const Update& a, const Update& b) const {
     if (!AreAlike(a, b) || !context_.AreTogether(*a.node, *b.node)) return false;
@@ -176,7 +207,8 @@ class UpdateMerger {
   Graph& graph_;
   const MergeUpdatesOptions& options_;
   const Consumers& consumers_;
-  WaitAnalysis waits_;  // as it is with the groups so far
+  WaitAnalysis waits_;              // as it is with the groups so far
+  std::vector<Liveness> liveness_;  // by node
   std::vector<Update> updates_;
   std::vector<std::vector<Update>> groups_;
 };

@@ -19,8 +19,9 @@ struct MergeUpdatesOptions {
 
 // Turns updates (ResourceApplyMomentum and its kin) of one rule, with the same scalars and attributes, into one
 // _ResourceApplyMany, which runs once the last of their gradients is there. Updates that depend on each other stay
-// apart, and so do those that may be dead. Gradients that mixed precision casts to float32 for an update alone are
-// taken as they were, also by an update of a large variable. Does nothing in a registry without that op.
+// apart, and so do those that may be dead at different times. Gradients that mixed precision casts to float32 for an
+// update alone are taken as they were, also by an update of a large variable. Does nothing in a registry without that
+// op.
 Status MergeUpdates(RewriteContext& context, const MergeUpdatesOptions& options);
 
 }  // namespace weir
