@@ -91,6 +91,22 @@ TEST_F(MixedPrecisionTest, ATensorIsCastOnce) {
   EXPECT_EQ(Count("Cast"), 3);  // w, x and c
 }
 
+TEST_F(MixedPrecisionTest, WeightsOfLoopsAreCastBeforeTheLoop) {
+  auto enter = [&](Value x) { return emit_.Op("Enter", {x}, {{"frame_name", "loop"}, {"is_constant", true}}); };
+  Value weights = Floats({8, 8});
+  Value product = Product(enter(Floats({4, 8})), enter(weights));
+  Product(product, enter(emit_.Constant(Wave({8, 8}, 0.2f))));
+  Mix();
+  const Node& inside = *graph_.node(graph_.node(product.node())->inputs[1].node);
+  ASSERT_EQ(inside.op(), "Enter");
+  EXPECT_EQ(inside.Attr<std::string>("frame_name").value(), "loop");
+  const Node& cast = *graph_.node(inside.inputs[0].node);
+  EXPECT_EQ(cast.op(), "Cast");
+  EXPECT_EQ(cast.inputs[0].node, weights.node());
+  EXPECT_EQ(Count("Cast"), 2);
+  EXPECT_EQ(Count("Enter"), 3);  // those of float32 are gone
+}
+
 TEST_F(MixedPrecisionTest, ConstantsAreCastAtOnce) {
   Value w = emit_.Constant(Tensor::Vector<float>({1, 2, 0.1f, 4})), matrix = emit_.Constant(Wave({4, 4}, 0.3f));
   Value x = Product(Floats({4, 4}), matrix);

@@ -143,10 +143,21 @@ class SchemaConformance : public ::testing::Test {
 };
 
 // What rewriting makes and no client ever names, and collectives between processes (weir/client/collective_ops.h).
-constexpr std::string_view kOwnOps[] = {"_Attention", "_AttentionGrad", "_BatchMatMulOfViews",   "_FusedElementwise",     "_ScaledResourceScatterSub",
-                                        "_ProcessAllGather",     "_ProcessAllReduce",     "_ProcessAllToAll",
-                                        "_ProcessAllGatherGrad", "_ProcessBroadcast",     "_ProcessSize",
-                                        "_ProcessBroadcastGrad", "_ProcessReduceScatter", "_ProcessGroupedAllReduce"};
+constexpr std::string_view kOwnOps[] = {"_Attention",
+                                        "_AttentionGrad",
+                                        "_BatchMatMulOfViews",
+                                        "_FusedElementwise",
+                                        "_ResourceApplyMany",
+                                        "_ScaledResourceScatterSub",
+                                        "_ProcessAllGather",
+                                        "_ProcessAllReduce",
+                                        "_ProcessAllToAll",
+                                        "_ProcessAllGatherGrad",
+                                        "_ProcessBroadcast",
+                                        "_ProcessSize",
+                                        "_ProcessBroadcastGrad",
+                                        "_ProcessReduceScatter",
+                                        "_ProcessGroupedAllReduce"};
 
 TEST_F(SchemaConformance, EveryOpIsTensorFlows) {
   std::ifstream file(WEIR_SOURCE_DIR "/tests/fixtures/opdefs.jsonl");

@@ -99,6 +99,8 @@ class Tools(unittest.TestCase):
                           "--steps", 1).splitlines()
         first, last = map(float, re.search(r"loss (\S+) -> (\S+)$", line).groups())
         self.assertLess(last, first)
+        self.assertIn("mean", self.good("bench", "infer", "--device", "CPU:0", "--filter", "mnist_cnn_b64", "--batch", 4,
+                                        "--steps", 1, "--precision", "bfloat16"))
         done = weir("bench", "train", "--device", "GPU:77", "--filter", "mnist_cnn_b64")
         self.assertEqual(done.returncode, 1)
         self.assertIn("no device 'GPU:77'", done.stdout.decode())

@@ -20,6 +20,7 @@
 #include "weir/client/export.h"
 #include "weir/client/initializers.h"
 #include "weir/client/input.h"
+#include "weir/client/loss_scale.h"
 #include "weir/client/losses.h"
 #include "weir/client/metrics.h"
 #include "weir/client/nn/batches.h"

@@ -190,6 +190,7 @@ StatusOr<InitialValues> AddInitialisers(Net& net) {
   InitialValues out;
   int64_t seed = 0;
   for (const Parameter& parameter : net.parameters()) {
+    if (!parameter.handle) continue;  // a constant
     const Initial& rule = parameter.rule;
     const DType dtype = parameter.initial.has_value() ? parameter.initial.dtype() : DType::kFloat;
     const std::vector<int64_t> dims(rule.shape.dims().begin(), rule.shape.dims().end());

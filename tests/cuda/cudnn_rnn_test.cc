@@ -4,6 +4,7 @@
 
 #include "tests/cuda/gpu_fixture.h"
 #include "weir/testing/tensor_matchers.h"
+#include "weir/weir.h"
 
 namespace weir::gpu_testing {
 namespace {
@@ -143,6 +144,43 @@ TEST(CudnnRnn, GradientsAreTheDifferences) {
         }
       }
     }
+  }
+}
+
+// What graphs are differentiated with, beside the formulas that the test above holds against differences.
+TEST(CudnnRnn, AllVersionsAreDifferentiable) {
+  const Layers layers;
+  const std::vector<Tensor> given = layers.Inputs();
+  const std::vector<Tensor> outputs = OnGpu("CudnnRNN", given, layers.attrs());
+  const Tensor factor = LikeOf(outputs[0], 20), factor_h = LikeOf(outputs[1], 21);
+  std::vector<Tensor> backward = given;
+  backward.insert(backward.end(), outputs.begin(), outputs.begin() + 3);
+  backward.insert(backward.end(), {factor, factor_h, OnGpu("ZerosLike", {outputs[2]}, {})[0], outputs[3]});
+  const std::vector<Tensor> expected = OnGpu("CudnnRNNBackprop", backward, layers.attrs());
+  for (int version : {1, 2, 3}) {
+    SCOPED_TRACE(version);
+    Scope root = Scope::NewRoot(GpuEnvironment()).WithDevice(kGpu);
+    std::vector<Output> inputs;
+    for (const Tensor& tensor : given) inputs.push_back(ops::Const(root, tensor, DType::kDouble));
+    Output output, output_h;
+    if (version == 1) {
+      auto rnn = ops::CudnnRNN(root, inputs[0], inputs[1], inputs[2], inputs[3]);
+      output = rnn.output, output_h = rnn.output_h;
+    } else if (version == 2) {
+      auto rnn = ops::CudnnRNNV2(root, inputs[0], inputs[1], inputs[2], inputs[3]);
+      output = rnn.output, output_h = rnn.output_h;
+    } else {
+      Output lengths = ops::Const(root, Tensor::Vector<int32_t>({4, 4}), DType::kInt32);
+      auto rnn = ops::CudnnRNNV3(root, inputs[0], inputs[1], inputs[2], inputs[3], lengths);
+      output = rnn.output, output_h = rnn.output_h;
+    }
+    const std::vector<Output> gradients =
+        ops::Gradients(root, {ops::Mul(root, output, factor), ops::Mul(root, output_h, factor_h)}, inputs);
+    auto session = ClientSession::Create(root);
+    ASSERT_TRUE(session.ok()) << session.status();
+    auto actual = (*session)->Run({}, gradients);
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    for (int i = 0; i < 4; ++i) ExpectTensorNear((*actual)[i], expected[i], 1e-12, 1e-12);
   }
 }
 

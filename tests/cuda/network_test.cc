@@ -1,6 +1,8 @@
 // Networks of convolutions on GPUs: trained as on the host, and the same in every run if told.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/cuda/gpu_fixture.h"
 #include "weir/testing/tensor_matchers.h"
 #include "weir/weir.h"
@@ -69,6 +71,34 @@ TEST(GpuNetwork, MixedPrecisionTrainsAsFloat32Does) {
     for (size_t i = 0; i < exact->size(); ++i) {
       EXPECT_NEAR((*mixed)[i], (*exact)[i], 0.02f * (*exact)[i]) << Name(precision) << ", step " << i;
     }
+  }
+}
+
+// A step whose gradients are not finite updates nothing: what is dead on the host is dead on the GPU.
+TEST(GpuNetwork, StepsThatAreNotFiniteAreSkipped) {
+  Scope root = Scope::NewRoot(GpuEnvironment());
+  Output x = ops::Placeholder(root, DType::kFloat, {.shape = {4}});
+  Variable w(root, "w", Random(DType::kFloat, {4}, 3));
+  Training training = optimizer::Adam({.learning_rate = 0.1})
+                          .Minimize(root, ops::Sum(root, ops::Mul(root, w.value(), x), {0}),
+                                    {.loss_scale = LossScaleOptions(), .accumulation_steps = 2});
+  auto session = ClientSession::Create(root);
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_TRUE((*session)->RunTargets({InitializeVariables(root)}).ok());
+  auto step = [&](float value) {
+    const Status status = (*session)->RunTargets({training.op}, {{x, Tensor::Vector<float>({1, value, 2, 3})}});
+    EXPECT_TRUE(status.ok()) << status;
+    return (*session)->Evaluate(training.step).value().scalar<int64_t>();
+  };
+  const Tensor before = (*session)->Evaluate(w).value();
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(step(infinity), 0);
+  EXPECT_EQ(step(1), 0);
+  ExpectTensorEqual((*session)->Evaluate(w).value(), before);
+  EXPECT_EQ(step(1), 0);
+  EXPECT_EQ(step(1), 1);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NEAR((*session)->Evaluate(w).value().data<float>()[i], before.data<float>()[i] - 0.1f, 1e-3f);
   }
 }
 

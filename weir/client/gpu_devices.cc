@@ -13,6 +13,8 @@
 #include "weir/device/cuda/shared_libraries.h"
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/math/cuda/elementwise_operations.h"
+#include "weir/ops/train/cuda/update_rules.h"
+#include "weir/passes/merge_updates.h"
 #include "weir/passes/mixed_precision.h"
 #endif
 
@@ -70,16 +72,22 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                  context.EndPass();
                  return FuseNorms(context, *types);
                });
+  rewrites.Add(std::string(cuda::kDeviceType), "merge updates",
+               [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
+                 if (!options.fusion) return OkStatus();
+                 return MergeUpdates(context, {.has_rule = [](std::string_view op) {
+                                       return op.starts_with("Resource") && cuda::FindUpdateRule(op) != nullptr;
+                                     }});
+               });
   rewrites.Add(std::string(cuda::kDeviceType), "fuse elementwise operations",
                [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
                  if (!options.fusion) return OkStatus();
                  auto has_loop = [](std::string_view op) {
                    const cuda::ElementwiseOperation* known = cuda::FindElementwiseOperation(op);
-                   return op == "AddN" || !cuda::RowOperation(op).empty() || (known != nullptr && std::string_view(known->include) == "elementwise.cuh");
+                   return op == "AddN" || !cuda::RowOperation(op).empty() ||
+                          (known != nullptr && std::string_view(known->include) == "elementwise.cuh");
                  };
-                 return FuseElementwise(context, {.rows = true,
-                                                    .types = *types,
-                                                    .has_loop = has_loop});
+                 return FuseElementwise(context, {.rows = true, .types = *types, .has_loop = has_loop});
                });
 }
 

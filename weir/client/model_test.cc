@@ -197,6 +197,50 @@ TEST(Model, CallbacksStopSaveAndSchedule) {
   EXPECT_EQ(model.learning_rate().value(), 0.5);
 }
 
+// Four batches of a quarter make the update that the whole batch makes.
+TEST(Model, GradientsAreAccumulatedOverBatches) {
+  const Points points = MakePoints(64);
+  std::vector<Tensor> weights;
+  for (int64_t parts : {1, 4}) {
+    Model model(SmallNetwork(), {{2}}, /*seed=*/1);
+    CompileOptions options = Classify();
+    options.gradient_accumulation_steps = parts;
+    ASSERT_TRUE(model.Compile(options).ok());
+    for (int64_t i = 0; i < 2 * parts; ++i) {
+      const int64_t begin = 64 / parts * (i % parts), end = begin + 64 / parts;
+      auto logs = model.TrainOnBatch({{points.inputs.Slice(begin, end)}, points.labels.Slice(begin, end)});
+      ASSERT_TRUE(logs.ok()) << logs.status();
+      EXPECT_EQ(model.step().value(), (i + 1) / parts);
+    }
+    weights.push_back(model.session().Evaluate(model.variables()[0]).value());
+  }
+  ExpectTensorNear(weights[1], weights[0], 1e-5, 1e-5);
+}
+
+TEST(Model, TrainsInLowerPrecision) {
+  const Points points = MakePoints(300);
+  std::map<std::string, double> losses;
+  for (const char* precision : {"float32", "bfloat16", "float16"}) {
+    Model model(SmallNetwork(), {{2}}, /*seed=*/1);
+    const Tensor before = model.Predict(points.inputs).value();
+    CompileOptions options = Classify();
+    options.precision = precision;
+    ASSERT_TRUE(model.Compile(options).ok());
+    // Variables stay what they were.
+    ExpectTensorNear(model.Predict(points.inputs).value(), before, 0.05, 0.02);
+    FitOptions fit;
+    fit.epochs = 3;
+    fit.verbosity = Verbosity::kSilent;
+    ASSERT_TRUE(model.Fit(points.inputs, points.labels, fit).ok());
+    const Logs logs = model.Evaluate(points.inputs, points.labels).value();
+    losses[precision] = logs[0].second;
+    EXPECT_GT(logs[1].second, 0.95);
+  }
+  EXPECT_NE(losses["bfloat16"], losses["float32"]);
+  EXPECT_NEAR(losses["bfloat16"], losses["float32"], 0.02);
+  EXPECT_NEAR(losses["float16"], losses["float32"], 0.02);
+}
+
 TEST(Model, MistakesAreNamed) {
   Points points = MakePoints(6);
   Model model(SmallNetwork(), {{2}});

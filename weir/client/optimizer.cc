@@ -1,5 +1,6 @@
 #include "weir/client/optimizer.h"
 
+#include "weir/client/gradient_gate_internal.h"
 #include "weir/client/op_call.h"
 #include "weir/client/operators.h"
 #include "weir/client/ops/array_ops.h"
@@ -141,7 +142,9 @@ namespace {
 
 // The updates of the variables, and what follows them.
 Training ApplyExchanged(const Scope& scope, const Optimizer::Rule& rule, std::span<const Variable> variables,
-                        std::span<const GradientOutput> gradients) {
+                        std::vector<GradientOutput> exchanged, const UpdateOptions& options) {
+  GradientGate gate = AddGradientGate(scope.SubScope("gradients"), variables, std::move(exchanged), options);
+  const std::vector<GradientOutput> gradients = Limit(scope, std::move(gate.gradients), options.limits);
   Training training;
   const Scope inside = scope.SubScope(rule.name);
   const RuleState state = MakeState(inside, rule, &training);
@@ -155,6 +158,7 @@ Training ApplyExchanged(const Scope& scope, const Optimizer::Rule& rule, std::sp
   if (updates.empty()) scope.Fail(InvalidArgument("no variable that is to be trained has a gradient"));
   std::vector<Operation> last = AddEndOfStep(inside.WithControlDependencies(updates), rule, state);
   last.insert(last.end(), updates.begin(), updates.end());
+  last.insert(last.end(), gate.always.begin(), gate.always.end());
   training.op = Group(scope.WithName("train"), last);
   return training;
 }
@@ -170,17 +174,22 @@ std::vector<GradientOutput> ExchangeGradients(const Scope& scope, const Optimize
 Training Optimizer::Minimize(const Scope& scope, const Output& loss, const MinimizeOptions& options) const {
   std::vector<Variable> variables = options.variables;
   if (variables.empty()) variables = TrainableVariables(scope.WithPrefix(""));
-  const Output losses[] = {loss};
-  std::vector<GradientOutput> gradients =
-      ExchangeGradients(scope, *rule_, variables, GradientsOf(scope, losses, variables));
-  return ApplyExchanged(scope, *rule_, variables, Limit(scope, std::move(gradients), options.limits));
+  UpdateOptions update{.limits = options.limits, .accumulation_steps = options.accumulation_steps};
+  if (options.loss_scale) update.loss_scale = LossScale(scope, *options.loss_scale);
+  const Output losses[] = {update.loss_scale.Scale(scope, loss)};
+  return ApplyGradients(scope, variables, GradientsOf(scope, losses, variables), update);
 }
 
 Training Optimizer::ApplyGradients(const Scope& scope, std::span<const Variable> variables,
                                    std::span<const GradientOutput> gradients, const GradientLimits& limits) const {
+  return ApplyGradients(scope, variables, gradients, UpdateOptions{.limits = limits});
+}
+
+Training Optimizer::ApplyGradients(const Scope& scope, std::span<const Variable> variables,
+                                   std::span<const GradientOutput> gradients, const UpdateOptions& options) const {
   std::vector<GradientOutput> own(gradients.begin(), gradients.end());
   own = ExchangeGradients(scope, *rule_, variables, std::move(own));
-  return ApplyExchanged(scope, *rule_, variables, Limit(scope, std::move(own), limits));
+  return ApplyExchanged(scope, *rule_, variables, std::move(own), options);
 }
 
 }  // namespace weir

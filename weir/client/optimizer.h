@@ -7,12 +7,14 @@
 #define WEIR_CLIENT_OPTIMIZER_H_
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "weir/base/export.h"
 #include "weir/client/differentiate.h"
+#include "weir/client/loss_scale.h"
 #include "weir/client/schedules.h"
 
 namespace WEIR_PUBLIC weir {
@@ -30,11 +32,19 @@ std::vector<GradientOutput> Limit(const Scope& scope, std::vector<GradientOutput
 struct MinimizeOptions {
   std::vector<Variable> variables;  // none: all trainable ones of the graph
   GradientLimits limits;
+  std::optional<LossScaleOptions> loss_scale;
+  int64_t accumulation_steps = 1;  // see UpdateOptions
+};
+
+struct UpdateOptions {
+  GradientLimits limits;
+  LossScale loss_scale;            // the gradients are of LossScale::Scale(loss)
+  int64_t accumulation_steps = 1;  // the mean of so many steps' gradients is applied, in the last of them
 };
 
 // What makes one step of training.
 struct Training {
-  Operation op;            // updates the variables and counts the step
+  Operation op;            // updates the variables and counts the step, unless loss scaling or accumulation say no
   Variable step;           // the graph's `global_step`
   Output learning_rate;    // as the next step uses it
   Variable rate_variable;  // holds it where it is no function of the step; may be assigned to
@@ -54,6 +64,8 @@ class Optimizer {
   // Variables without a gradient are left alone; INVALID_ARGUMENT if none has one.
   Training ApplyGradients(const Scope& scope, std::span<const Variable> variables,
                           std::span<const GradientOutput> gradients, const GradientLimits& limits = {}) const;
+  Training ApplyGradients(const Scope& scope, std::span<const Variable> variables,
+                          std::span<const GradientOutput> gradients, const UpdateOptions& options) const;
 
  private:
   std::shared_ptr<const Rule> rule_;

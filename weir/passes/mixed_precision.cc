@@ -220,11 +220,24 @@ class PrecisionMixer {
     return casts_[tensor] = Endpoint{node->id, 0};
   }
   StatusOr<Node*> AddCast(Endpoint tensor, DType from, DType to) {
+    const Node& producer = *graph_.node(tensor.node);
+    if (to == small_ && producer.op() == "Enter" && producer.Attr<bool>("is_constant").value_or(false)) {
+      return AddCastBeforeLoop(producer, from, to);
+    }
     AttrMap attrs;
     attrs.Set("SrcT", from);
     attrs.Set("DstT", to);
     attrs.Set("Truncate", false);
     return context_.AddBeside(*graph_.node(tensor.node), "Cast", {tensor}, std::move(attrs));
+  }
+  // What is the same in all iterations is cast once.
+  StatusOr<Node*> AddCastBeforeLoop(const Node& enter, DType from, DType to) {
+    WEIR_ASSIGN_OR_RETURN(const Endpoint outside, CastOnce(enter.inputs[0], from, to));
+    AttrMap attrs = enter.attrs;
+    attrs.Set(kTypeAttr, to);
+    WEIR_ASSIGN_OR_RETURN(Node * node, context_.AddBeside(enter, "Enter", {outside}, std::move(attrs)));
+    for (NodeId id : enter.control_inputs) AddControlInput(node, id);
+    return node;
   }
   StatusOr<Node*> AddConstant(const Node& like, const Tensor& value) {
     WEIR_ASSIGN_OR_RETURN(Tensor cast, Tensor::Zeros(small_, value.shape()));

@@ -12,7 +12,8 @@
 // Only the tensors of an op's attribute `T` change their type: a batch norm keeps its statistics. Variables, constants
 // that others read and everything that other devices see stay float32, so optimizers update what they always updated.
 // Where types meet there is one cast for each tensor, beside its producer, which all consumers share - the forward and
-// the backward pass one cast of each weight -, and constants are cast here.
+// the backward pass one cast of each weight -, constants are cast here, and what a loop finds the same in each
+// iteration before the loop.
 #ifndef WEIR_PASSES_MIXED_PRECISION_H_
 #define WEIR_PASSES_MIXED_PRECISION_H_
 

@@ -59,7 +59,8 @@ Status Model::Build() {
   predict_->fetches = {predictions_};
   test_ = std::make_unique<Phase>();
   test_->fetches = context.losses();  // until Compile knows the loss
-  WEIR_ASSIGN_OR_RETURN(session_, ClientSession::Create(root_));
+  variables_ = std::make_shared<ResourceManager>();
+  WEIR_ASSIGN_OR_RETURN(session_, ClientSession::Create(root_, SessionOptions{.state = variables_}));
   return session_->RunTargets({InitializeVariables(root_)});
 }
 
@@ -69,10 +70,25 @@ Status Model::CheckReady() const {
   return OkStatus();
 }
 
+Status Model::SetPrecision(const std::string& precision) {
+  if (precision == "float32") return OkStatus();
+  if (precision != "bfloat16" && precision != "float16") {
+    return InvalidArgument("a model's precision is float32, bfloat16 or float16, not '", precision, "'");
+  }
+  SessionOptions options{.state = variables_};
+  options.mixed_precision = precision == "float16" ? DType::kHalf : DType::kBFloat16;
+  options.host_mixed_precision = options.mixed_precision;
+  WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Create(root_, std::move(options)));
+  first_session_ = std::exchange(session_, std::move(session));
+  predict_->prepared = false;
+  return OkStatus();
+}
+
 Status Model::Compile(const CompileOptions& options) {
   WEIR_RETURN_IF_ERROR(status_);
   if (train_ != nullptr) return FailedPrecondition("the model is compiled already");
   if (!options.loss) return InvalidArgument("a model that is to be trained needs a loss");
+  WEIR_RETURN_IF_ERROR(SetPrecision(options.precision));
   metrics_ = options.metrics;
   labels_ = ops::Placeholder(root_.WithName("labels"), options.labels, {.shape = options.labels_shape});
   const std::vector<Output> test_losses = test_->fetches;

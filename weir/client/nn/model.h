@@ -32,6 +32,9 @@
 #include "weir/client/saver.h"
 
 namespace WEIR_PUBLIC weir {
+
+class ResourceManager;
+
 namespace nn {
 
 class Callback;
@@ -51,6 +54,12 @@ struct CompileOptions {
   GradientLimits limits;
   DType labels = DType::kInt64;
   PartialShape labels_shape;  // with the batch; may be unknown
+  // What products and convolutions are computed in, here and in Evaluate and Predict: "float32", "bfloat16" or
+  // "float16" (docs/guide/mixed_precision.md). Losses of float16 are scaled.
+  std::string precision = "float32";
+  LossScaleOptions loss_scale;
+  // The mean of so many batches' gradients makes one update.
+  int64_t gradient_accumulation_steps = 1;
 };
 
 enum class Verbosity {
@@ -87,7 +96,8 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // Builds the training half of the graph and initialises everything. Once.
+  // Builds the training half of the graph and initialises everything. Once. With a precision of its own the model has
+  // another session() from then on, with the same variables.
   Status Compile(const CompileOptions& options);
 
   StatusOr<History> Fit(const Tensor& inputs, const Tensor& labels, const FitOptions& options = {});
@@ -112,7 +122,7 @@ class Model {
   // A table of layers, their outputs and numbers of parameters.
   std::string Summary() const;
 
-  // Training steps done.
+  // Updates done: training steps, unless gradients are accumulated or were not finite.
   StatusOr<int64_t> step();
   StatusOr<double> learning_rate();
   // INVALID_ARGUMENT if the rate is a function of the step.
@@ -132,6 +142,7 @@ class Model {
   friend class FitLoop;
   Status Build();
   Status CheckReady() const;
+  Status SetPrecision(const std::string& precision);
   Status MirrorVariables();
   StatusOr<std::map<std::string, Tensor>> PositionTensors();
   Status LoadPosition(const std::string& checkpoint);
@@ -142,6 +153,8 @@ class Model {
   LayerPtr network_;
   std::vector<InputSpec> input_specs_;
   std::shared_ptr<NetworkState> state_;
+  std::shared_ptr<ResourceManager> variables_;    // of both sessions
+  std::unique_ptr<ClientSession> first_session_;  // kept while its variables are used; may be null
   std::unique_ptr<ClientSession> session_;
   std::vector<Output> inputs_;
   Output predictions_;

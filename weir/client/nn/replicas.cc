@@ -81,7 +81,7 @@ Replicas::Part Replicas::BuildPart(int replica, const LayerPtr& network, const s
       if (found != part.state->variables.end()) part.variables.push_back(found->second);
     }
   }
-  const Output losses[] = {part.loss};
+  const Output losses[] = {loss_scale_.Scale(part.scope, part.loss)};
   part.gradients = GradientsOf(part.scope, losses, part.variables);
   return part;
 }
@@ -150,6 +150,7 @@ void Replicas::Mirror(const std::vector<Part>& parts, Result* result) {
 
 Replicas::Result Replicas::Build(const LayerPtr& network, const std::vector<Output>& inputs, const Output& labels,
                                  const CompileOptions& options) {
+  if (options.precision == "float16") loss_scale_ = LossScale(root_, options.loss_scale);
   std::vector<Part> parts;
   for (int i = 0; i < strategy_.num_local_replicas(); ++i) {
     parts.push_back(BuildPart(i, network, inputs, labels, options));
@@ -180,7 +181,10 @@ Replicas::Result Replicas::Build(const LayerPtr& network, const std::vector<Outp
                                                 Cat("strategy/metric_", m));
     }
   }
-  result.training = optimizer.ApplyGradients(root_, first.variables, gradients, options.limits);
+  result.training = optimizer.ApplyGradients(root_, first.variables, gradients,
+                                             UpdateOptions{.limits = options.limits,
+                                                           .loss_scale = loss_scale_,
+                                                           .accumulation_steps = options.gradient_accumulation_steps});
   if (strategy_.mirrors && parts.size() > 1) Mirror(parts, &result);
   return result;
 }

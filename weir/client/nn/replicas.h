@@ -38,6 +38,7 @@ class Replicas {
   const Scope root_;
   const distribute::Strategy strategy_;
   const std::shared_ptr<NetworkState> state_;
+  LossScale loss_scale_;  // without a value: none
   Operation mirror_;
 };
 

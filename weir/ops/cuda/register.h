@@ -20,6 +20,7 @@ void RegisterGatherScatterKernels(GpuRegistry& registry);
 void RegisterLinalgKernels(GpuRegistry& registry);
 void RegisterMatMulKernels(GpuRegistry& registry);
 void RegisterNnKernels(GpuRegistry& registry);
+void RegisterManyUpdatesKernel(GpuRegistry& registry);
 void RegisterOptimizerKernels(GpuRegistry& registry);
 void RegisterPlaceKernels(GpuRegistry& registry);
 void RegisterPortableArrayKernels(GpuRegistry& registry);

@@ -9,6 +9,7 @@ class GradientRegistry;
 void RegisterActivationGradients(GradientRegistry& registry);
 void RegisterBatchNormGradients(GradientRegistry& registry);
 void RegisterConvolutionGradients(GradientRegistry& registry);
+void RegisterCudnnRnnGradients(GradientRegistry& registry);
 void RegisterLossGradients(GradientRegistry& registry);
 void RegisterPoolGradients(GradientRegistry& registry);
 

@@ -58,6 +58,7 @@ void AddAll(GradientRegistry& r) {
   RegisterActivationGradients(r);
   RegisterBatchNormGradients(r);
   RegisterConvolutionGradients(r);
+  RegisterCudnnRnnGradients(r);
   RegisterLossGradients(r);
   RegisterPoolGradients(r);
   r.Add("BiasAdd", [](G& g) -> Gradients { return {g.grad(), g.OpLike("BiasAddGrad", {g.grad()}, {"data_format"})}; });

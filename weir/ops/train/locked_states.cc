@@ -42,8 +42,10 @@ StatusOr<std::vector<Tensor*>> LockedStates::Tensors(KernelContext& ctx, int cou
     Tensor* tensor = ctx.is_ref_input(i) ? &ctx.ref_input(i).tensor : &variables_[i]->tensor;
     if (!tensor->has_value()) return Uninitialized(ctx, i);
     if (tensor->dtype() != dtype) {
-      return InvalidArgument("Expected a variable of type ", Name(dtype), " for ", ctx.node().schema->inputs[i].name,
-                             ", got ", Name(tensor->dtype()));
+      const auto& arguments = ctx.node().schema->inputs;
+      return InvalidArgument("Expected a variable of type ", Name(dtype), " for ",
+                             arguments[std::min<size_t>(i, arguments.size() - 1)].name, ", got ",
+                             Name(tensor->dtype()));
     }
     tensors.push_back(tensor);
   }

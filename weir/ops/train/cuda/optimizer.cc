@@ -1,6 +1,7 @@
 // Optimizers on GPUs: the host's update rules (ops/train/*_rules.h), compiled as device code.
 #include "weir/device/cuda/launch.h"
 #include "weir/ops/cuda/register.h"
+#include "weir/ops/train/cuda/update_rules.h"
 #include "weir/ops/train/locked_states.h"
 
 namespace weir::cuda {
@@ -8,7 +9,6 @@ namespace {
 
 using train::LockedStates;
 
-constexpr std::string_view kSource = "weir/ops/train/cuda/optimizer.cu";
 constexpr int kMaxStates = 4, kMaxScalars = 8;
 
 // As device code declares it.
@@ -19,15 +19,9 @@ struct Update {
   DeviceAddress grad = 0;
 };
 
-struct Rule {
-  const char* name;
-  int num_states;
-  const char* flag;  // attribute; null if there is none
-};
-
 class OptimizerKernel : public Kernel {
  public:
-  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, const Rule& rule) {
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, const UpdateRule& rule) {
     auto kernel = std::make_unique<OptimizerKernel>();
     kernel->num_states_ = rule.num_states;
     WEIR_ASSIGN_OR_RETURN(kernel->dtype_, init.Attr<DType>("T"));
@@ -86,7 +80,8 @@ class OptimizerKernel : public Kernel {
     for (int k = 0; k < num_states_; ++k) update.states[k] = Address(*tensors[k]);
     update.grad = Address(grad);
     if (indices_ < 0) {
-      WEIR_RETURN_IF_ERROR(LaunchOver(ctx, {kSource, function_}, grad.num_elements(), update, grad.num_elements()));
+      WEIR_RETURN_IF_ERROR(
+          LaunchOver(ctx, {kUpdateSource, function_}, grad.num_elements(), update, grad.num_elements()));
     } else {
       WEIR_RETURN_IF_ERROR(UpdateRows(ctx, update, grad, *tensors[0]));
     }
@@ -104,10 +99,10 @@ class OptimizerKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(
         DeviceAddress error,
         ErrorWord(ctx, InvalidArgument("indices of ", ctx.node_name(), " are not all in [0, ", var.dim(0), ")")));
-    WEIR_RETURN_IF_ERROR(LaunchOver(ctx, {kSource, link_}, rows, Address(indices), rows, var.dim(0), Address(next),
-                                    Address(is_first), error));
+    WEIR_RETURN_IF_ERROR(LaunchOver(ctx, {kUpdateSource, link_}, rows, Address(indices), rows, var.dim(0),
+                                    Address(next), Address(is_first), error));
     const int64_t row_size = grad.num_elements() / rows;
-    return LaunchOver(ctx, {kSource, function_}, grad.num_elements(), update, Address(indices), Address(next),
+    return LaunchOver(ctx, {kUpdateSource, function_}, grad.num_elements(), update, Address(indices), Address(next),
                       Address(is_first), rows, row_size);
   }
 
@@ -118,41 +113,13 @@ class OptimizerKernel : public Kernel {
   std::string function_, link_;
 };
 
-void AddRule(GpuRegistry& registry, std::initializer_list<const char*> ops, const Rule& rule) {
-  for (const char* op : ops) {
-    registry.Add(op, [rule](const KernelInit& init) { return OptimizerKernel::Make(init, rule); });
-  }
-}
-
 }  // namespace
 
 void RegisterOptimizerKernels(GpuRegistry& registry) {
-  AddRule(registry, {"ApplyGradientDescent", "ResourceApplyGradientDescent"}, {"GradientDescent", 1, nullptr});
-  AddRule(registry, {"ApplyMomentum", "ResourceApplyMomentum"}, {"Momentum", 2, "use_nesterov"});
-  AddRule(registry, {"ResourceApplyKerasMomentum", "ResourceSparseApplyKerasMomentum"},
-          {"KerasMomentum", 2, "use_nesterov"});
-  AddRule(registry, {"ApplyAddSign", "ResourceApplyAddSign"}, {"AddSign", 2, nullptr});
-  AddRule(registry, {"ApplyPowerSign", "ResourceApplyPowerSign"}, {"PowerSign", 2, nullptr});
-  AddRule(registry, {"ApplyAdagrad", "ResourceApplyAdagrad", "SparseApplyAdagrad", "ResourceSparseApplyAdagrad"},
-          {"Adagrad", 2, "update_slots"});
-  AddRule(registry,
-          {"ApplyAdagradV2", "ResourceApplyAdagradV2", "SparseApplyAdagradV2", "ResourceSparseApplyAdagradV2"},
-          {"AdagradV2", 2, "update_slots"});
-  AddRule(registry, {"ApplyAdadelta", "ResourceApplyAdadelta", "SparseApplyAdadelta", "ResourceSparseApplyAdadelta"},
-          {"Adadelta", 3, nullptr});
-  AddRule(registry, {"ApplyAdam", "ResourceApplyAdam"}, {"Adam", 3, "use_nesterov"});
-  AddRule(registry, {"ResourceApplyAdamWithAmsgrad"}, {"AdamWithAmsgrad", 4, nullptr});
-  AddRule(registry, {"ApplyAdaMax", "ResourceApplyAdaMax"}, {"AdaMax", 3, nullptr});
-  AddRule(registry, {"ApplyFtrl", "ResourceApplyFtrl", "SparseApplyFtrl", "ResourceSparseApplyFtrl"},
-          {"Ftrl", 3, "multiply_linear_by_lr"});
-  AddRule(registry, {"ApplyFtrlV2", "ResourceApplyFtrlV2", "SparseApplyFtrlV2", "ResourceSparseApplyFtrlV2"},
-          {"FtrlV2", 3, "multiply_linear_by_lr"});
-  AddRule(registry,
-          {"ApplyProximalAdagrad", "ResourceApplyProximalAdagrad", "SparseApplyProximalAdagrad",
-           "ResourceSparseApplyProximalAdagrad"},
-          {"ProximalAdagrad", 2, nullptr});
-  AddRule(registry, {"ApplyRMSProp", "ResourceApplyRMSProp"}, {"RmsProp", 3, nullptr});
-  AddRule(registry, {"ApplyCenteredRMSProp", "ResourceApplyCenteredRMSProp"}, {"CenteredRmsProp", 4, nullptr});
+  for (const UpdateRule& rule : UpdateRules()) {
+    registry.Add(rule.op, [rule](const KernelInit& init) { return OptimizerKernel::Make(init, rule); });
+  }
+  RegisterManyUpdatesKernel(registry);
 }
 
 }  // namespace weir::cuda

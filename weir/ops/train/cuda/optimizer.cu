@@ -42,6 +42,39 @@ __global__ void UpdateAll(const Update update, int64 n) {
   }
 }
 
+struct ManyUpdates {
+  struct Variable {
+    void* states[4];
+    const void* grad;
+    int64 size, first_chunk;
+  };
+  Variable variables[64];
+  const void* scalars[8];
+  int64 num_scalars, count, chunk;
+};
+
+// A block updates one chunk of one variable. Gradients of another type are widened.
+template <typename T, typename G, template <typename> class Rule, bool kFlag>
+__global__ void UpdateMany(const ManyUpdates many) {
+  int64 which = 0;
+  for (int64 end = many.count; end - which > 1;) {
+    const int64 middle = (which + end) / 2;
+    (many.variables[middle].first_chunk <= blockIdx.x ? which : end) = middle;
+  }
+  Update update;
+  for (int k = 0; k < 4; ++k) update.states[k] = many.variables[which].states[k];
+  for (int k = 0; k < 8; ++k) update.scalars[k] = many.scalars[k];
+  update.num_scalars = many.num_scalars;
+  const G* grad = (const G*)many.variables[which].grad;
+  const int64 size = many.variables[which].size;
+  const int64 begin = (blockIdx.x - many.variables[which].first_chunk) * many.chunk;
+  const int64 end = begin + many.chunk < size ? begin + many.chunk : size;
+  const auto rule = MakeRule<T, Rule>(update);
+  for (int64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
+    UpdateElement<T, Rule, kFlag>(rule, update, i, (T)grad[i]);
+  }
+}
+
 // For each row of the gradient the next one with the same index; -1: none. `is_first` marks those without one before. A
 // bad index raises the error and is left out.
 template <typename Index>
