@@ -274,6 +274,13 @@ void CudaDevice::CopyToHost(const Tensor& device_tensor, DeviceRun* run, CopyDon
   });
 }
 
+CudaDevice::~CudaDevice() {
+  for (CudaStream* stream :
+       {parts_->compute.get(), parts_->from_host.get(), parts_->to_host.get(), parts_->to_device.get()}) {
+    if (stream != nullptr) stream->WaitForCallbacks();
+  }
+}
+
 // Copies into fresh memory of the device, ordered with the compute stream on both sides.
 StatusOr<std::vector<Tensor>> CudaDevice::StartCopies(const std::vector<Tensor>& host_tensors) {
   WEIR_RETURN_IF_ERROR(parts_->health());

@@ -143,6 +143,8 @@ class HostSide : public Device {
 class CudaDevice : public Device, public ElementMover {
  public:
   static StatusOr<std::shared_ptr<CudaDevice>> Make(std::string_view task_name, int index, const LogicalGpu& options);
+  // Waits for runs that were left (DeviceRun::WhenLeft), whose end nobody else waits for.
+  ~CudaDevice() override;
 
   Allocator* allocator() override { return parts_->memory.get(); }
   Allocator* host_allocator() override { return &parts_->pinned(); }

@@ -8,6 +8,8 @@ namespace {
 // How long the thread asks again and again before it lets the driver wake it, which takes longer.
 constexpr absl::Duration kImpatience = absl::Microseconds(200);
 
+thread_local bool is_callback_thread = false;
+
 Result WaitForEvent(EventHandle event) {
   const absl::Time begin = absl::Now();
   for (int i = 0;; ++i) {
@@ -114,7 +116,16 @@ Status CudaStream::Synchronize() {
   return CheckDriver(Driver().StreamSynchronize(handle_), "waiting for a stream");
 }
 
+void CudaStream::WaitForCallbacks() {
+  if (is_callback_thread) return;  // two of them could wait for each other
+  Callbacks& c = *callbacks_;
+  absl::MutexLock lock(&c.mu);
+  auto is_idle = [&c]() ABSL_SHARED_LOCKS_REQUIRED(c.mu) { return c.waiters.empty() && !c.calling; };
+  c.mu.Await(absl::Condition(&is_idle));
+}
+
 void CudaStream::Loop(const std::shared_ptr<Callbacks>& callbacks) {
+  is_callback_thread = true;
   UseContext(callbacks->context);
   for (;;) {
     Waiter waiter;
@@ -126,10 +137,14 @@ void CudaStream::Loop(const std::shared_ptr<Callbacks>& callbacks) {
       if (c.waiters.empty()) return;
       waiter = std::move(c.waiters.front());
       c.waiters.pop_front();
+      c.calling = true;
     }
     const Result result = WaitForEvent(waiter.event);
     callbacks->events.Give(waiter.event);
     waiter.done(CheckDriver(result, "The GPU failed"));
+    waiter.done = nullptr;  // which may hold the device
+    absl::MutexLock lock(&callbacks->mu);
+    callbacks->calling = false;
   }
 }
 

@@ -48,6 +48,8 @@ class CudaStream {
   void WhenDone(std::function<void(Status)> done);
   // Blocks until all work given so far has ended.
   Status Synchronize();
+  // Blocks until all callbacks have returned. Does nothing in a callback, of whichever stream.
+  void WaitForCallbacks();
 
  private:
   struct Waiter {
@@ -62,6 +64,7 @@ class CudaStream {
     absl::Mutex mu;
     std::deque<Waiter> waiters ABSL_GUARDED_BY(mu);
     bool stopping ABSL_GUARDED_BY(mu) = false;
+    bool calling ABSL_GUARDED_BY(mu) = false;
     std::thread thread ABSL_GUARDED_BY(mu);
   };
   CudaStream(ContextHandle context, StreamHandle handle);

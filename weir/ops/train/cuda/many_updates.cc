@@ -59,9 +59,8 @@ class ManyUpdatesKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(std::vector<Tensor*> tensors, states->Tensors(ctx, static_cast<int>(num_handles_), dtype_));
     WEIR_RETURN_IF_ERROR(Check(ctx, tensors));
     // Only now: a failed step must leave every snapshot as it was.
-    WEIR_RETURN_IF_ERROR(states->MakeWritable(ctx.device().allocator(), [&](const Tensor& from, const Tensor& to) {
-      return CopyOnDevice(ctx, Address(to), Address(from), from.num_bytes());
-    }));
+    WEIR_RETURN_IF_ERROR(states->MakeWritable(
+        ctx.device().allocator(), [&](const Tensor& from, const Tensor& to) { return CopyVariable(ctx, from, to); }));
     std::vector<Tensor*> sorted = tensors;
     std::ranges::sort(sorted);
     // A variable that is updated twice is so by one launch after the other.

@@ -74,9 +74,8 @@ class OptimizerKernel : public Kernel {
       WEIR_RETURN_IF_ERROR(train::CheckRows(tensors[0]->shape(), grad.shape(), ctx.input(indices_)));
     }
     // Only now: a failed step must leave every snapshot as it was.
-    WEIR_RETURN_IF_ERROR(states->MakeWritable(ctx.device().allocator(), [&](const Tensor& from, const Tensor& to) {
-      return CopyVariable(ctx, from, to);
-    }));
+    WEIR_RETURN_IF_ERROR(states->MakeWritable(
+        ctx.device().allocator(), [&](const Tensor& from, const Tensor& to) { return CopyVariable(ctx, from, to); }));
     for (int k = 0; k < num_states_; ++k) update.states[k] = Address(*tensors[k]);
     update.grad = Address(grad);
     if (indices_ < 0) {
