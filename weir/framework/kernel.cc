@@ -14,7 +14,8 @@ StatusOr<Tensor> KernelContext::AllocateHost(DType dtype, const Shape& shape) {
 }
 
 StatusOr<Tensor> KernelContext::AllocateTemp(DType dtype, const Shape& shape) {
-  Allocator* const allocator = step_->device->allocator();
+  // Objects are the host's; what is in them may be the device's.
+  Allocator* const allocator = IsPlain(dtype) ? step_->device->allocator() : CpuAllocator();
   StatusOr<Tensor> tensor = Tensor::Allocate(dtype, shape, allocator);
   if (!tensor.ok() && absl::IsResourceExhausted(tensor.status())) [[unlikely]] {
     if (const auto* report = dynamic_cast<const ExhaustionReport*>(allocator)) {

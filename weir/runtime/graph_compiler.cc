@@ -156,6 +156,7 @@ Status GraphCompiler::Place(Graph* graph) const {
   placement.allow_soft_placement = options_.allow_soft_placement;
   placement.spread = options_.spread_nodes;
   placement.calls_keep_handles = HasAccelerators();
+  placement.variants_stay = HasAccelerators();
   placement.supported_types = [this](const Node& node) { return SupportedDeviceTypes(node); };
   WEIR_RETURN_IF_ERROR(PlaceGraphByCost(graph, placement, options_.placer, options_.costs));
   if (options_.log_device_placement) LogPlacement(*graph);

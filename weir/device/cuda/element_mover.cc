@@ -1,8 +1,8 @@
-// CudaDevice as an ElementMover: kernels that only move elements are the host's.
+// CudaDevice as an ElementMover: kernels that only move elements, or add some up, are the host's.
 #include <algorithm>
 #include <cstring>
 
-#include "weir/device/cuda/launch.h"
+#include "weir/device/cuda/elementwise.h"
 
 namespace weir::cuda {
 namespace {
@@ -89,6 +89,14 @@ Status CudaDevice::FillElements(const KernelContext& ctx, size_t element_size, c
   std::memcpy(word.bytes, value, std::min(element_size, sizeof(word)));
   return LaunchOver(ctx, {kSource, Cat("Fill<", WordName(element_size), ">")}, n, word,
                     reinterpret_cast<DeviceAddress>(to), n);
+}
+
+Status CudaDevice::AddElements(KernelContext& ctx, const Tensor& a, const Tensor& b, Tensor& to) {
+  const DType dtype = to.dtype();
+  const ElementwiseFunction sum({.inputs = {dtype, dtype}, .steps = {{"AddV2", {0, 1}, dtype, dtype}}, .outputs = {2}});
+  const ElementwiseOperand operands[] = {ElementwiseOperand(a), ElementwiseOperand(b)};
+  Tensor* const outputs[] = {&to};
+  return sum.Run(ctx, operands, to.shape(), outputs);
 }
 
 Status CudaDevice::ClearBytes(const KernelContext& ctx, void* to, size_t bytes) {

@@ -7,6 +7,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   registry.AddHostKernels();
   RegisterCombineKernels(registry);
   RegisterCompactKernels(registry);
+  RegisterContainerKernels(registry);
   RegisterCountingKernels(registry);
   RegisterElementwiseKernels(registry);
   RegisterFftKernels(registry);

@@ -12,6 +12,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 // By family.
 void RegisterCombineKernels(GpuRegistry& registry);
 void RegisterCompactKernels(GpuRegistry& registry);
+void RegisterContainerKernels(GpuRegistry& registry);
 void RegisterCountingKernels(GpuRegistry& registry);
 void RegisterElementwiseKernels(GpuRegistry& registry);
 void RegisterFftKernels(GpuRegistry& registry);
