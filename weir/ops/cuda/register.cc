@@ -21,6 +21,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterPortableArrayKernels(registry);
   RegisterRandomKernels(registry);
   RegisterReductionKernels(registry);
+  RegisterRefVariableKernels(registry);
   RegisterScanKernels(registry);
   RegisterSegmentKernels(registry);
   RegisterSparseMatMulKernels(registry);

@@ -26,6 +26,7 @@ void RegisterPlaceKernels(GpuRegistry& registry);
 void RegisterPortableArrayKernels(GpuRegistry& registry);
 void RegisterRandomKernels(GpuRegistry& registry);
 void RegisterReductionKernels(GpuRegistry& registry);
+void RegisterRefVariableKernels(GpuRegistry& registry);
 void RegisterScanKernels(GpuRegistry& registry);
 void RegisterSegmentKernels(GpuRegistry& registry);
 void RegisterSparseMatMulKernels(GpuRegistry& registry);
