@@ -9,6 +9,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterCompactKernels(registry);
   RegisterContainerKernels(registry);
   RegisterCountingKernels(registry);
+  RegisterDrawKernels(registry);
   RegisterElementwiseKernels(registry);
   RegisterFftKernels(registry);
   RegisterFusedKernels(registry);

@@ -14,6 +14,7 @@ void RegisterCombineKernels(GpuRegistry& registry);
 void RegisterCompactKernels(GpuRegistry& registry);
 void RegisterContainerKernels(GpuRegistry& registry);
 void RegisterCountingKernels(GpuRegistry& registry);
+void RegisterDrawKernels(GpuRegistry& registry);
 void RegisterElementwiseKernels(GpuRegistry& registry);
 void RegisterFftKernels(GpuRegistry& registry);
 void RegisterFusedKernels(GpuRegistry& registry);
