@@ -5,10 +5,12 @@ namespace weir::cuda {
 void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   GpuRegistry registry(ops, kernels);
   registry.AddHostKernels();
+  RegisterColorKernels(registry);
   RegisterCombineKernels(registry);
   RegisterCompactKernels(registry);
   RegisterContainerKernels(registry);
   RegisterCountingKernels(registry);
+  RegisterCropKernels(registry);
   RegisterDrawKernels(registry);
   RegisterElementwiseKernels(registry);
   RegisterFftKernels(registry);
@@ -17,12 +19,15 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterLinalgKernels(registry);
   RegisterMatMulKernels(registry);
   RegisterNnKernels(registry);
+  RegisterNonMaxSuppressionKernels(registry);
   RegisterOptimizerKernels(registry);
   RegisterPlaceKernels(registry);
   RegisterPortableArrayKernels(registry);
+  RegisterProjectiveTransformKernels(registry);
   RegisterRandomKernels(registry);
   RegisterReductionKernels(registry);
   RegisterRefVariableKernels(registry);
+  RegisterResizeKernels(registry);
   RegisterScanKernels(registry);
   RegisterSegmentKernels(registry);
   RegisterSparseMatMulKernels(registry);

@@ -10,10 +10,12 @@ namespace weir::cuda {
 void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 
 // By family.
+void RegisterColorKernels(GpuRegistry& registry);
 void RegisterCombineKernels(GpuRegistry& registry);
 void RegisterCompactKernels(GpuRegistry& registry);
 void RegisterContainerKernels(GpuRegistry& registry);
 void RegisterCountingKernels(GpuRegistry& registry);
+void RegisterCropKernels(GpuRegistry& registry);
 void RegisterDrawKernels(GpuRegistry& registry);
 void RegisterElementwiseKernels(GpuRegistry& registry);
 void RegisterFftKernels(GpuRegistry& registry);
@@ -22,12 +24,15 @@ void RegisterGatherScatterKernels(GpuRegistry& registry);
 void RegisterLinalgKernels(GpuRegistry& registry);
 void RegisterMatMulKernels(GpuRegistry& registry);
 void RegisterNnKernels(GpuRegistry& registry);
+void RegisterNonMaxSuppressionKernels(GpuRegistry& registry);
 void RegisterOptimizerKernels(GpuRegistry& registry);
 void RegisterPlaceKernels(GpuRegistry& registry);
 void RegisterPortableArrayKernels(GpuRegistry& registry);
+void RegisterProjectiveTransformKernels(GpuRegistry& registry);
 void RegisterRandomKernels(GpuRegistry& registry);
 void RegisterReductionKernels(GpuRegistry& registry);
 void RegisterRefVariableKernels(GpuRegistry& registry);
+void RegisterResizeKernels(GpuRegistry& registry);
 void RegisterScanKernels(GpuRegistry& registry);
 void RegisterSegmentKernels(GpuRegistry& registry);
 void RegisterSparseMatMulKernels(GpuRegistry& registry);
