@@ -13,6 +13,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterCropKernels(registry);
   RegisterDrawKernels(registry);
   RegisterElementwiseKernels(registry);
+  RegisterFakeQuantKernels(registry);
   RegisterFftKernels(registry);
   RegisterFusedKernels(registry);
   RegisterGatherScatterKernels(registry);
@@ -21,9 +22,11 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterNnKernels(registry);
   RegisterNonMaxSuppressionKernels(registry);
   RegisterOptimizerKernels(registry);
+  RegisterPatchesKernels(registry);
   RegisterPlaceKernels(registry);
   RegisterPortableArrayKernels(registry);
   RegisterProjectiveTransformKernels(registry);
+  RegisterQuantizeAndDequantizeKernels(registry);
   RegisterRandomKernels(registry);
   RegisterReductionKernels(registry);
   RegisterRefVariableKernels(registry);
