@@ -33,7 +33,9 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   RegisterResizeKernels(registry);
   RegisterScanKernels(registry);
   RegisterSegmentKernels(registry);
+  RegisterSparseFillKernels(registry);
   RegisterSparseMatMulKernels(registry);
+  RegisterSparseRearrangeKernels(registry);
   RegisterSparseSegmentKernels(registry);
   RegisterTopKKernels(registry);
   RegisterVariableKernels(registry);
