@@ -58,16 +58,17 @@ StatusOr<Tensor> OwnSlice(KernelContext& ctx, Tensor slice) {
 }
 
 Status PlaceParts(KernelContext& ctx, const std::vector<PlacedPart>& parts, Tensor& whole) {
-  for (const auto& [part, begin] : parts) {
-    const int64_t count = part->num_elements(), step = 1;
-    if (IsHeldByHost(ctx, part->dtype())) {
-      CopyElements(*part, 0, whole, begin, count);
-      continue;
-    }
-    char* const to = static_cast<char*>(whole.raw_data()) + begin * static_cast<int64_t>(SizeOf(whole.dtype()));
-    WEIR_RETURN_IF_ERROR(StridedCopy(ctx, part->dtype(), {&count, 1}, part->raw_data(), {&step, 1}, to, {&step, 1}));
+  if (IsHeldByHost(ctx, whole.dtype())) {
+    for (const auto& [part, begin] : parts) CopyElements(*part, 0, whole, begin, part->num_elements());
+    return OkStatus();
   }
-  return OkStatus();
+  auto* mover = dynamic_cast<ElementMover*>(&ctx.device());
+  if (mover == nullptr) return Unimplemented("The device ", ctx.device().name(), " does not move elements itself");
+  std::vector<ElementMover::Part> moved;
+  for (const auto& [part, begin] : parts) {
+    if (part->num_elements() > 0) moved.push_back({part->raw_data(), begin, part->num_elements()});
+  }
+  return moved.empty() ? OkStatus() : mover->PlaceParts(ctx, SizeOf(whole.dtype()), moved, whole.raw_data());
 }
 
 StatusOr<Tensor> StackTensors(KernelContext& ctx, const std::vector<const Tensor*>& rows) {

@@ -35,7 +35,8 @@ struct PlacedPart {
   const Tensor* part;
   int64_t begin;
 };
-// Copies parts into `whole`; all are in the memory of the device. REQUIRES: same type, the parts do not overlap there.
+// Copies parts into `whole`; all are in the memory of the device. REQUIRES: same type; ordered by
+// place, and they do not overlap there.
 Status PlaceParts(KernelContext& ctx, const std::vector<PlacedPart>& parts, Tensor& whole);
 // The tensors of one shape and type as rows of one tensor. REQUIRES: not empty.
 StatusOr<Tensor> StackTensors(KernelContext& ctx, const std::vector<const Tensor*>& rows);
