@@ -1,4 +1,4 @@
-// ElementMover: a device that moves elements within its own memory.
+// ElementMover: a device that moves elements within its own memory, and adds them up.
 //
 // Kernels that only move elements (slices, transposes, pads, ...) are written once for all devices: what they give to
 // StridedCopy (device/cpu/strided_copy.h) is done by the host's threads, or by the device if it is an ElementMover.
@@ -27,6 +27,14 @@ class ElementMover {
   virtual Status FillElements(const KernelContext& ctx, size_t element_size, const void* value, void* to,
                               int64_t n) = 0;
   virtual Status ClearBytes(const KernelContext& ctx, void* to, size_t bytes) = 0;
+  // Copies parts, each of `count` elements, to their places in `to`. REQUIRES: ordered by place; they do not overlap.
+  struct Part {
+    const void* from;
+    int64_t begin, count;
+  };
+  virtual Status PlaceParts(KernelContext& ctx, size_t element_size, std::span<const Part> parts, void* to) = 0;
+  // to = a + b, which may be the same memory. REQUIRES: numbers.
+  virtual Status AddElements(KernelContext& ctx, const Tensor& a, const Tensor& b, Tensor& to) = 0;
 };
 
 }  // namespace weir

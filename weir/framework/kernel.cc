@@ -14,7 +14,9 @@ StatusOr<Tensor> KernelContext::AllocateHost(DType dtype, const Shape& shape) {
 }
 
 StatusOr<Tensor> KernelContext::AllocateTemp(DType dtype, const Shape& shape) {
-  Allocator* allocator = step_->device_run == nullptr ? nullptr : step_->device_run->allocator();
+  // Objects are the host's; what is in them may be the device's.
+  Allocator* allocator = IsPlain(dtype) ? nullptr : CpuAllocator();
+  if (allocator == nullptr && step_->device_run != nullptr) allocator = step_->device_run->allocator();
   if (allocator == nullptr) allocator = step_->device->allocator();
   StatusOr<Tensor> tensor = Tensor::Allocate(dtype, shape, allocator);
   if (!tensor.ok() && absl::IsResourceExhausted(tensor.status())) [[unlikely]] {

@@ -35,7 +35,8 @@ struct RendezvousValue {
 };
 
 // Brings a value to the memory of `device`, the host's if null, by the shortest way: not at all, straight from one
-// device to the other, or through the host. `run` is the receiver's; it may be null.
+// device to the other, or through the host. A variant comes with the tensors in it; other objects, such as strings, are
+// the host's wherever they go. `run` is the receiver's; it may be null.
 void BringValue(RendezvousValue value, Device* device, std::shared_ptr<DeviceRun> run, Device::CopyDone done);
 
 // Thread-safe. One value a key at a time is the rule; repeated sends under one key queue up in order.

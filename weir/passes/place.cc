@@ -90,7 +90,38 @@ class GraphPlacer {
       if (node) WEIR_RETURN_IF_ERROR(JoinNeighbours(*node));
     }
     if (whole_loops) WEIR_RETURN_IF_ERROR(JoinLoops());
-    return CollectGroups();
+    WEIR_RETURN_IF_ERROR(CollectGroups());
+    if (options_.variants_stay) JoinVariants();
+    return OkStatus();
+  }
+
+  // The group of what makes a variant and that of what takes it become one, on the devices that both may be on, in the
+  // order of the first.
+  void JoinVariants() {
+    for (const auto& node : graph_.nodes()) {
+      for (size_t i = 0; node && i < node->inputs.size(); ++i) {
+        const Node& producer = *graph_.node(node->inputs[i].node);
+        if (node->input_type(static_cast<int>(i)) != DType::kVariant || IsCall(*node) || IsCall(producer)) continue;
+        MergeGroups(Root(producer.id), Root(node->id));
+      }
+    }
+  }
+  void MergeGroups(NodeId a, NodeId b) {
+    if (a == b) return;
+    Group &first = groups_[group_of_root_[a]], &second = groups_[group_of_root_[b]];
+    std::optional<DeviceName> request = Intersect(first.request, second.request);
+    if (!request) return;
+    Group both = first;
+    both.request = *std::move(request);
+    std::erase_if(both.devices, [&](int d) { return std::ranges::find(second.devices, d) == second.devices.end(); });
+    if (Matching(both, both.request).empty()) return;
+    both.size += second.size;
+    both.has_state |= second.has_state;
+    if (both.reads == kNoNode) both.reads = second.reads;
+    first = std::move(both);
+    const int index = group_of_root_[a];
+    Join(a, b);
+    group_of_root_[Root(a)] = index;
   }
 
   // All nodes of a loop, those of the loops in it, and the Exits, which stand outside.

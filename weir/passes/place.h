@@ -44,6 +44,9 @@ struct PlacementOptions {
   // Handles that are given to calls, and those that come in as arguments, stay on the device of the call or argument:
   // its body looks for them there. Where devices have memory of their own.
   bool calls_keep_handles = false;
+  // Nodes that hand variants on - lists, optionals - go together where their kernels and requests allow it, so that the
+  // tensors in them stay where they are. Where devices have memory of their own.
+  bool variants_stay = false;
   // Treat the nodes of a loop as one group, unless some of them must be on different devices.
   bool whole_loops = false;
 };

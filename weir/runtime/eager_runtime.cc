@@ -5,6 +5,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "weir/base/timer.h"
+#include "weir/framework/rendezvous.h"
 #include "weir/runtime/execution_plan.h"
 #include "weir/runtime/graph_compiler.h"
 #include "weir/runtime/kernel_cache.h"
@@ -40,14 +41,18 @@ Status CheckTypes(const OpSchema& schema, const ArgTypes& types, std::span<const
 }
 
 // One copy, waited for.
-StatusOr<Tensor> Copy(Device& device, DeviceRun* run, const Tensor& tensor, bool to_host) {
+StatusOr<Tensor> Copy(Device& device, const std::shared_ptr<DeviceRun>& run, const Tensor& tensor, bool to_host) {
   absl::Notification done;
   StatusOr<Tensor> out = Internal("A copy was dropped");
   auto finish = [&](StatusOr<Tensor> copy) {
     out = std::move(copy);
     done.Notify();
   };
-  to_host ? device.CopyToHost(tensor, run, finish) : device.CopyFromHost(tensor, run, finish);
+  if (to_host) {
+    BringValue({.tensor = tensor, .device = &device, .run = run}, nullptr, nullptr, finish);
+  } else {
+    BringValue({.tensor = tensor}, &device, run, finish);
+  }
   done.WaitForNotification();
   return out;
 }
@@ -213,7 +218,7 @@ Status EagerRuntime::RunEntry(const Entry& entry, std::span<Tensor> inputs, Outp
   absl::InlinedVector<Slot, 4> in(inputs.size()), out(entry.node.types->outputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!entry.inputs_move.empty() && entry.inputs_move[i]) {
-      WEIR_ASSIGN_OR_RETURN(in[i].tensor, Copy(*device, run.get(), inputs[i], /*to_host=*/false));
+      WEIR_ASSIGN_OR_RETURN(in[i].tensor, Copy(*device, run, inputs[i], /*to_host=*/false));
     } else {
       in[i].tensor = std::move(inputs[i]);
     }
@@ -259,7 +264,7 @@ Status EagerRuntime::RunEntry(const Entry& entry, std::span<Tensor> inputs, Outp
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i].tensor.has_value()) return Internal("Output ", i, " was not set");
     if (!entry.outputs_move.empty() && entry.outputs_move[i]) {
-      WEIR_ASSIGN_OR_RETURN(Tensor copy, Copy(*device, run.get(), out[i].tensor, /*to_host=*/true));
+      WEIR_ASSIGN_OR_RETURN(Tensor copy, Copy(*device, run, out[i].tensor, /*to_host=*/true));
       outputs->push_back(std::move(copy));
     } else {
       outputs->push_back(std::move(out[i].tensor));

@@ -7,6 +7,7 @@
 #include "absl/synchronization/notification.h"
 #include "weir/base/logging.h"
 #include "weir/framework/fused_nodes.h"
+#include "weir/framework/rendezvous.h"
 #include "weir/runtime/memory_types.h"
 
 namespace weir {
@@ -165,6 +166,16 @@ class Compiler {
     return OkStatus();
   }
 
+  void BringAll(std::vector<Tensor> values, size_t next, Device::CopyAllDone done) {
+    if (next == values.size()) return done(std::move(values));
+    BringValue({.tensor = values[next]}, options_.device, nullptr,
+               [this, values, next, done = std::move(done)](StatusOr<Tensor> copy) mutable {
+                 if (!copy.ok()) return done(copy.status());
+                 values[next] = *std::move(copy);
+                 BringAll(std::move(values), next + 1, std::move(done));
+               });
+  }
+
   // Constants go to their device once, all together, when the plan is made.
   Status MoveConstants() {
     if (moved_constants_.empty()) return OkStatus();
@@ -175,10 +186,17 @@ class Compiler {
     auto copy = std::make_shared<Copy>();
     std::vector<Tensor> values;
     for (int32_t index : moved_constants_) values.push_back(plan_->constants[index]);
-    options_.device->CopyAllFromHost(std::move(values), [copy](StatusOr<std::vector<Tensor>> result) {
+    auto finish = [copy](StatusOr<std::vector<Tensor>> result) {
       copy->result = std::move(result);
       copy->done.Notify();
-    });
+    };
+    // Variants, of which there are hardly ever any, come one by one.
+    auto variant = std::ranges::find(values, DType::kVariant, &Tensor::dtype);
+    if (variant == values.end()) {
+      options_.device->CopyAllFromHost(std::move(values), finish);
+    } else {
+      BringAll(std::move(values), 0, finish);
+    }
     if (!copy->done.WaitForNotificationWithTimeout(kCopyTimeout)) {
       return DeadlineExceeded("Device ", options_.device->name(), " did not take ", moved_constants_.size(),
                               " constants within ", absl::FormatDuration(kCopyTimeout));
@@ -391,6 +409,8 @@ class Compiler {
     bool has_work = false;
     for (const PlanNode& planned : plan_->nodes) {
       if (planned.takes_refs) return false;
+      // Objects may hold memory of the device that is none of a recording's outputs.
+      if (std::ranges::count(planned.types->outputs, DType::kVariant) > 0) return Declines(planned);
       switch (planned.kind) {
         case NodeKind::kConst:
         case NodeKind::kNoOp:

@@ -162,7 +162,12 @@ Status GraphCompiler::Place(Graph* graph) const {
   placement.allow_soft_placement = options_.allow_soft_placement;
   placement.spread = options_.spread_nodes;
   placement.calls_keep_handles = HasAccelerators();
-  placement.supported_types = [this](const Node& node) { return SupportedDeviceTypes(node); };
+  placement.variants_stay = HasAccelerators();
+  std::vector<LoopWork> loops;
+  if (HasAccelerators()) loops = FindLoopWork(*graph, [this](const Node& node) { return IsDeviceWork(node); });
+  placement.supported_types = [this, &loops](const Node& node) {
+    return SupportedDeviceTypes(node, loops.empty() ? LoopWork::kNone : loops[node.id]);
+  };
   WEIR_RETURN_IF_ERROR(PlaceGraphByCost(graph, placement, options_.placer, options_.costs));
   if (options_.log_device_placement) LogPlacement(*graph);
   return OkStatus();
@@ -242,7 +247,18 @@ bool GraphCompiler::HasAccelerators() const {
   return std::ranges::any_of(devices_.devices(), [](const auto& device) { return !device->is_host(); });
 }
 
-std::vector<std::string> GraphCompiler::SupportedDeviceTypes(const Node& node) const {
+// Kernels of numbers that a device has: floats, where integers and truth values are mostly shapes and conditions.
+bool GraphCompiler::IsDeviceWork(const Node& node) const {
+  auto is_number = [](DType type) { return IsFloating(BaseType(type)) || IsComplex(BaseType(type)); };
+  if (IsExecutorNative(*node.schema)) return false;
+  if (std::ranges::none_of(node.types->inputs, is_number) && std::ranges::none_of(node.types->outputs, is_number)) {
+    return false;
+  }
+  const std::vector<std::string> types = environment_.kernels.DeviceTypes(node.op(), node.attrs);
+  return std::ranges::any_of(types, [this](const std::string& type) { return type != devices_.host()->type(); });
+}
+
+std::vector<std::string> GraphCompiler::SupportedDeviceTypes(const Node& node, LoopWork loop) const {
   const std::string& host = devices_.host()->type();
   const bool native = IsExecutorNative(*node.schema);
   std::vector<std::string> types;
@@ -255,9 +271,9 @@ std::vector<std::string> GraphCompiler::SupportedDeviceTypes(const Node& node) c
   }
   if (types.empty() && functions_->Contains(node.op())) types.push_back(host);  // the call itself is the host's
   // Programs on a machine with an accelerator want it used, for all that can be in its memory.
-  const bool is_for_host =
-      preference_ == Preference::kHost ||
-      (native && (node.num_outputs() == 0 || NativeMemory(node.output_type(0)) == MemoryType::kHost));
+  const bool is_for_host = preference_ == Preference::kHost || loop == LoopWork::kHost ||
+                           (loop == LoopWork::kNone && native &&
+                            (node.num_outputs() == 0 || NativeMemory(node.output_type(0)) == MemoryType::kHost));
   std::stable_partition(types.begin(), types.end(),
                         [&](const std::string& type) { return (type == host) == is_for_host; });
   return types;

@@ -17,6 +17,7 @@
 #include "weir/passes/partition.h"
 #include "weir/passes/rewrite_context.h"
 #include "weir/runtime/kernel_cache.h"
+#include "weir/runtime/loop_work.h"
 #include "weir/runtime/session.h"
 
 namespace weir {
@@ -67,7 +68,8 @@ class GraphCompiler {
   // The host device, if all nodes are on it; null otherwise.
   Device* OnlyHost(const Graph& graph) const;
   bool IsLossy(std::string_view from, std::string_view to) const;
-  std::vector<std::string> SupportedDeviceTypes(const Node& node) const;
+  std::vector<std::string> SupportedDeviceTypes(const Node& node, LoopWork loop) const;
+  bool IsDeviceWork(const Node& node) const;
 
   const Environment& environment_;
   const DeviceSet devices_;

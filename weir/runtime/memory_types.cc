@@ -7,35 +7,46 @@
 namespace weir {
 namespace {
 
-bool HostOnly(DType dtype) { return IsRef(dtype) || !IsPlain(dtype); }
+bool HostOnly(DType dtype) { return !IsPlain(BaseType(dtype)) && BaseType(dtype) != DType::kVariant; }
 
 bool IsPredicate(const Node& node, int input) {
   return node.op() == "LoopCond" || ((node.op() == "Switch" || node.op() == "RefSwitch") && input == 1);
 }
 
+// As int32 tensors in variants are in host memory on every device, those that go in and come out are so, too.
+bool HandsVariantsOn(const Node& node) {
+  auto is_variant = [](DType type) { return BaseType(type) == DType::kVariant; };
+  return std::ranges::any_of(node.types->inputs, is_variant) || std::ranges::any_of(node.types->outputs, is_variant);
+}
+
 }  // namespace
 
 MemoryType NativeMemory(DType dtype) {
-  return HostOnly(dtype) || dtype == DType::kInt32 ? MemoryType::kHost : MemoryType::kDevice;
+  return HostOnly(dtype) || BaseType(dtype) == DType::kInt32 ? MemoryType::kHost : MemoryType::kDevice;
 }
 
 MemoryType MemoryTypes::Input(const Node& node, int index) const {
   if (IsOnHost(node)) return MemoryType::kDevice;
   DType dtype = node.input_type(index);
   if (IsExecutorNative(*node.schema)) return IsPredicate(node, index) ? MemoryType::kHost : NativeMemory(dtype);
-  return HostOnly(dtype) || IsNamed(node, node.schema->inputs, index) ? MemoryType::kHost : MemoryType::kDevice;
+  return IsKept(node, node.schema->inputs, dtype, index) ? MemoryType::kHost : MemoryType::kDevice;
 }
 
 MemoryType MemoryTypes::Output(const Node& node, int index) const {
   if (IsOnHost(node)) return MemoryType::kDevice;
   DType dtype = node.output_type(index);
   if (IsExecutorNative(*node.schema)) return IsPredicate(node, 0) ? MemoryType::kHost : NativeMemory(dtype);
-  return HostOnly(dtype) || IsNamed(node, node.schema->outputs, index) ? MemoryType::kHost : MemoryType::kDevice;
+  return IsKept(node, node.schema->outputs, dtype, index) ? MemoryType::kHost : MemoryType::kDevice;
 }
 
 bool MemoryTypes::IsOnHost(const Node& node) const {
   const Device* device = devices_.Find(node.assigned_device);
   return device == nullptr || device->is_host();
+}
+
+bool MemoryTypes::IsKept(const Node& node, const std::vector<ArgSchema>& args, DType dtype, int index) const {
+  if (HostOnly(dtype) || (dtype == DType::kInt32 && HandsVariantsOn(node))) return true;
+  return IsNamed(node, args, index);
 }
 
 // True if the node's kernel names the argument that tensor `index` belongs to.

@@ -2,8 +2,9 @@
 //
 // The registration of a kernel names the arguments that must be in host memory (KernelBuilder::HostMemory). Ops that
 // the executor implements itself (Const, Switch, Enter ...) keep int32 tensors, which are mostly shapes, indices and
-// counters, and predicates in host memory. Types that only the host supports (strings, handles, variants) always stay
-// in host memory.
+// counters, and predicates in host memory. Types that only the host supports (strings, handles) always stay in host
+// memory. A variant is an object of the host; its memory is that of the tensors in it, except int32 tensors, which are
+// in host memory there, too.
 #ifndef WEIR_RUNTIME_MEMORY_TYPES_H_
 #define WEIR_RUNTIME_MEMORY_TYPES_H_
 
@@ -27,6 +28,8 @@ class MemoryTypes {
 
  private:
   bool IsOnHost(const Node& node) const;
+  // Whether the host keeps the tensor.
+  bool IsKept(const Node& node, const std::vector<ArgSchema>& args, DType dtype, int index) const;
   bool IsNamed(const Node& node, const std::vector<ArgSchema>& args, int index) const;
 
   const KernelRegistry& kernels_;

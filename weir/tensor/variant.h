@@ -19,6 +19,22 @@ struct VariantData {
   std::vector<Tensor> tensors;
 };
 
+// What is done to the tensors in variants, which may be in the memory of a device (device/cpu/kernel_arithmetic.h).
+class TensorArithmetic {
+ public:
+  virtual ~TensorArithmetic() = default;
+  virtual StatusOr<Tensor> Zeros(DType dtype, const Shape& shape) = 0;
+  // Zeros of the same type and shape; variants by their own ZerosLike.
+  StatusOr<Tensor> ZerosOf(const Tensor& tensor);
+  // a + b, in the memory of `a` if the caller gives it away; variants by their own Add. INVALID_ARGUMENT if the type
+  // has no sum or the shapes differ.
+  StatusOr<Tensor> Sum(Tensor a, const Tensor& b);
+
+ protected:
+  // REQUIRES: same shape, and a type of numbers.
+  virtual StatusOr<Tensor> Add(Tensor a, const Tensor& b) = 0;
+};
+
 // Immutable once shared; a kernel may change it in place if it holds the only reference (Variant::unique()).
 class VariantValue {
  public:
@@ -27,8 +43,12 @@ class VariantValue {
   // UNIMPLEMENTED unless the value can leave the process.
   virtual StatusOr<VariantData> Encode() const;
   // What ZerosLike and AddN give for it; UNIMPLEMENTED unless it has them.
-  virtual StatusOr<std::shared_ptr<VariantValue>> ZerosLike() const;
-  virtual StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other) const;
+  virtual StatusOr<std::shared_ptr<VariantValue>> ZerosLike(TensorArithmetic& arithmetic) const;
+  virtual StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other, TensorArithmetic& arithmetic) const;
+  // The tensors that are where the variant is, in the memory of a device or of the host, and the same value with copies
+  // of them in another place. Values without such tensors are the same everywhere.
+  virtual std::vector<Tensor> LocalTensors() const { return {}; }
+  virtual std::shared_ptr<VariantValue> WithLocalTensors(std::vector<Tensor> copies) const { return nullptr; }
   virtual std::string DebugString() const { return std::string(type_name()); }
 };
 

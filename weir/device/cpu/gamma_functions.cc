@@ -210,4 +210,46 @@ double Betainc(double a, double b, double x) {
   return front * h;
 }
 
+namespace {
+
+constexpr int kMaxSampleTerms = 20000;
+constexpr double kSamplePrecision = 1e-16;
+
+// The power series of P, term by term over the density.
+double SampleGradBySeries(double alpha, double x) {
+  const double log_x = std::log(x);
+  double term = x / alpha, digamma = Digamma(alpha + 1), sum = 0;
+  for (int k = 0; k < kMaxSampleTerms; ++k) {
+    const double add = term * (digamma - log_x);
+    sum += add;
+    if (k > 4 && std::abs(add) < kSamplePrecision * std::abs(sum)) break;
+    digamma += 1 / (alpha + k + 1);
+    term *= x / (alpha + k + 1);
+  }
+  return sum;
+}
+
+// The continued fraction of 1 - P, for x beyond alpha (Lentz's method).
+double SampleGradByFraction(double alpha, double x) {
+  Dual b(x + 1 - alpha, -1), c(1e300, 0), d = Dual(1) / b, h = d;
+  for (int i = 1; i < kMaxSampleTerms; ++i) {
+    const Dual a(-i * (i - alpha), i);
+    b = b + Dual(2);
+    d = Dual(1) / (a * d + b);
+    c = b + a / c;
+    const Dual factor = d * c;
+    h = h * factor;
+    if (std::abs(factor.value - 1) < kSamplePrecision && std::abs(factor.slope) < kSamplePrecision) break;
+  }
+  return x * (h.value * (std::log(x) - Digamma(alpha)) + h.slope);
+}
+
+}  // namespace
+
+double GammaSampleGrad(double alpha, double x) {
+  if (!(alpha > 0) || !(x >= 0)) return kNaN;
+  if (x == 0) return 0;
+  return x <= alpha + 1 ? SampleGradBySeries(alpha, x) : SampleGradByFraction(alpha, x);
+}
+
 }  // namespace weir

@@ -9,6 +9,9 @@ double Digamma(double x);
 double Igamma(double a, double x);       // regularised lower incomplete gamma function
 double Igammac(double a, double x);      // and the upper one
 double IgammaGradA(double a, double x);  // d Igamma / da
+// How a draw x from a gamma distribution moves with alpha, by implicit differentiation of the distribution function
+// P(alpha, x): -(dP/dalpha) / (dP/dx).
+double GammaSampleGrad(double alpha, double x);
 double HurwitzZeta(double s, double q);
 double Polygamma(double n, double x);
 // The same as TensorFlow has them of 32-bit floats: left of -9, where its sum is cut short, they are something else.

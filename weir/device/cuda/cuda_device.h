@@ -159,6 +159,8 @@ class CudaDevice : public Device, public ElementMover {
                       std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides) override;
   Status FillElements(const KernelContext& ctx, size_t element_size, const void* value, void* to, int64_t n) override;
   Status ClearBytes(const KernelContext& ctx, void* to, size_t bytes) override;
+  Status PlaceParts(KernelContext& ctx, size_t element_size, std::span<const Part> parts, void* to) override;
+  Status AddElements(KernelContext& ctx, const Tensor& a, const Tensor& b, Tensor& to) override;
 
   CudaParts& parts() { return *parts_; }
   Gpu& gpu() { return *parts_->gpu; }

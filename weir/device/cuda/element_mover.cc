@@ -1,8 +1,8 @@
-// CudaDevice as an ElementMover: kernels that only move elements are the host's.
+// CudaDevice as an ElementMover: kernels that only move elements, or add some up, are the host's.
 #include <algorithm>
 #include <cstring>
 
-#include "weir/device/cuda/launch.h"
+#include "weir/device/cuda/elementwise.h"
 
 namespace weir::cuda {
 namespace {
@@ -89,6 +89,32 @@ Status CudaDevice::FillElements(const KernelContext& ctx, size_t element_size, c
   std::memcpy(word.bytes, value, std::min(element_size, sizeof(word)));
   return LaunchOver(ctx, {kSource, Cat("Fill<", WordName(element_size), ">")}, n, word,
                     reinterpret_cast<DeviceAddress>(to), n);
+}
+
+Status CudaDevice::PlaceParts(KernelContext& ctx, size_t element_size, std::span<const Part> parts, void* to) {
+  const auto target = reinterpret_cast<DeviceAddress>(to);
+  constexpr size_t kFew = 4;  // copies that are faster than a table for a kernel
+  if (parts.size() <= kFew) {
+    for (const Part& part : parts) {
+      const size_t bytes = static_cast<size_t>(part.count) * element_size;
+      if (bytes == 0) continue;
+      WEIR_RETURN_IF_ERROR(CopyOnDevice(ctx, target + static_cast<size_t>(part.begin) * element_size,
+                                        reinterpret_cast<DeviceAddress>(part.from), bytes));
+    }
+    return OkStatus();
+  }
+  const int64_t first = parts.front().begin, n = parts.back().begin + parts.back().count - first;
+  WEIR_ASSIGN_OR_RETURN(Tensor table, Upload(ctx, parts.data(), parts.size_bytes()));
+  return LaunchOver(ctx, {kSource, Cat("PlaceParts<", WordName(element_size), ">")}, n, Address(table),
+                    static_cast<int64_t>(parts.size()), first, target, n);
+}
+
+Status CudaDevice::AddElements(KernelContext& ctx, const Tensor& a, const Tensor& b, Tensor& to) {
+  const DType dtype = to.dtype();
+  const ElementwiseFunction sum({.inputs = {dtype, dtype}, .steps = {{"AddV2", {0, 1}, dtype, dtype}}, .outputs = {2}});
+  const ElementwiseOperand operands[] = {ElementwiseOperand(a), ElementwiseOperand(b)};
+  Tensor* const outputs[] = {&to};
+  return sum.Run(ctx, operands, to.shape(), outputs);
 }
 
 Status CudaDevice::ClearBytes(const KernelContext& ctx, void* to, size_t bytes) {

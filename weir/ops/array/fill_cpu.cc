@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "weir/device/cpu/index_input.h"
+#include "weir/device/cpu/kernel_arithmetic.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/array/register.h"
 #include "weir/tensor/variant.h"
@@ -49,7 +50,8 @@ class ZerosLikeKernel : public Kernel {
     if (x.num_elements() != 1) return InvalidArgument("ZerosLike of non-unary DT_VARIANT tensor");
     const Variant& from = *x.data<Variant>();
     if (!from.has_value()) return InvalidArgument("ZerosLike of an empty variant");
-    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariantValue> zero, from.get()->ZerosLike());
+    KernelArithmetic arithmetic(ctx);
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariantValue> zero, from.get()->ZerosLike(arithmetic));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.shape()));
     *out->data<Variant>() = Variant(std::move(zero));
     return OkStatus();

@@ -20,7 +20,10 @@ std::vector<std::string_view> Split(std::string_view text, std::string_view sepa
 }
 
 // Types that are in the host's memory anyway.
-bool StaysOnHost(DType dtype) { return dtype != DType::kInvalid && !IsPlain(BaseType(dtype)); }
+bool StaysOnHost(DType dtype) {
+  const DType base = BaseType(dtype);
+  return dtype != DType::kInvalid && base != DType::kVariant && !IsPlain(base);
+}
 
 GpuCombination ParseCombination(std::string_view text, const OpSchema* schema) {
   GpuCombination combination;
@@ -63,7 +66,10 @@ GpuRegistry::GpuRegistry(const OpRegistry& ops, KernelRegistry& kernels) : ops_(
     const std::string_view op = line.substr(0, colon);
     const OpSchema* schema = ops_.Find(op);
     for (std::string_view text : Split(line.substr(colon + 2), " | ")) {
-      table_[std::string(op)].push_back(ParseCombination(text, schema));
+      GpuCombination combination = ParseCombination(text, schema);
+      // They read a generator's state, which is in the GPU's memory.
+      if (op.starts_with("Rng")) combination.all_on_host = false;
+      table_[std::string(op)].push_back(std::move(combination));
     }
   }
 }
@@ -121,17 +127,27 @@ void GpuRegistry::AddMoving(std::string_view op, KernelWrapper wrapper) {
 }
 
 void GpuRegistry::AddPortable(std::string_view op, const std::vector<std::string>& also_on_host) {
-  auto factory = [&kernels = kernels_](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
+  Add(op, PortableFactory(), "", {}, also_on_host);
+}
+
+void GpuRegistry::AddContainer(std::string_view op) {
+  Register(op, PortableFactory(), "", {}, {}, /*plain_only=*/false);
+}
+
+void GpuRegistry::AddVariants(std::string_view op) {
+  Register(op, PortableFactory(), "T", {DType::kVariant}, {}, /*plain_only=*/false);
+}
+
+KernelFactory GpuRegistry::PortableFactory() const {
+  return [&kernels = kernels_](const KernelInit& init) -> StatusOr<std::unique_ptr<Kernel>> {
     WEIR_ASSIGN_OR_RETURN(const KernelEntry* entry, kernels.Find(init.schema().name, "CPU", init.attrs()));
     return entry->factory(init);
   };
-  Add(op, factory, "", {}, also_on_host);
 }
 
 void GpuRegistry::AddHostKernels() {
   for (const auto& [op, combinations] : table_) {
     if (kernels_.All(op).empty()) continue;  // the executor's own, or unknown
-    if (op.starts_with("Rng")) continue;     // they read a generator's state, which is in the GPU's memory
     for (const GpuCombination& combination : combinations) {
       if (!combination.all_on_host) continue;
       KernelEntry entry;

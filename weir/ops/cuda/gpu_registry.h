@@ -45,6 +45,10 @@ class GpuRegistry {
   // The host's kernel as it is, on the GPU: one that only moves elements by StridedCopy and its kin.
   // `also_on_host` names further arguments whose values it reads.
   void AddPortable(std::string_view op, const std::vector<std::string>& also_on_host = {});
+  // The same for an op on containers of tensors, whose types may be such that only the host has.
+  void AddContainer(std::string_view op);
+  // The host's kernel for variants, which does by KernelArithmetic what is done to the tensors in them.
+  void AddVariants(std::string_view op);
   // For all ops of the table: the host's kernel where all arguments are on the host.
   void AddHostKernels();
   // Kernels that the table does not know.
@@ -55,6 +59,8 @@ class GpuRegistry {
  private:
   void Register(std::string_view op, const KernelFactory& factory, std::string_view attr,
                 const std::vector<DType>& only, const std::vector<std::string>& also_on_host, bool plain_only);
+  // Makes the host's kernel, which then runs with the GPU as its device.
+  KernelFactory PortableFactory() const;
 
   const OpRegistry& ops_;
   KernelRegistry& kernels_;

@@ -27,11 +27,15 @@ class RecordedHostRun : public DeviceRun {
   explicit RecordedHostRun(DeviceRun& run) : run_(run) {}
   void WhenDone(std::function<void(Status)> done) override { done(OkStatus()); }
   void UseResource(const std::shared_ptr<Resource>& resource, bool changes) override {
+    const Tensor state = resource->State();
+    uses_host_state_ |= !state.has_value() || state.in_host_memory();
     run_.UseResource(resource, changes);
   }
+  bool uses_host_state() const { return uses_host_state_; }
 
  private:
   DeviceRun& run_;
+  bool uses_host_state_ = false;
 };
 
 class HostKernel : public Kernel {
@@ -70,13 +74,7 @@ class HostKernel : public Kernel {
     step.device_run = &run;
     KernelContext host = HostContext(step, ctx);
     WEIR_RETURN_IF_ERROR(kernel_->Compute(host));
-    for (int i = 0; i < ctx.num_outputs() && has_state; ++i) {
-      const Tensor& output = ctx.output(i);
-      if (output.has_value() && output.dtype() != DType::kResource && output.in_host_memory()) {
-        return RefuseRecording(ctx, "a variable in the host's memory");
-      }
-    }
-    return OkStatus();
+    return run.uses_host_state() ? RefuseRecording(ctx, "a variable in the host's memory") : OkStatus();
   }
 
   const std::unique_ptr<Kernel> kernel_;

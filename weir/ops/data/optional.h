@@ -18,8 +18,10 @@ class Optional : public VariantValue {
   StatusOr<VariantData> Encode() const override;
   static StatusOr<std::shared_ptr<VariantValue>> Decode(VariantData data);
   // Componentwise; nothing stays nothing. Only numbers can be added.
-  StatusOr<std::shared_ptr<VariantValue>> ZerosLike() const override;
-  StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other) const override;
+  StatusOr<std::shared_ptr<VariantValue>> ZerosLike(TensorArithmetic& arithmetic) const override;
+  StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other, TensorArithmetic& arithmetic) const override;
+  std::vector<Tensor> LocalTensors() const override { return components.value_or(std::vector<Tensor>()); }
+  std::shared_ptr<VariantValue> WithLocalTensors(std::vector<Tensor> copies) const override;
   std::string DebugString() const override;
 };
 

@@ -1,38 +1,9 @@
-#include "weir/device/cpu/arithmetic.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/data/optional.h"
 #include "weir/ops/data/register.h"
 
 namespace weir {
 namespace {
-
-StatusOr<Tensor> ZerosOf(const Tensor& tensor) {
-  if (tensor.dtype() != DType::kVariant) return Tensor::Zeros(tensor.dtype(), tensor.shape());
-  WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(DType::kVariant, tensor.shape()));
-  for (int64_t i = 0; i < tensor.num_elements(); ++i) {
-    const Variant& from = tensor.data<Variant>()[i];
-    if (!from.has_value()) continue;
-    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<VariantValue> zero, from.get()->ZerosLike());
-    out.data<Variant>()[i] = Variant(std::move(zero));
-  }
-  return out;
-}
-
-StatusOr<Tensor> Sum(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) {
-    return InvalidArgument("Components of optionals differ: ", Name(a.dtype()), " ", a.shape().ToString(), " vs. ",
-                           Name(b.dtype()), " ", b.shape().ToString());
-  }
-  WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(a.dtype(), a.shape()));
-  const bool known = DispatchDType(a.dtype(), NumberTypes{}, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    for (int64_t i = 0; i < a.num_elements(); ++i) {
-      out.data<T>()[i] = static_cast<T>(WrapAdd(Widen(a.data<T>()[i]), Widen(b.data<T>()[i])));
-    }
-  });
-  if (!known) return Unimplemented("Adding components of type ", Name(a.dtype()));
-  return out;
-}
 
 Tensor Wrapped(std::shared_ptr<VariantValue> value) { return Tensor::Scalar(Variant(std::move(value))); }
 
@@ -124,19 +95,19 @@ StatusOr<std::shared_ptr<VariantValue>> Optional::Decode(VariantData data) {
   return std::shared_ptr<VariantValue>(std::move(optional));
 }
 
-StatusOr<std::shared_ptr<VariantValue>> Optional::ZerosLike() const {
+StatusOr<std::shared_ptr<VariantValue>> Optional::ZerosLike(TensorArithmetic& arithmetic) const {
   auto optional = std::make_shared<Optional>();
   if (components) {
     optional->components.emplace();
     for (const Tensor& component : *components) {
-      WEIR_ASSIGN_OR_RETURN(Tensor zero, ZerosOf(component));
+      WEIR_ASSIGN_OR_RETURN(Tensor zero, arithmetic.ZerosOf(component));
       optional->components->push_back(std::move(zero));
     }
   }
   return std::shared_ptr<VariantValue>(std::move(optional));
 }
 
-StatusOr<std::shared_ptr<VariantValue>> Optional::Add(const VariantValue& other) const {
+StatusOr<std::shared_ptr<VariantValue>> Optional::Add(const VariantValue& other, TensorArithmetic& arithmetic) const {
   const auto* right = dynamic_cast<const Optional*>(&other);
   if (right == nullptr) return InvalidArgument("An optional cannot be added to a ", other.type_name());
   if (components.has_value() != right->components.has_value()) {
@@ -150,11 +121,17 @@ StatusOr<std::shared_ptr<VariantValue>> Optional::Add(const VariantValue& other)
     }
     optional->components.emplace();
     for (size_t i = 0; i < components->size(); ++i) {
-      WEIR_ASSIGN_OR_RETURN(Tensor sum, Sum((*components)[i], (*right->components)[i]));
+      WEIR_ASSIGN_OR_RETURN(Tensor sum, arithmetic.Sum((*components)[i], (*right->components)[i]));
       optional->components->push_back(std::move(sum));
     }
   }
   return std::shared_ptr<VariantValue>(std::move(optional));
+}
+
+std::shared_ptr<VariantValue> Optional::WithLocalTensors(std::vector<Tensor> copies) const {
+  auto optional = std::make_shared<Optional>();
+  if (components) optional->components = std::move(copies);
+  return optional;
 }
 
 std::string Optional::DebugString() const {

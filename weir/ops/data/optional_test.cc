@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "weir/ops/data/register.h"
+#include "weir/testing/float_arithmetic.h"
 #include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
 
@@ -39,11 +40,12 @@ TEST_F(OptionalTest, HoldsAValueOrNone) {
 TEST_F(OptionalTest, AddsAndTravels) {
   const Tensor kept = Some(3), none = None();
   const Optional* three = kept.scalar<Variant>().get_if<Optional>();
-  auto sum = three->Add(*three);
+  FloatArithmetic arithmetic;
+  auto sum = three->Add(*three, arithmetic);
   ASSERT_TRUE(sum.ok());
   ExpectTensorEqual((*dynamic_cast<Optional&>(**sum).components)[0], Tensor::Scalar(6.f));
-  EXPECT_FALSE(three->Add(*none.scalar<Variant>().get()).ok());
-  auto zero = three->ZerosLike();
+  EXPECT_FALSE(three->Add(*none.scalar<Variant>().get(), arithmetic).ok());
+  auto zero = three->ZerosLike(arithmetic);
   ASSERT_TRUE(zero.ok());
   ExpectTensorEqual((*dynamic_cast<Optional&>(**zero).components)[0], Tensor::Scalar(0.f));
   auto data = three->Encode();

@@ -4,6 +4,7 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/image/color.h"
 #include "weir/ops/image/register.h"
 
 namespace weir {
@@ -37,17 +38,6 @@ Color<F> ToRgb(F hue, F saturation, F value) {
   return {(rest + saturation * red) * value, (rest + saturation * green) * value, (rest + saturation * blue) * value};
 }
 
-Status CheckChannels(const Shape& shape, int min_rank) {
-  if (shape.rank() < min_rank) {
-    return InvalidArgument("input must be at least ", min_rank, min_rank == 1 ? "D" : "-D, got shape",
-                           shape.ToString());
-  }
-  const int64_t channels = shape.dim(shape.rank() - 1);
-  if (channels == 3) return OkStatus();
-  const std::string message = Cat("input must have 3 channels but instead has ", channels, " channels.");
-  return min_rank == 1 ? FailedPrecondition(message) : InvalidArgument(message);
-}
-
 // Applies `change(a, b, c) -> Color` to every pixel.
 template <typename T, typename Change>
 Status ForEachPixel(KernelContext& ctx, const Change& change) {
@@ -70,7 +60,7 @@ template <typename T, bool kToHsv>
 class ConvertKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_RETURN_IF_ERROR(CheckChannels(ctx.input(0).shape(), 1));
+    WEIR_RETURN_IF_ERROR(CheckColors(ctx.input(0).shape(), 1));
     using F = ComputeType<T>;
     return ForEachPixel<T>(ctx, kToHsv ? ToHsv<F> : ToRgb<F>);
   }
@@ -78,7 +68,7 @@ class ConvertKernel : public Kernel {
 
 StatusOr<float> ScalarInput(KernelContext& ctx, std::string_view name) {
   const Tensor& tensor = ctx.input(1);
-  if (!tensor.shape().IsScalar()) return InvalidArgument(name, " must be scalar: ", tensor.shape().ToString());
+  WEIR_RETURN_IF_ERROR(CheckScalar(tensor, name));
   return tensor.scalar<float>();
 }
 
@@ -104,7 +94,7 @@ template <typename T>
 class AdjustHueKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_RETURN_IF_ERROR(CheckChannels(ctx.input(0).shape(), 3));
+    WEIR_RETURN_IF_ERROR(CheckColors(ctx.input(0).shape(), 3));
     WEIR_ASSIGN_OR_RETURN(float delta, ScalarInput(ctx, "delta"));
     return ForEachPixel<T>(ctx, [delta](float r, float g, float b) { return Turn(r, g, b, delta); });
   }
@@ -143,7 +133,7 @@ template <typename T>
 class AdjustSaturationKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    WEIR_RETURN_IF_ERROR(CheckChannels(ctx.input(0).shape(), 3));
+    WEIR_RETURN_IF_ERROR(CheckColors(ctx.input(0).shape(), 3));
     WEIR_ASSIGN_OR_RETURN(float scale, ScalarInput(ctx, "scale"));
     return ForEachPixel<T>(ctx, [scale](float r, float g, float b) {
       const float value = std::max({r, g, b}), range = value - std::min({r, g, b});
@@ -222,6 +212,22 @@ void RegisterAdjustments(KernelRegistry& registry) {
 }
 
 }  // namespace
+
+Status CheckColors(const Shape& shape, int min_rank) {
+  if (shape.rank() < min_rank) {
+    return InvalidArgument("input must be at least ", min_rank, min_rank == 1 ? "D" : "-D, got shape",
+                           shape.ToString());
+  }
+  const int64_t channels = shape.dim(shape.rank() - 1);
+  if (channels == 3) return OkStatus();
+  const std::string message = Cat("input must have 3 channels but instead has ", channels, " channels.");
+  return min_rank == 1 ? FailedPrecondition(message) : InvalidArgument(message);
+}
+
+Status CheckScalar(const Tensor& tensor, std::string_view name) {
+  if (tensor.shape().IsScalar()) return OkStatus();
+  return InvalidArgument(name, " must be scalar: ", tensor.shape().ToString());
+}
 
 void RegisterColorKernels(KernelRegistry& registry) {
   RegisterConversions<Half>(registry);

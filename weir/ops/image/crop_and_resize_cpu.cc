@@ -4,6 +4,7 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/image/crop_geometry.h"
 #include "weir/ops/image/register.h"
 
 namespace weir {
@@ -11,17 +12,11 @@ namespace {
 
 using ImageTypes = TypeList<uint8_t, uint16_t, int8_t, int16_t, int32_t, int64_t, Half, float, double>;
 
-// The number of boxes; their images are checked too.
-StatusOr<int64_t> CheckBoxes(const Tensor& boxes, const Tensor& indices, int64_t batch) {
-  if (boxes.num_elements() == 0 && indices.num_elements() == 0) return 0;
-  if (boxes.rank() != 2) return InvalidArgument("boxes must be 2-D", boxes.shape().ToString());
-  if (boxes.dim(1) != 4) return InvalidArgument("boxes must have 4 columns");
-  if (indices.rank() != 1) return InvalidArgument("box_index must be 1-D", indices.shape().ToString());
-  if (indices.dim(0) != boxes.dim(0)) return InvalidArgument("box_index has incompatible shape");
+Status CheckIndices(const Tensor& indices, int64_t batch) {
   for (int32_t index : indices.span<int32_t>()) {
-    if (index < 0 || index >= batch) return OutOfRange("box_index has values outside [0, batch_size)");
+    if (index < 0 || index >= batch) return BadBoxIndex();
   }
-  return boxes.dim(0);
+  return OkStatus();
 }
 
 // The grid of one dimension of a box.
@@ -53,14 +48,6 @@ struct Corners {
 struct ImageSize {
   int64_t height, width, channels;
 };
-
-StatusOr<bool> ReadIsNearest(const KernelInit& init) {
-  WEIR_ASSIGN_OR_RETURN(std::string method, init.Attr<std::string>("method"));
-  if (method != "bilinear" && method != "nearest") {
-    return InvalidArgument("method must be 'bilinear' or 'nearest', got ", method);
-  }
-  return method == "nearest";
-}
 
 template <typename T>
 class CropSampler {
@@ -102,17 +89,11 @@ class CropAndResizeKernel : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor image = ctx.input(0), boxes = ctx.input(1), indices = ctx.input(2), crop = ctx.input(3);
-    if (image.rank() != 4) return InvalidArgument("input image must be 4-D", image.shape().ToString());
+    const Tensor image = ctx.input(0), boxes = ctx.input(1), indices = ctx.input(2);
+    WEIR_ASSIGN_OR_RETURN(Shape shape, CropShape(ctx));
+    WEIR_RETURN_IF_ERROR(CheckIndices(indices, image.dim(0)));
     const ImageSize size{image.dim(1), image.dim(2), image.dim(3)};
-    if (size.height <= 0 || size.width <= 0) return InvalidArgument("image dimensions must be positive");
-    WEIR_ASSIGN_OR_RETURN(int64_t count, CheckBoxes(boxes, indices, image.dim(0)));
-    if (crop.rank() != 1) return InvalidArgument("crop_size must be 1-D", crop.shape().ToString());
-    if (crop.num_elements() != 2) return InvalidArgument("crop_size must have two elements", crop.shape().ToString());
-    const int64_t height = crop.data<int32_t>()[0], width = crop.data<int32_t>()[1];
-    if (height <= 0 || width <= 0) return InvalidArgument("crop dimensions must be positive");
-    const int64_t dims[] = {count, height, width, size.channels};
-    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
+    const int64_t count = shape.dim(0), height = shape.dim(1), width = shape.dim(2);
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     DispatchDType(image.dtype(), ImageTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -158,26 +139,16 @@ class CropGradImageKernel : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor grads = ctx.input(0), boxes = ctx.input(1), indices = ctx.input(2), size = ctx.input(3);
-    if (grads.rank() != 4) return InvalidArgument("grads image must be 4-D", grads.shape().ToString());
-    if (size.rank() != 1) return InvalidArgument("image_size must be 1-D", size.shape().ToString());
-    if (size.num_elements() != 4) return InvalidArgument("image_size must have 4 elements", size.shape().ToString());
-    const int32_t* dims = size.data<int32_t>();
-    const int64_t wide[] = {dims[0], dims[1], dims[2], dims[3]};
-    if (grads.dim(0) > 0 && (grads.dim(1) <= 0 || grads.dim(2) <= 0)) {
-      return InvalidArgument("grads dimensions must be positive");
-    }
-    if (wide[1] <= 0 || wide[2] <= 0) return InvalidArgument("image dimensions must be positive");
-    if (wide[3] != grads.dim(3)) return InvalidArgument("image_size and grads are incompatible");
-    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(wide));
-    WEIR_ASSIGN_OR_RETURN(int64_t count, CheckBoxes(boxes, indices, wide[0]));
-    if (count != grads.dim(0)) return InvalidArgument("boxes and grads have incompatible shape");
+    const Tensor grads = ctx.input(0), boxes = ctx.input(1), indices = ctx.input(2);
+    WEIR_ASSIGN_OR_RETURN(Shape shape, CropSourceShape(ctx));
+    WEIR_RETURN_IF_ERROR(CheckIndices(indices, shape.dim(0)));
+    const ImageSize size{shape.dim(1), shape.dim(2), shape.dim(3)};
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(ctx.output_type(0), shape));
     DispatchDType(out.dtype(), TypeList<Half, float, double>{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      for (int64_t b = 0; b < count; ++b) {
-        AddBox(grads, b, boxes.data<float>() + 4 * b, {wide[1], wide[2], wide[3]},
-               out.data<T>() + indices.data<int32_t>()[b] * wide[1] * wide[2] * wide[3]);
+      for (int64_t b = 0; b < grads.dim(0); ++b) {
+        AddBox(grads, b, boxes.data<float>() + 4 * b, size,
+               out.data<T>() + indices.data<int32_t>()[b] * size.height * size.width * size.channels);
       }
     });
     ctx.set_output(0, std::move(out));
@@ -223,16 +194,9 @@ class CropGradBoxesKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor grads = ctx.input(0), image = ctx.input(1), boxes = ctx.input(2), indices = ctx.input(3);
-    if (grads.rank() != 4) return InvalidArgument("grads image must be 4-D", grads.shape().ToString());
-    if (image.rank() != 4) return InvalidArgument("input image must be 4-D", image.shape().ToString());
+    WEIR_ASSIGN_OR_RETURN(int64_t count, CheckCropGradBoxes(ctx));
+    WEIR_RETURN_IF_ERROR(CheckIndices(indices, image.dim(0)));
     const ImageSize size{image.dim(1), image.dim(2), image.dim(3)};
-    if (grads.dim(0) > 0 && (grads.dim(1) <= 0 || grads.dim(2) <= 0)) {
-      return InvalidArgument("grads dimensions must be positive");
-    }
-    if (size.height <= 0 || size.width <= 0) return InvalidArgument("image dimensions must be positive");
-    if (size.channels != grads.dim(3)) return InvalidArgument("image, grads depth differ");
-    WEIR_ASSIGN_OR_RETURN(int64_t count, CheckBoxes(boxes, indices, image.dim(0)));
-    if (count != grads.dim(0)) return InvalidArgument("boxes and grads have incompatible shape");
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(DType::kFloat, Shape({count, 4})));
     DispatchDType(image.dtype(), ImageTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;

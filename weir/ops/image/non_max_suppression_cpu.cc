@@ -1,11 +1,11 @@
 // Non-maximum suppression: of boxes that overlap, the one with the best score stays.
 #include <cmath>
-#include <limits>
 #include <queue>
 
 #include "absl/functional/function_ref.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/image/box_overlap.h"
+#include "weir/ops/image/non_max_suppression.h"
 #include "weir/ops/image/register.h"
 
 namespace weir {
@@ -18,13 +18,6 @@ struct Candidate {
   bool operator<(const Candidate& other) const { return score == other.score ? box > other.box : score < other.score; }
 };
 
-struct Limits {
-  int64_t max_output = 0;
-  float overlap = 0.5f;
-  float score = std::numeric_limits<float>::lowest();
-  float sigma = 0;  // above 0: overlap lowers scores instead of removing boxes
-};
-
 struct Selection {
   std::vector<int32_t> boxes;
   std::vector<float> scores;
@@ -33,7 +26,7 @@ struct Selection {
 // Scores of 16-bit floats are rounded to that type after each change.
 using Rounding = float (*)(float);
 
-Selection Select(const std::vector<float>& scores, const Limits& limits, Rounding round,
+Selection Select(const std::vector<float>& scores, const SuppressionLimits& limits, Rounding round,
                  absl::FunctionRef<float(int64_t, int64_t)> overlap) {
   std::priority_queue<Candidate> queue;
   for (size_t i = 0; i < scores.size(); ++i) {
@@ -101,9 +94,9 @@ class NonMaxSuppressionKernel : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    WEIR_ASSIGN_OR_RETURN(Limits limits, ReadLimits(ctx));
+    WEIR_ASSIGN_OR_RETURN(SuppressionLimits limits, ReadSuppressionLimits(ctx, by_matrix_, overlap_));
     const Tensor boxes = ctx.input(0);
-    WEIR_RETURN_IF_ERROR(CheckBoxes(boxes, ctx.input(1)));
+    WEIR_RETURN_IF_ERROR(CheckSuppression(boxes.shape(), ctx.input(1).shape(), by_matrix_));
     const std::vector<float> values = Floats(boxes), scores = Floats(ctx.input(1));
     const bool half = ctx.input(1).dtype() == DType::kHalf;
     const Rounding round = half ? [](float x) { return static_cast<float>(Half(x)); } : [](float x) { return x; };
@@ -116,42 +109,6 @@ class NonMaxSuppressionKernel : public Kernel {
   }
 
  private:
-  StatusOr<Limits> ReadLimits(KernelContext& ctx) const {
-    Limits limits{.overlap = overlap_};
-    const Tensor& max_output = ctx.input(2);
-    if (!max_output.shape().IsScalar()) {
-      return InvalidArgument("max_output_size must be 0-D, got shape ", max_output.shape().ToString());
-    }
-    limits.max_output = max_output.scalar<int32_t>();
-    if (limits.max_output < 0) return InvalidArgument("output size must be non-negative");
-    if (ctx.num_inputs() > 3) {
-      WEIR_ASSIGN_OR_RETURN(limits.overlap, Scalar(ctx, 3, by_matrix_ ? "overlap_threshold" : "iou_threshold"));
-    }
-    if (!by_matrix_ && !(limits.overlap >= 0 && limits.overlap <= 1)) {
-      return InvalidArgument("iou_threshold must be in [0, 1]");
-    }
-    if (ctx.num_inputs() > 4) {
-      WEIR_ASSIGN_OR_RETURN(limits.score, Scalar(ctx, 4, "score_threshold"));
-    }
-    if (ctx.num_inputs() > 5) {
-      WEIR_ASSIGN_OR_RETURN(limits.sigma, Scalar(ctx, 5, "soft_nms_sigma"));
-      if (limits.sigma < 0) return InvalidArgument("soft_nms_sigma_val must be non-negative");
-    }
-    return limits;
-  }
-
-  Status CheckBoxes(const Tensor& boxes, const Tensor& scores) const {
-    const std::string_view name = by_matrix_ ? "overlaps" : "boxes";
-    if (boxes.rank() != 2) return InvalidArgument(name, " must be 2-D", boxes.shape().ToString());
-    if (by_matrix_ && boxes.dim(0) != boxes.dim(1)) {
-      return InvalidArgument("overlaps must be square", boxes.shape().ToString());
-    }
-    if (!by_matrix_ && boxes.dim(1) != 4) return InvalidArgument("boxes must have 4 columns");
-    if (scores.rank() != 1) return InvalidArgument("scores must be 1-D", scores.shape().ToString());
-    if (scores.dim(0) != boxes.dim(0)) return InvalidArgument("scores has incompatible shape");
-    return OkStatus();
-  }
-
   Status Put(KernelContext& ctx, Selection& selection, int64_t max_output) const {
     const auto found = static_cast<int32_t>(selection.boxes.size());
     const int64_t size = pad_ ? max_output : found;
@@ -175,6 +132,43 @@ class NonMaxSuppressionKernel : public Kernel {
 };
 
 }  // namespace
+
+StatusOr<SuppressionLimits> ReadSuppressionLimits(KernelContext& ctx, bool by_matrix, float overlap) {
+  SuppressionLimits limits;
+  limits.overlap = overlap;
+  const Tensor& max_output = ctx.input(2);
+  if (!max_output.shape().IsScalar()) {
+    return InvalidArgument("max_output_size must be 0-D, got shape ", max_output.shape().ToString());
+  }
+  limits.max_output = max_output.scalar<int32_t>();
+  if (limits.max_output < 0) return InvalidArgument("output size must be non-negative");
+  if (ctx.num_inputs() > 3) {
+    WEIR_ASSIGN_OR_RETURN(limits.overlap, Scalar(ctx, 3, by_matrix ? "overlap_threshold" : "iou_threshold"));
+  }
+  if (!by_matrix && !(limits.overlap >= 0 && limits.overlap <= 1)) {
+    return InvalidArgument("iou_threshold must be in [0, 1]");
+  }
+  if (ctx.num_inputs() > 4) {
+    WEIR_ASSIGN_OR_RETURN(limits.score, Scalar(ctx, 4, "score_threshold"));
+  }
+  if (ctx.num_inputs() > 5) {
+    WEIR_ASSIGN_OR_RETURN(limits.sigma, Scalar(ctx, 5, "soft_nms_sigma"));
+    if (limits.sigma < 0) return InvalidArgument("soft_nms_sigma_val must be non-negative");
+  }
+  return limits;
+}
+
+Status CheckSuppression(const Shape& boxes, const Shape& scores, bool by_matrix) {
+  const std::string_view name = by_matrix ? "overlaps" : "boxes";
+  if (boxes.rank() != 2) return InvalidArgument(name, " must be 2-D", boxes.ToString());
+  if (by_matrix && boxes.dim(0) != boxes.dim(1)) {
+    return InvalidArgument("overlaps must be square", boxes.ToString());
+  }
+  if (!by_matrix && boxes.dim(1) != 4) return InvalidArgument("boxes must have 4 columns");
+  if (scores.rank() != 1) return InvalidArgument("scores must be 1-D", scores.ToString());
+  if (scores.dim(0) != boxes.dim(0)) return InvalidArgument("scores has incompatible shape");
+  return OkStatus();
+}
 
 void RegisterNonMaxSuppressionKernels(KernelRegistry& registry) {
   for (const char* op : {"NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3", "NonMaxSuppressionV4",

@@ -4,14 +4,13 @@
 
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/image/projective_transform.h"
 #include "weir/ops/image/register.h"
 
 namespace weir {
 namespace {
 
 using ImageTypes = TypeList<uint8_t, int32_t, int64_t, Half, BFloat16, float, double>;
-
-enum class FillMode { kConstant, kReflect, kWrap, kNearest };
 
 float Inside(float place, int64_t size) { return std::clamp(place, 0.0f, static_cast<float>(size - 1)); }
 
@@ -79,47 +78,16 @@ class ProjectiveTransformKernel : public Kernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<ProjectiveTransformKernel>();
-    WEIR_ASSIGN_OR_RETURN(std::string interpolation, init.Attr<std::string>("interpolation"));
-    if (interpolation != "NEAREST" && interpolation != "BILINEAR") {
-      return InvalidArgument("Invalid interpolation ", interpolation, ". Supported types: NEAREST, BILINEAR");
-    }
-    kernel->bilinear_ = interpolation == "BILINEAR";
-    WEIR_ASSIGN_OR_RETURN(std::string mode, init.Attr<std::string>("fill_mode"));
-    if (mode == "REFLECT") {
-      kernel->mode_ = FillMode::kReflect;
-    } else if (mode == "WRAP") {
-      kernel->mode_ = FillMode::kWrap;
-    } else if (mode == "NEAREST") {
-      kernel->mode_ = FillMode::kNearest;
-    } else if (mode != "CONSTANT") {
-      return InvalidArgument("Invalid mode ", mode, ". Supported types: REFLECT, WRAP, CONSTANT, NEAREST");
-    }
+    WEIR_ASSIGN_OR_RETURN(kernel->options_, ReadProjectionOptions(init));
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor images = ctx.input(0), transforms = ctx.input(1), size = ctx.input(2);
-    if (images.rank() != 4) return InvalidArgument("Input images must have rank 4");
-    if (transforms.rank() != 2 || (transforms.dim(0) != images.dim(0) && transforms.dim(0) != 1) ||
-        transforms.dim(1) != 8) {
-      return InvalidArgument("Input transform should be num_images x 8 or 1 x 8");
-    }
-    if (size.rank() != 1) return InvalidArgument("output shape must be 1-dimensional", size.shape().ToString());
-    if (size.num_elements() != 2) {
-      return InvalidArgument("output shape must have two elements", size.shape().ToString());
-    }
-    const int64_t height = size.data<int32_t>()[0], width = size.data<int32_t>()[1];
-    if (height <= 0 || width <= 0) return InvalidArgument("output dimensions must be positive");
-    float fill = 0;
-    if (ctx.num_inputs() > 3) {
-      if (!ctx.input(3).shape().IsScalar()) {
-        return InvalidArgument("fill_value must be a scalar", ctx.input(3).shape().ToString());
-      }
-      fill = ctx.input(3).scalar<float>();
-    }
-    const int64_t dims[] = {images.dim(0), height, width, images.dim(3)};
-    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    const Tensor images = ctx.input(0), transforms = ctx.input(1);
+    WEIR_ASSIGN_OR_RETURN(ProjectionSizes sizes, ReadProjectionSizes(ctx));
+    const int64_t height = sizes.shape.dim(1), width = sizes.shape.dim(2);
+    const float fill = sizes.fill;
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, sizes.shape));
     DispatchDType(images.dtype(), ImageTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
       const int64_t channels = images.dim(3), in_pixels = images.dim(1) * images.dim(2) * channels;
@@ -148,19 +116,63 @@ class ProjectiveTransformKernel : public Kernel {
         std::fill(out, out + picture.channels, picture.fill);
         continue;
       }
-      const float from_x = Map((map[0] * x + map[1] * y + map[2]) / projection, picture.width, mode_);
-      const float from_y = Map((map[3] * x + map[4] * y + map[5]) / projection, picture.height, mode_);
+      const float from_x = Map((map[0] * x + map[1] * y + map[2]) / projection, picture.width, options_.mode);
+      const float from_y = Map((map[3] * x + map[4] * y + map[5]) / projection, picture.height, options_.mode);
       for (int64_t c = 0; c < picture.channels; ++c) {
-        out[c] = bilinear_ ? picture.Bilinear(from_y, from_x, c) : picture.Nearest(from_y, from_x, c);
+        out[c] = options_.is_bilinear ? picture.Bilinear(from_y, from_x, c) : picture.Nearest(from_y, from_x, c);
       }
     }
   }
 
-  bool bilinear_ = false;
-  FillMode mode_ = FillMode::kConstant;
+  ProjectionOptions options_;
 };
 
 }  // namespace
+
+StatusOr<ProjectionOptions> ReadProjectionOptions(const KernelInit& init) {
+  ProjectionOptions out;
+  WEIR_ASSIGN_OR_RETURN(std::string interpolation, init.Attr<std::string>("interpolation"));
+  if (interpolation != "NEAREST" && interpolation != "BILINEAR") {
+    return InvalidArgument("Invalid interpolation ", interpolation, ". Supported types: NEAREST, BILINEAR");
+  }
+  out.is_bilinear = interpolation == "BILINEAR";
+  WEIR_ASSIGN_OR_RETURN(std::string mode, init.Attr<std::string>("fill_mode"));
+  if (mode == "REFLECT") {
+    out.mode = FillMode::kReflect;
+  } else if (mode == "WRAP") {
+    out.mode = FillMode::kWrap;
+  } else if (mode == "NEAREST") {
+    out.mode = FillMode::kNearest;
+  } else if (mode != "CONSTANT") {
+    return InvalidArgument("Invalid mode ", mode, ". Supported types: REFLECT, WRAP, CONSTANT, NEAREST");
+  }
+  return out;
+}
+
+StatusOr<ProjectionSizes> ReadProjectionSizes(KernelContext& ctx) {
+  ProjectionSizes out;
+  const Tensor images = ctx.input(0), transforms = ctx.input(1), size = ctx.input(2);
+  if (images.rank() != 4) return InvalidArgument("Input images must have rank 4");
+  if (transforms.rank() != 2 || (transforms.dim(0) != images.dim(0) && transforms.dim(0) != 1) ||
+      transforms.dim(1) != 8) {
+    return InvalidArgument("Input transform should be num_images x 8 or 1 x 8");
+  }
+  if (size.rank() != 1) return InvalidArgument("output shape must be 1-dimensional", size.shape().ToString());
+  if (size.num_elements() != 2) {
+    return InvalidArgument("output shape must have two elements", size.shape().ToString());
+  }
+  const int64_t height = size.data<int32_t>()[0], width = size.data<int32_t>()[1];
+  if (height <= 0 || width <= 0) return InvalidArgument("output dimensions must be positive");
+  if (ctx.num_inputs() > 3) {
+    if (!ctx.input(3).shape().IsScalar()) {
+      return InvalidArgument("fill_value must be a scalar", ctx.input(3).shape().ToString());
+    }
+    out.fill = ctx.input(3).scalar<float>();
+  }
+  const int64_t dims[] = {images.dim(0), height, width, images.dim(3)};
+  WEIR_ASSIGN_OR_RETURN(out.shape, Shape::Make(dims));
+  return out;
+}
 
 void RegisterProjectiveTransformKernels(KernelRegistry& registry) {
   for (const char* op : {"ImageProjectiveTransformV2", "ImageProjectiveTransformV3"}) {

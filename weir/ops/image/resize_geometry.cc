@@ -73,6 +73,16 @@ StatusOr<ResizeGeometry> ReadResizeGeometry(KernelContext& ctx, bool align_corne
   return out;
 }
 
+StatusOr<Shape> ReadSourceShape(const Shape& gradients, const Tensor& size) {
+  if (gradients.rank() != 4) return InvalidArgument("input must be 4-dimensional", gradients.ToString());
+  if (!size.shape().IsVector()) return InvalidArgument("shape_t must be 1-dimensional", size.shape().ToString());
+  if (size.num_elements() != 2) return InvalidArgument("shape_t must have two elements", size.shape().ToString());
+  const int64_t height = size.data<int32_t>()[0], width = size.data<int32_t>()[1];
+  if (height <= 0 || width <= 0) return InvalidArgument("shape_t's elements must be positive");
+  const int64_t dims[] = {gradients.dim(0), height, width, gradients.dim(3)};
+  return Shape::Make(dims);
+}
+
 StatusOr<ResizeGeometry> ReadGradientGeometry(const Shape& gradients, const Shape& source, bool align_corners) {
   if (gradients.rank() != 4) return InvalidArgument("input_grad must be 4-dimensional", gradients.ToString());
   if (source.rank() != 4) return InvalidArgument("original_image must be 4-dimensional", source.ToString());

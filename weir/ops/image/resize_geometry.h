@@ -43,6 +43,9 @@ StatusOr<ResizeGeometry> ReadResizeGeometry(KernelContext& ctx, bool align_corne
 // For gradients: input 0 are the gradients, of the size of the result; the shape is that of the source.
 StatusOr<ResizeGeometry> ReadGradientGeometry(const Shape& gradients, const Shape& source, bool align_corners);
 
+// The source's shape from its height and width.
+StatusOr<Shape> ReadSourceShape(const Shape& gradients, const Tensor& size);
+
 // A kernel that is told once where pixels lie.
 class ResizeKernel : public Kernel {
  public:

@@ -36,16 +36,7 @@ class ResizeNearestGradKernel : public ResizeKernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor gradients = ctx.input(0);
-    const Tensor& size = ctx.input(1);
-    if (gradients.rank() != 4) {
-      return InvalidArgument("input must be 4-dimensional", gradients.shape().ToString());
-    }
-    if (!size.shape().IsVector()) return InvalidArgument("shape_t must be 1-dimensional", size.shape().ToString());
-    if (size.num_elements() != 2) return InvalidArgument("shape_t must have two elements", size.shape().ToString());
-    const int64_t height = size.data<int32_t>()[0], width = size.data<int32_t>()[1];
-    if (height <= 0 || width <= 0) return InvalidArgument("shape_t's elements must be positive");
-    const int64_t dims[] = {gradients.dim(0), height, width, gradients.dim(3)};
-    WEIR_ASSIGN_OR_RETURN(Shape source, Shape::Make(dims));
+    WEIR_ASSIGN_OR_RETURN(Shape source, ReadSourceShape(gradients.shape(), ctx.input(1)));
     WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadGradientGeometry(gradients.shape(), source, placing.align_corners));
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(ctx.output_type(0), source));
     const auto rows = NearestPlaces(g.out_height, g.in_height, g.height_scale, placing);

@@ -1,6 +1,7 @@
 // Sums of many tensors of one shape.
 #include "weir/device/cpu/elementwise.h"
 #include "weir/device/cpu/float_loops.h"
+#include "weir/device/cpu/kernel_arithmetic.h"
 #include "weir/ops/math/kernel_shapes.h"
 #include "weir/ops/math/register.h"
 #include "weir/tensor/variant.h"
@@ -59,13 +60,14 @@ class AddNVariantKernel : public Kernel {
       ctx.set_output(0, ctx.input(0));
       return OkStatus();
     }
+    KernelArithmetic arithmetic(ctx);
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, ctx.input(0).shape()));
     for (int64_t i = 0; i < out->num_elements(); ++i) {
       std::shared_ptr<VariantValue> sum = ctx.input(0).data<Variant>()[i].value();
       for (int k = 1; k < ctx.num_inputs(); ++k) {
         const VariantValue* term = ctx.input(k).data<Variant>()[i].get();
         if (sum == nullptr || term == nullptr) return InvalidArgument("AddN of an empty variant");
-        WEIR_ASSIGN_OR_RETURN(sum, sum->Add(*term));
+        WEIR_ASSIGN_OR_RETURN(sum, sum->Add(*term, arithmetic));
       }
       out->data<Variant>()[i] = Variant(std::move(sum));
     }

@@ -42,18 +42,21 @@ Status TensorArray::CheckOpenLocked() const {
   return closed_ ? InvalidArgument("TensorArray ", name_, " has already been closed.") : OkStatus();
 }
 
-Status TensorArray::Write(int64_t index, const Tensor& value) {
+Status TensorArray::Write(int64_t index, const Tensor& value, TensorArithmetic& arithmetic) {
   absl::MutexLock lock(&mu_);
-  return WriteLocked(index, value);
+  return WriteLocked(index, value, arithmetic);
 }
 
-Status TensorArray::WriteMany(std::span<const int32_t> indices, const std::vector<Tensor>& values) {
+Status TensorArray::WriteMany(std::span<const int32_t> indices, const std::vector<Tensor>& values,
+                              TensorArithmetic& arithmetic) {
   absl::MutexLock lock(&mu_);
-  for (size_t i = 0; i < indices.size(); ++i) WEIR_RETURN_IF_ERROR(WriteLocked(indices[i], values[i]));
+  for (size_t i = 0; i < indices.size(); ++i) {
+    WEIR_RETURN_IF_ERROR(WriteLocked(indices[i], values[i], arithmetic));
+  }
   return OkStatus();
 }
 
-Status TensorArray::WriteLocked(int64_t index, const Tensor& value) {
+Status TensorArray::WriteLocked(int64_t index, const Tensor& value, TensorArithmetic& arithmetic) {
   WEIR_RETURN_IF_ERROR(CheckOpenLocked());
   int64_t size = static_cast<int64_t>(elements_.size());
   if (index < 0 || (index >= size && !options_.dynamic_size)) {
@@ -87,10 +90,11 @@ Status TensorArray::WriteLocked(int64_t index, const Tensor& value) {
     return OkStatus();
   }
   if (!is_gradient_) return InvalidArgument(prefix, "it has already been written to.");
-  return AggregateLocked(element, index, value);
+  return AggregateLocked(element, index, value, arithmetic);
 }
 
-Status TensorArray::AggregateLocked(Element& element, int64_t index, const Tensor& value) {
+Status TensorArray::AggregateLocked(Element& element, int64_t index, const Tensor& value,
+                                    TensorArithmetic& arithmetic) {
   if (value.shape() != element.shape) {
     return InvalidArgument("TensorArray ", name_, ": Could not aggregate to TensorArray index ", index,
                            " because the existing shape is ", element.shape.ToString(), " but the new input shape is ",
@@ -103,31 +107,27 @@ Status TensorArray::AggregateLocked(Element& element, int64_t index, const Tenso
   if (!CanAdd(options_.dtype)) {
     return InvalidArgument("tensor_array::AddToTensor type not supported: ", Name(options_.dtype));
   }
-  if (!element.own_copy) {
-    WEIR_ASSIGN_OR_RETURN(element.value, element.value.Clone());
-    element.own_copy = true;
-  }
-  AddInto(value, element.value);
+  WEIR_ASSIGN_OR_RETURN(element.value, arithmetic.Sum(std::move(element.value), value));
   gradients_disallowed_ = true;
   return OkStatus();
 }
 
-StatusOr<Tensor> TensorArray::Read(int64_t index) {
+StatusOr<Tensor> TensorArray::Read(int64_t index, TensorArithmetic& arithmetic) {
   absl::MutexLock lock(&mu_);
-  return ReadLocked(index);
+  return ReadLocked(index, arithmetic);
 }
 
-StatusOr<std::vector<Tensor>> TensorArray::ReadMany(std::span<const int32_t> indices) {
+StatusOr<std::vector<Tensor>> TensorArray::ReadMany(std::span<const int32_t> indices, TensorArithmetic& arithmetic) {
   absl::MutexLock lock(&mu_);
   std::vector<Tensor> out;
   out.reserve(indices.size());
   for (int32_t index : indices) {
-    WEIR_ASSIGN_OR_RETURN(out.emplace_back(), ReadLocked(index));
+    WEIR_ASSIGN_OR_RETURN(out.emplace_back(), ReadLocked(index, arithmetic));
   }
   return out;
 }
 
-StatusOr<Tensor> TensorArray::ReadLocked(int64_t index) {
+StatusOr<Tensor> TensorArray::ReadLocked(int64_t index, TensorArithmetic& arithmetic) {
   WEIR_RETURN_IF_ERROR(CheckOpenLocked());
   if (index < 0 || index >= static_cast<int64_t>(elements_.size())) {
     return InvalidArgument("Tried to read from index ", index, " but array size is: ", elements_.size());
@@ -154,13 +154,10 @@ StatusOr<Tensor> TensorArray::ReadLocked(int64_t index) {
     if (!CanAdd(options_.dtype) && options_.dtype != DType::kBool) {
       return InvalidArgument("tensor_array::TensorSetZero type not supported: ", Name(options_.dtype));
     }
-    WEIR_ASSIGN_OR_RETURN(element.value, Tensor::Zeros(options_.dtype, element.shape));
+    WEIR_ASSIGN_OR_RETURN(element.value, arithmetic.Zeros(options_.dtype, element.shape));
   }
   element.read = true;
-  if (!options_.clear_after_read) {
-    element.own_copy = false;  // now seen by others
-    return element.value;
-  }
+  if (!options_.clear_after_read) return element.value;
   element.cleared = true;
   return std::exchange(element.value, Tensor());
 }

@@ -13,6 +13,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "weir/framework/resource.h"
+#include "weir/tensor/variant.h"
 
 namespace weir {
 
@@ -44,11 +45,12 @@ class TensorArray : public Resource {
   const std::string& name() const { return name_; }
   bool is_gradient() const { return is_gradient_; }
 
-  Status Write(int64_t index, const Tensor& value);
+  // `arithmetic` does what is done to elements, where they are.
+  Status Write(int64_t index, const Tensor& value, TensorArithmetic& arithmetic);
   // All or, after an error, those before it.
-  Status WriteMany(std::span<const int32_t> indices, const std::vector<Tensor>& values);
-  StatusOr<Tensor> Read(int64_t index);
-  StatusOr<std::vector<Tensor>> ReadMany(std::span<const int32_t> indices);
+  Status WriteMany(std::span<const int32_t> indices, const std::vector<Tensor>& values, TensorArithmetic& arithmetic);
+  StatusOr<Tensor> Read(int64_t index, TensorArithmetic& arithmetic);
+  StatusOr<std::vector<Tensor>> ReadMany(std::span<const int32_t> indices, TensorArithmetic& arithmetic);
   StatusOr<int64_t> Size();
   // The size that packs and concats see: of a gradient, the one its source had when it was packed or unpacked.
   StatusOr<int64_t> PackSize();
@@ -66,12 +68,13 @@ class TensorArray : public Resource {
     bool written = false;
     bool read = false;
     bool cleared = false;
-    bool own_copy = false;  // the value is a sum made here
   };
   Status CheckOpenLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Status WriteLocked(int64_t index, const Tensor& value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  StatusOr<Tensor> ReadLocked(int64_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Status AggregateLocked(Element& element, int64_t index, const Tensor& value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status WriteLocked(int64_t index, const Tensor& value, TensorArithmetic& arithmetic)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  StatusOr<Tensor> ReadLocked(int64_t index, TensorArithmetic& arithmetic) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status AggregateLocked(Element& element, int64_t index, const Tensor& value, TensorArithmetic& arithmetic)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::string name_;
   bool is_gradient_ = false;

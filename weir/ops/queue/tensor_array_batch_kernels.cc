@@ -1,11 +1,10 @@
 // TensorArray ops that move many elements: gather and pack, scatter and unpack, concat, split.
 #include <numeric>
 
+#include "weir/device/cpu/kernel_arithmetic.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/queue/tensor_array_input.h"
-#include "weir/resources/tuple.h"
-#include "weir/tensor/copy_elements.h"
 
 namespace weir {
 namespace {
@@ -58,7 +57,8 @@ class TensorArrayGatherKernel : public Kernel {
       WEIR_RETURN_IF_ERROR(shape->InsertDim(0, 0));
       return ctx.AllocateOutput(0, *shape).status();
     }
-    WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> values, array->ReadMany(indices));
+    KernelArithmetic arithmetic(ctx);
+    WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> values, array->ReadMany(indices, arithmetic));
     if (!element_shape_.IsCompatibleWith(values[0].shape())) {
       return InvalidArgument("TensorArray was passed element_shape ", element_shape_.ToString(),
                              " which does not match the Tensor at index 0: ", values[0].shape().ToString());
@@ -77,7 +77,7 @@ class TensorArrayGatherKernel : public Kernel {
       }
       rows.push_back(&values[i]);
     }
-    WEIR_ASSIGN_OR_RETURN(Tensor out, StackTensors(rows));
+    WEIR_ASSIGN_OR_RETURN(Tensor out, StackTensors(ctx, rows));
     ctx.set_output(0, std::move(out));
     return OkStatus();
   }
@@ -98,7 +98,8 @@ class TensorArrayConcatKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(CheckReadType(*array, ctx.output_type(0)));
     WEIR_ASSIGN_OR_RETURN(int64_t size, array->PackSize());
     array->MarkSize(size);
-    WEIR_ASSIGN_OR_RETURN(Tensor * lengths, ctx.AllocateOutput(1, Shape({size})));
+    WEIR_ASSIGN_OR_RETURN(Tensor lengths, ctx.AllocateHost(DType::kInt64, Shape({size})));
+    ctx.set_output(1, lengths);
     if (size == 0) {
       std::optional<Shape> shape = row_shape_.ToShape();
       if (!shape.has_value()) {
@@ -109,7 +110,8 @@ class TensorArrayConcatKernel : public Kernel {
       WEIR_RETURN_IF_ERROR(shape->InsertDim(0, 0));
       return ctx.AllocateOutput(0, *shape).status();
     }
-    WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> values, array->ReadMany(FirstIndices(size)));
+    KernelArithmetic arithmetic(ctx);
+    WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> values, array->ReadMany(FirstIndices(size), arithmetic));
     Shape rows;
     int64_t total = 0;
     for (int64_t i = 0; i < size; ++i) {
@@ -131,7 +133,7 @@ class TensorArrayConcatKernel : public Kernel {
             "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: ", rows.ToString(),
             " but index ", i, " has (excepting dimension 0) shape: ", row.ToString());
       }
-      lengths->data<int64_t>()[i] = shape.dim(0);
+      lengths.data<int64_t>()[i] = shape.dim(0);
       std::optional<int64_t> sum = CheckedAdd(total, shape.dim(0));
       if (!sum.has_value()) return InvalidArgument("Concat of too many rows");
       total = *sum;
@@ -139,25 +141,27 @@ class TensorArrayConcatKernel : public Kernel {
     Shape shape = rows;
     WEIR_RETURN_IF_ERROR(shape.InsertDim(0, total));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    std::vector<PlacedPart> parts;
     int64_t offset = 0;
     for (const Tensor& value : values) {
-      CopyElements(value, 0, *out, offset, value.num_elements());
+      parts.push_back({&value, offset});
       offset += value.num_elements();
     }
-    return OkStatus();
+    return PlaceParts(ctx, parts, *out);
   }
 
  private:
   PartialShape row_shape_;
 };
 
-StatusOr<std::vector<Tensor>> TakeRows(const Tensor& value, std::span<const int64_t> lengths, bool keep_dim) {
+StatusOr<std::vector<Tensor>> TakeRows(KernelContext& ctx, const Tensor& value, std::span<const int64_t> lengths,
+                                       bool keep_dim) {
   std::vector<Tensor> out;
   out.reserve(lengths.size());
   int64_t row = 0;
   for (int64_t length : lengths) {
     Tensor part = keep_dim ? value.Slice(row, row + length) : value.SubTensor(row);
-    WEIR_ASSIGN_OR_RETURN(out.emplace_back(), OwnSlice(std::move(part)));
+    WEIR_ASSIGN_OR_RETURN(out.emplace_back(), OwnSlice(ctx, std::move(part)));
     row += length;
   }
   return out;
@@ -199,8 +203,9 @@ class TensorArrayScatterKernel : public Kernel {
     }
     array->MarkSize(std::max(size, needed));
     WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> rows,
-                          TakeRows(value, std::vector<int64_t>(indices.size(), 1), /*keep_dim=*/false));
-    WEIR_RETURN_IF_ERROR(array->WriteMany(indices, rows));
+                          TakeRows(ctx, value, std::vector<int64_t>(indices.size(), 1), /*keep_dim=*/false));
+    KernelArithmetic arithmetic(ctx);
+    WEIR_RETURN_IF_ERROR(array->WriteMany(indices, rows, arithmetic));
     ctx.set_output(0, ctx.input(ctx.num_inputs() - 1));
     return OkStatus();
   }
@@ -238,8 +243,9 @@ class TensorArraySplitKernel : public Kernel {
                              "), and the TensorArray is not marked as dynamically resizeable");
     }
     array->MarkSize(count);
-    WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> parts, TakeRows(value, lengths.span<int64_t>(), /*keep_dim=*/true));
-    WEIR_RETURN_IF_ERROR(array->WriteMany(FirstIndices(count), parts));
+    WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> parts, TakeRows(ctx, value, lengths.span<int64_t>(), /*keep_dim=*/true));
+    KernelArithmetic arithmetic(ctx);
+    WEIR_RETURN_IF_ERROR(array->WriteMany(FirstIndices(count), parts, arithmetic));
     ctx.set_output(0, ctx.input(3));
     return OkStatus();
   }

@@ -1,6 +1,7 @@
 // TensorArray ops that handle one element, or none. All three generations of ops share these kernels.
 #include <atomic>
 
+#include "weir/device/cpu/kernel_arithmetic.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/queue/step_resource.h"
@@ -9,6 +10,13 @@
 
 namespace weir {
 namespace {
+
+// The flow of an array that nothing was done to.
+Status SetFlow(KernelContext& ctx, int output) {
+  WEIR_ASSIGN_OR_RETURN(Tensor zero, KernelArithmetic(ctx).Zeros(DType::kFloat, Shape()));
+  ctx.set_output(output, std::move(zero));
+  return OkStatus();
+}
 
 class TensorArrayKernel : public Kernel {
  public:
@@ -39,7 +47,7 @@ class TensorArrayKernel : public Kernel {
     std::string name = Cat(name_, "_", counter.fetch_add(1));
     WEIR_RETURN_IF_ERROR(
         PutStepResource(ctx, name, TensorArray::kContainer, std::make_shared<TensorArray>(name, options_, size)));
-    if (ctx.num_outputs() > 1) ctx.set_output(1, Tensor::Scalar(0.0f));
+    if (ctx.num_outputs() > 1) WEIR_RETURN_IF_ERROR(SetFlow(ctx, 1));
     return OkStatus();
   }
 
@@ -77,7 +85,7 @@ class TensorArrayGradKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(auto gradient, ctx.step().step_resources->LookUpOrCreate<TensorArray>(
                                              "", Cat(TensorArray::kGradContainer, name), make));
     WEIR_RETURN_IF_ERROR(SetStepHandle(ctx, name, TensorArray::kGradContainer, gradient));
-    if (ctx.num_outputs() > 1) ctx.set_output(1, Tensor::Scalar(0.0f));
+    if (ctx.num_outputs() > 1) WEIR_RETURN_IF_ERROR(SetFlow(ctx, 1));
     return OkStatus();
   }
 
@@ -98,7 +106,8 @@ class TensorArrayWriteKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, TensorArrayInput(ctx));
     WEIR_ASSIGN_OR_RETURN(int32_t index, IndexInput(ctx));
     WEIR_RETURN_IF_ERROR(CheckWriteType(*array, ctx.input(2).dtype()));
-    WEIR_RETURN_IF_ERROR(array->Write(index, ctx.input(2)));
+    KernelArithmetic arithmetic(ctx);
+    WEIR_RETURN_IF_ERROR(array->Write(index, ctx.input(2), arithmetic));
     ctx.set_output(0, ctx.input(3));
     return OkStatus();
   }
@@ -111,7 +120,8 @@ class TensorArrayReadKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(std::shared_ptr<TensorArray> array, TensorArrayInput(ctx));
     WEIR_ASSIGN_OR_RETURN(int32_t index, IndexInput(ctx));
     WEIR_RETURN_IF_ERROR(CheckReadType(*array, ctx.output_type(0)));
-    WEIR_ASSIGN_OR_RETURN(Tensor value, array->Read(index));
+    KernelArithmetic arithmetic(ctx);
+    WEIR_ASSIGN_OR_RETURN(Tensor value, array->Read(index, arithmetic));
     ctx.set_output(0, std::move(value));
     return OkStatus();
   }

@@ -61,7 +61,7 @@ StatusOr<std::shared_ptr<VariantValue>> TensorList::Decode(VariantData data) {
   return std::shared_ptr<VariantValue>(std::move(list));
 }
 
-StatusOr<std::shared_ptr<VariantValue>> TensorList::ZerosLike() const {
+StatusOr<std::shared_ptr<VariantValue>> TensorList::ZerosLike(TensorArithmetic& arithmetic) const {
   auto out = std::make_shared<TensorList>();
   out->dtype = dtype;
   out->element_shape = element_shape;
@@ -70,12 +70,12 @@ StatusOr<std::shared_ptr<VariantValue>> TensorList::ZerosLike() const {
   for (const Tensor& element : elements) {
     Tensor& zeros = out->elements.emplace_back();
     if (!element.has_value()) continue;
-    WEIR_ASSIGN_OR_RETURN(zeros, ZerosOf(element));
+    WEIR_ASSIGN_OR_RETURN(zeros, arithmetic.ZerosOf(element));
   }
   return std::shared_ptr<VariantValue>(std::move(out));
 }
 
-StatusOr<std::shared_ptr<VariantValue>> TensorList::Add(const VariantValue& other) const {
+StatusOr<std::shared_ptr<VariantValue>> TensorList::Add(const VariantValue& other, TensorArithmetic& arithmetic) const {
   const auto* b = dynamic_cast<const TensorList*>(&other);
   if (b == nullptr) return InvalidArgument("Trying to add a list of tensors and a ", other.type_name());
   if (dtype != b->dtype) {
@@ -107,9 +107,18 @@ StatusOr<std::shared_ptr<VariantValue>> TensorList::Add(const VariantValue& othe
       return InvalidArgument("Trying to add two tensors with incompatible element shapes. One is ",
                              x.shape().ToString(), " and the other is ", y.shape().ToString());
     }
-    WEIR_ASSIGN_OR_RETURN(sum, AddTensors(x, y));
+    WEIR_ASSIGN_OR_RETURN(sum, arithmetic.Sum(x, y));
   }
   return std::shared_ptr<VariantValue>(std::move(out));
+}
+
+std::shared_ptr<VariantValue> TensorList::WithLocalTensors(std::vector<Tensor> copies) const {
+  auto out = std::make_shared<TensorList>();
+  out->dtype = dtype;
+  out->element_shape = element_shape;
+  out->max_num_elements = max_num_elements;
+  out->elements = std::move(copies);
+  return out;
 }
 
 StatusOr<PartialShape> TensorList::CommonShape(const PartialShape& requested) const {

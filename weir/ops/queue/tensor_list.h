@@ -1,5 +1,5 @@
 // TensorList: the value of a list variant. Elements that were never set have no value; they read as zeros where a shape
-// is known.
+// is known. The elements of a list that a device's kernels made are in that device's memory.
 #ifndef WEIR_OPS_QUEUE_TENSOR_LIST_H_
 #define WEIR_OPS_QUEUE_TENSOR_LIST_H_
 
@@ -26,8 +26,10 @@ class TensorList : public VariantValue {
   std::string_view type_name() const override { return kTypeName; }
   StatusOr<VariantData> Encode() const override;
   static StatusOr<std::shared_ptr<VariantValue>> Decode(VariantData data);
-  StatusOr<std::shared_ptr<VariantValue>> ZerosLike() const override;
-  StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other) const override;
+  StatusOr<std::shared_ptr<VariantValue>> ZerosLike(TensorArithmetic& arithmetic) const override;
+  StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other, TensorArithmetic& arithmetic) const override;
+  std::vector<Tensor> LocalTensors() const override { return elements; }
+  std::shared_ptr<VariantValue> WithLocalTensors(std::vector<Tensor> copies) const override;
   std::string DebugString() const override { return "TensorList"; }
 
   // What is known of the shape of every element: the list's, `requested`, and that of the elements set.

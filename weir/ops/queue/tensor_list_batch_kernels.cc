@@ -2,13 +2,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "weir/device/cpu/kernel_arithmetic.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/framework/scratch.h"
 #include "weir/ops/queue/arithmetic.h"
 #include "weir/ops/queue/register.h"
 #include "weir/ops/queue/tensor_list.h"
-#include "weir/resources/tuple.h"
-#include "weir/tensor/copy_elements.h"
 
 namespace weir {
 namespace {
@@ -20,15 +19,17 @@ Status StackElements(KernelContext& ctx, const TensorList& list, std::span<const
   bool all_set = std::all_of(indices.begin(), indices.end(), [&](int32_t i) { return list.elements[i].has_value(); });
   Tensor out;
   if (all_set) {
-    WEIR_ASSIGN_OR_RETURN(out, ctx.AllocateTemp(list.dtype, full));
+    WEIR_ASSIGN_OR_RETURN(out, AllocateHeld(ctx, list.dtype, full));
   } else {
-    WEIR_ASSIGN_OR_RETURN(out, Tensor::Zeros(list.dtype, full));
+    WEIR_ASSIGN_OR_RETURN(out, KernelArithmetic(ctx).Zeros(list.dtype, full));
   }
+  const int64_t count = shape.num_elements();
+  std::vector<PlacedPart> parts;
   for (size_t row = 0; row < indices.size(); ++row) {
     const Tensor& element = list.elements[indices[row]];
-    int64_t count = shape.num_elements();
-    if (element.has_value()) CopyElements(element, 0, out, static_cast<int64_t>(row) * count, count);
+    if (element.has_value()) parts.push_back({&element, static_cast<int64_t>(row) * count});
   }
+  WEIR_RETURN_IF_ERROR(PlaceParts(ctx, parts, out));
   ctx.set_output(0, std::move(out));
   return OkStatus();
 }
@@ -131,7 +132,7 @@ class FromTensorKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(CheckScratch(tensor.dim(0), kBytesOfRow));
     list->elements.reserve(static_cast<size_t>(tensor.dim(0)));
     for (int64_t i = 0; i < tensor.dim(0); ++i) {
-      WEIR_ASSIGN_OR_RETURN(list->elements.emplace_back(), OwnSlice(tensor.SubTensor(i)));
+      WEIR_ASSIGN_OR_RETURN(list->elements.emplace_back(), OwnSlice(ctx, tensor.SubTensor(i)));
     }
     SetListOutput(ctx, 0, std::move(list));
     return OkStatus();
@@ -139,9 +140,9 @@ class FromTensorKernel : public Kernel {
 };
 
 // Row i of `tensor` becomes element indices[i].
-Status ScatterRows(const Tensor& tensor, std::span<const int32_t> indices, TensorList& list) {
+Status ScatterRows(KernelContext& ctx, const Tensor& tensor, std::span<const int32_t> indices, TensorList& list) {
   for (size_t i = 0; i < indices.size(); ++i) {
-    WEIR_ASSIGN_OR_RETURN(list.elements[indices[i]], OwnSlice(tensor.SubTensor(static_cast<int64_t>(i))));
+    WEIR_ASSIGN_OR_RETURN(list.elements[indices[i]], OwnSlice(ctx, tensor.SubTensor(static_cast<int64_t>(i))));
   }
   return OkStatus();
 }
@@ -183,7 +184,7 @@ class ListScatterKernel : public Kernel {
       return InvalidArgument("TensorListScatter: Trying to scatter at index ", needed - 1, " in list with size ", size);
     }
     list->elements.resize(static_cast<size_t>(size));
-    WEIR_RETURN_IF_ERROR(ScatterRows(tensor, indices, *list));
+    WEIR_RETURN_IF_ERROR(ScatterRows(ctx, tensor, indices, *list));
     SetListOutput(ctx, 0, std::move(list));
     return OkStatus();
   }
@@ -201,7 +202,7 @@ class ScatterIntoExistingKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(int64_t needed, CheckScatter(tensor, indices));
     WEIR_ASSIGN_OR_RETURN(TensorList * out, MutableListOutput(ctx, 0, 0));
     if (needed > static_cast<int64_t>(out->elements.size())) out->elements.resize(static_cast<size_t>(needed));
-    return ScatterRows(tensor, indices, *out);
+    return ScatterRows(ctx, tensor, indices, *out);
   }
 };
 
@@ -237,8 +238,8 @@ class ListConcatKernel : public Kernel {
           first.ToString());
     }
     int64_t unset_length = UnsetLength(*list, first);
-    WEIR_ASSIGN_OR_RETURN(Tensor * lengths,
-                          ctx.AllocateOutput(1, Shape({static_cast<int64_t>(list->elements.size())})));
+    WEIR_ASSIGN_OR_RETURN(Tensor lengths,
+                          ctx.AllocateHost(DType::kInt64, Shape({static_cast<int64_t>(list->elements.size())})));
     int64_t total = 0;
     for (size_t i = 0; i < list->elements.size(); ++i) {
       int64_t length = unset_length;
@@ -252,19 +253,21 @@ class ListConcatKernel : public Kernel {
       }
       std::optional<int64_t> sum = CheckedAdd(total, length);
       if (length < 0 || !sum.has_value()) return InvalidArgument("Invalid leading dimension at index ", i);
-      lengths->data<int64_t>()[i] = length;
+      lengths.data<int64_t>()[i] = length;
       total = *sum;
     }
     Shape shape = *row;
     WEIR_RETURN_IF_ERROR(shape.InsertDim(0, total));
-    WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(list->dtype, shape));
+    WEIR_ASSIGN_OR_RETURN(Tensor out, KernelArithmetic(ctx).Zeros(list->dtype, shape));
+    std::vector<PlacedPart> parts;
     int64_t offset = 0;
     for (size_t i = 0; i < list->elements.size(); ++i) {
-      const Tensor& element = list->elements[i];
-      if (element.has_value()) CopyElements(element, 0, out, offset, element.num_elements());
-      offset += lengths->data<int64_t>()[i] * row->num_elements();
+      if (list->elements[i].has_value()) parts.push_back({&list->elements[i], offset});
+      offset += lengths.data<int64_t>()[i] * row->num_elements();
     }
+    WEIR_RETURN_IF_ERROR(PlaceParts(ctx, parts, out));
     ctx.set_output(0, std::move(out));
+    ctx.set_output(1, std::move(lengths));
     return OkStatus();
   }
 
@@ -333,7 +336,7 @@ class ListSplitKernel : public Kernel {
         return InvalidArgument("Attempting to slice [", row, ", ", row + length, "] from tensor with length ",
                                tensor.dim(0));
       }
-      WEIR_ASSIGN_OR_RETURN(list->elements.emplace_back(), OwnSlice(tensor.Slice(row, row + length)));
+      WEIR_ASSIGN_OR_RETURN(list->elements.emplace_back(), OwnSlice(ctx, tensor.Slice(row, row + length)));
       row += length;
     }
     if (row != tensor.dim(0)) {
@@ -416,7 +419,7 @@ class PushBackBatchKernel : public Kernel {
                                " list shape: ", lists[i]->element_shape.ToString());
       }
       auto grown = std::make_shared<TensorList>(*lists[i]);
-      WEIR_ASSIGN_OR_RETURN(grown->elements.emplace_back(), OwnSlice(value.SubTensor(static_cast<int64_t>(i))));
+      WEIR_ASSIGN_OR_RETURN(grown->elements.emplace_back(), OwnSlice(ctx, value.SubTensor(static_cast<int64_t>(i))));
       out->data<Variant>()[i] = Variant(std::move(grown));
     }
     return OkStatus();

@@ -1,4 +1,5 @@
 // List ops that handle one element, or none.
+#include "weir/device/cpu/kernel_arithmetic.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/queue/arithmetic.h"
 #include "weir/ops/queue/register.h"
@@ -91,7 +92,7 @@ class PopBackKernel : public Kernel {
         return InvalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined.",
                                merged.ToString());
       }
-      WEIR_ASSIGN_OR_RETURN(Tensor zeros, Tensor::Zeros(list->dtype, *shape));
+      WEIR_ASSIGN_OR_RETURN(Tensor zeros, KernelArithmetic(ctx).Zeros(list->dtype, *shape));
       ctx.set_output(1, std::move(zeros));
     }
     WEIR_ASSIGN_OR_RETURN(TensorList * out, MutableListOutput(ctx, 0, 0));
@@ -134,7 +135,7 @@ class GetItemKernel : public Kernel {
       return InvalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined: ",
                              merged.ToString(), " and no list element is set.");
     }
-    WEIR_ASSIGN_OR_RETURN(Tensor zeros, Tensor::Zeros(list->dtype, *shape));
+    WEIR_ASSIGN_OR_RETURN(Tensor zeros, KernelArithmetic(ctx).Zeros(list->dtype, *shape));
     ctx.set_output(0, std::move(zeros));
     return OkStatus();
   }
@@ -189,13 +190,15 @@ class ElementShapeKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(const TensorList* list, ListInput(ctx, 0));
     const PartialShape& shape = list->element_shape;
-    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape.has_rank() ? Shape({shape.rank()}) : Shape()));
-    DispatchDType(out->dtype(), IndexTypes{}, [&](auto tag) {
+    WEIR_ASSIGN_OR_RETURN(Tensor out,
+                          ctx.AllocateHost(ctx.output_type(0), shape.has_rank() ? Shape({shape.rank()}) : Shape()));
+    DispatchDType(out.dtype(), IndexTypes{}, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      T* sizes = out->template data<T>();
+      T* sizes = out.template data<T>();
       if (!shape.has_rank()) sizes[0] = -1;
       for (int i = 0; i < shape.rank(); ++i) sizes[i] = static_cast<T>(shape.dim(i));
     });
+    ctx.set_output(0, std::move(out));
     return OkStatus();
   }
   bool is_expensive() const override { return false; }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "weir/ops/queue/register.h"
+#include "weir/testing/float_arithmetic.h"
 #include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
 
@@ -236,12 +237,13 @@ TEST_F(TensorListTest, JoinsAndGrowsManyLists) {
 }
 
 TEST_F(TensorListTest, AddsAndZeroes) {
-  auto sum = ListOf(Set(Reserve(2), 0, F({1}))).Add(ListOf(Set(Reserve(2), 1, F({4}))));
+  FloatArithmetic arithmetic;
+  auto sum = ListOf(Set(Reserve(2), 0, F({1}))).Add(ListOf(Set(Reserve(2), 1, F({4}))), arithmetic);
   ASSERT_TRUE(sum.ok());
   ExpectTensorEqual(*Stack(Tensor::Scalar(Variant(*sum))), TensorOf<float>({2, 1}, {1, 4}));
-  EXPECT_EQ(Message(ListOf(From(F({1, 2}))).Add(ListOf(From(F({3})))).status()),
+  EXPECT_EQ(Message(ListOf(From(F({1, 2}))).Add(ListOf(From(F({3}))), arithmetic).status()),
             "Trying to add two lists of tensors with different lengths. One is 2 and the other is 1");
-  auto zeros = ListOf(From(F({1, 2}))).ZerosLike();
+  auto zeros = ListOf(From(F({1, 2}))).ZerosLike(arithmetic);
   ExpectTensorEqual(*Stack(Tensor::Scalar(Variant(*zeros))), F({0, 0}));
 }
 

@@ -53,10 +53,10 @@ class TensorMap : public VariantValue {
     }
     return std::shared_ptr<VariantValue>(std::move(map));
   }
-  StatusOr<std::shared_ptr<VariantValue>> ZerosLike() const override {
+  StatusOr<std::shared_ptr<VariantValue>> ZerosLike(TensorArithmetic&) const override {
     return std::shared_ptr<VariantValue>(std::make_shared<TensorMap>());
   }
-  StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other) const override {
+  StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other, TensorArithmetic& arithmetic) const override {
     const auto* b = dynamic_cast<const TensorMap*>(&other);
     if (b == nullptr) return InvalidArgument("Trying to add a map of tensors and a ", other.type_name());
     auto out = std::make_shared<TensorMap>(*this);
@@ -65,10 +65,22 @@ class TensorMap : public VariantValue {
       if (mine == nullptr) {
         WEIR_RETURN_IF_ERROR(out->Insert(entry.key, entry.value));
       } else {
-        WEIR_ASSIGN_OR_RETURN(mine->value, AddTensors(mine->value, entry.value));
+        WEIR_ASSIGN_OR_RETURN(mine->value, arithmetic.Sum(mine->value, entry.value));
       }
     }
     return std::shared_ptr<VariantValue>(std::move(out));
+  }
+
+  // Keys stay with the host.
+  std::vector<Tensor> LocalTensors() const override {
+    std::vector<Tensor> out;
+    for (const Entry& entry : entries) out.push_back(entry.value);
+    return out;
+  }
+  std::shared_ptr<VariantValue> WithLocalTensors(std::vector<Tensor> copies) const override {
+    auto out = std::make_shared<TensorMap>(*this);
+    for (size_t i = 0; i < copies.size(); ++i) out->entries[i].value = std::move(copies[i]);
+    return out;
   }
 
   // Null if the key is not there.

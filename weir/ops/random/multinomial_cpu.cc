@@ -1,6 +1,7 @@
 // Multinomial and StatelessMultinomial: classes drawn from unnormalised log-probabilities.
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/ops/random/distributions.h"
+#include "weir/ops/random/multinomial.h"
 #include "weir/ops/random/philox_source.h"
 #include "weir/ops/random/register.h"
 
@@ -33,29 +34,15 @@ class MultinomialKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& logits = ctx.input(0);
-    const Tensor& count = ctx.input(1);
-    if (!logits.shape().IsMatrix()) {
-      return InvalidArgument("logits should be a matrix, got shape ", logits.shape().ToString());
-    }
-    if (!count.shape().IsScalar()) {
-      return InvalidArgument("num_samples should be a scalar, got shape ", count.shape().ToString());
-    }
-    int64_t num_samples = count.scalar<int32_t>();
-    if (num_samples < 0) return InvalidArgument("num_samples should be non-negative, got ", num_samples);
-    if (logits.dim(0) > 0 && logits.dim(1) <= 0) {
-      return InvalidArgument("num_classes should be positive, got ", logits.dim(1));
-    }
-    const int64_t dims[] = {logits.dim(0), num_samples};
-    WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(dims));
+    WEIR_ASSIGN_OR_RETURN(Shape shape, random::MultinomialShape(ctx));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    uint64_t rounded = static_cast<uint64_t>(num_samples + 3) / 4 * 4;
-    WEIR_ASSIGN_OR_RETURN(
-        Philox philox, source_.Reserve(ctx, static_cast<uint64_t>(dims[0]) * rounded * 2 * random::kBlocksPerOutput));
+    WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, random::MultinomialBlocks(shape)));
     if (shape.num_elements() == 0) return OkStatus();
+    const int64_t rows = shape.dim(0), num_samples = shape.dim(1);
     // One stream over all rows, as TensorFlow has it with one thread: the result then depends on nothing else.
     PhiloxNumbers numbers(philox);
     std::vector<double> sums(static_cast<size_t>(logits.dim(1)));
-    for (int64_t row = 0; row < dims[0]; ++row) {
+    for (int64_t row = 0; row < rows; ++row) {
       DispatchDType(logits.dtype(), FloatTypes{}, [&](auto tag) {
         using T = typename decltype(tag)::type;
         CumulativeWeights(logits.data<T>() + row * logits.dim(1), sums);
@@ -79,6 +66,29 @@ class MultinomialKernel : public Kernel {
 };
 
 }  // namespace
+
+StatusOr<Shape> random::MultinomialShape(KernelContext& ctx) {
+  const Tensor& logits = ctx.input(0);
+  const Tensor& count = ctx.input(1);
+  if (!logits.shape().IsMatrix()) {
+    return InvalidArgument("logits should be a matrix, got shape ", logits.shape().ToString());
+  }
+  if (!count.shape().IsScalar()) {
+    return InvalidArgument("num_samples should be a scalar, got shape ", count.shape().ToString());
+  }
+  int64_t num_samples = count.scalar<int32_t>();
+  if (num_samples < 0) return InvalidArgument("num_samples should be non-negative, got ", num_samples);
+  if (logits.dim(0) > 0 && logits.dim(1) <= 0) {
+    return InvalidArgument("num_classes should be positive, got ", logits.dim(1));
+  }
+  const int64_t dims[] = {logits.dim(0), num_samples};
+  return Shape::Make(dims);
+}
+
+uint64_t random::MultinomialBlocks(const Shape& shape) {
+  const uint64_t rounded = static_cast<uint64_t>(shape.dim(1) + 3) / 4 * 4;
+  return static_cast<uint64_t>(shape.dim(0)) * rounded * 2 * kBlocksPerOutput;
+}
 
 void RegisterMultinomialKernels(KernelRegistry& registry) {
   for (std::string_view op : {"Multinomial", "StatelessMultinomial"}) {

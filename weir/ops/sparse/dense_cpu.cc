@@ -4,6 +4,7 @@
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/sparse/fill_empty_rows.h"
 #include "weir/ops/sparse/register.h"
 #include "weir/ops/sparse/sparse_input.h"
 
@@ -19,20 +20,8 @@ class SparseToDenseKernel : public Kernel {
   }
   Status Compute(KernelContext& ctx) override {
     const Tensor given = ctx.input(0), values = ctx.input(2), fallback = ctx.input(3);
-    if (given.rank() > 2) {
-      return InvalidArgument("sparse_indices should be a scalar, vector, or matrix, got shape ",
-                             given.shape().ToString());
-    }
-    WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeInput(ctx.input(1), "output_shape"));
+    WEIR_ASSIGN_OR_RETURN(Shape shape, DenseShape(ctx));
     const int64_t count = given.rank() > 0 ? given.dim(0) : 1, rank = given.rank() > 1 ? given.dim(1) : 1;
-    if (rank != shape.rank()) {
-      return InvalidArgument("output_shape has incorrect number of elements: ", shape.rank(), " should be: ", rank);
-    }
-    if (values.rank() > 1 || (values.rank() == 1 && values.num_elements() != count)) {
-      return InvalidArgument("sparse_values has incorrect shape ", values.shape().ToString(), ", should be [] or [",
-                             count, "]");
-    }
-    if (!fallback.shape().IsScalar()) return InvalidArgument("default_value should be a scalar.");
     WEIR_ASSIGN_OR_RETURN(Dims elements, IntElements(given, "sparse_indices"));
     WEIR_ASSIGN_OR_RETURN(Tensor indices, IndexMatrix(elements, count, static_cast<int>(rank)));
     std::vector<int64_t> rows(count, 0);

@@ -4,6 +4,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/framework/scratch.h"
+#include "weir/ops/sparse/fill_empty_rows.h"
 #include "weir/ops/sparse/register.h"
 #include "weir/ops/sparse/sparse_input.h"
 #include "weir/tensor/copy_elements.h"
@@ -61,10 +62,7 @@ class RaggedFillEmptyRowsKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor rowids = ctx.input(0), values = ctx.input(1), fallback = ctx.input(3);
-    WEIR_RETURN_IF_ERROR(CheckShapes(ctx));
-    const int64_t num_rows = ctx.input(2).scalar<int64_t>();
-    if (num_rows < 0) return InvalidArgument("Expected shape dimensions to be non-negative, got ", num_rows);
-    WEIR_RETURN_IF_ERROR(CheckScratch(num_rows, sizeof(int64_t)));
+    WEIR_ASSIGN_OR_RETURN(int64_t num_rows, RaggedRowCount(ctx));
     std::vector<int64_t> counts(static_cast<size_t>(num_rows), 0);
     for (int64_t i = 0; i < rowids.num_elements(); ++i) {
       const int64_t row = rowids.data<int64_t>()[i];
@@ -94,31 +92,13 @@ class RaggedFillEmptyRowsKernel : public Kernel {
     }
     return OkStatus();
   }
-
- private:
-  static Status CheckShapes(KernelContext& ctx) {
-    auto bad = [&](std::string_view name, std::string_view what, int i) {
-      return InvalidArgument(name, " must be a ", what, ", saw: ", ctx.input(i).shape().ToString());
-    };
-    if (!ctx.input(0).shape().IsVector()) return bad("value_rowids", "vector", 0);
-    if (!ctx.input(1).shape().IsVector()) return bad("values", "vector", 1);
-    if (!ctx.input(2).shape().IsScalar()) return bad("nrows", "scalar", 2);
-    if (!ctx.input(3).shape().IsScalar()) return bad("default_value", "scalar", 3);
-    if (ctx.input(0).dim(0) == ctx.input(1).dim(0)) return OkStatus();
-    return InvalidArgument("The length of `values` (", ctx.input(1).dim(0),
-                           ") must match the first dimension of `value_rowids` (", ctx.input(0).dim(0), ").");
-  }
 };
 
 class FillEmptyRowsGradKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor reverse = ctx.input(0), grad = ctx.input(1);
-    if (!reverse.shape().IsVector()) {
-      return InvalidArgument("reverse_index_map must be a vector, saw: ", reverse.shape().ToString());
-    }
-    if (!grad.shape().IsVector())
-      return InvalidArgument("grad_values must be a vector, saw: ", grad.shape().ToString());
+    WEIR_RETURN_IF_ERROR(CheckFillEmptyRowsGrad(reverse.shape(), grad.shape()));
     for (int64_t i : reverse.span<int64_t>()) {
       if (i < 0 || i >= grad.dim(0)) {
         return InvalidArgument("Elements in reverse index must be in [0, ", grad.dim(0), ") but got ", i);

@@ -1,5 +1,4 @@
 // Ragged tensors as variants: what maps and batches of ragged tensors pass along.
-#include "weir/device/cpu/arithmetic.h"
 #include "weir/framework/kernel_registry.h"
 #include "weir/ops/sparse/register.h"
 #include "weir/tensor/copy_elements.h"
@@ -25,26 +24,24 @@ class RaggedVariant : public VariantValue {
     data.tensors.pop_back();
     return std::shared_ptr<VariantValue>(std::make_shared<RaggedVariant>(std::move(data.tensors), std::move(values)));
   }
-  StatusOr<std::shared_ptr<VariantValue>> ZerosLike() const override {
-    WEIR_ASSIGN_OR_RETURN(Tensor zeros, Tensor::Zeros(values.dtype(), values.shape()));
+  StatusOr<std::shared_ptr<VariantValue>> ZerosLike(TensorArithmetic& arithmetic) const override {
+    WEIR_ASSIGN_OR_RETURN(Tensor zeros, arithmetic.ZerosOf(values));
     return std::shared_ptr<VariantValue>(std::make_shared<RaggedVariant>(splits, std::move(zeros)));
   }
 
   // The values of both; their rows are the same.
-  StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other) const override {
+  StatusOr<std::shared_ptr<VariantValue>> Add(const VariantValue& other, TensorArithmetic& arithmetic) const override {
     const auto* term = dynamic_cast<const RaggedVariant*>(&other);
     if (term == nullptr || term->values.shape() != values.shape() || term->values.dtype() != values.dtype()) {
       return InvalidArgument("Ragged tensors of different values cannot be added");
     }
-    WEIR_ASSIGN_OR_RETURN(Tensor sum, values.Clone());
-    const bool added = DispatchDType(sum.dtype(), NumberTypes{}, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      for (int64_t i = 0; i < sum.num_elements(); ++i) {
-        sum.data<T>()[i] = static_cast<T>(WrapAdd(Widen(sum.data<T>()[i]), Widen(term->values.data<T>()[i])));
-      }
-    });
-    if (!added) return Unimplemented("Ragged tensors of ", Name(sum.dtype()), " cannot be added");
+    WEIR_ASSIGN_OR_RETURN(Tensor sum, arithmetic.Sum(values, term->values));
     return std::shared_ptr<VariantValue>(std::make_shared<RaggedVariant>(splits, std::move(sum)));
+  }
+
+  std::vector<Tensor> LocalTensors() const override { return {values}; }
+  std::shared_ptr<VariantValue> WithLocalTensors(std::vector<Tensor> copies) const override {
+    return std::make_shared<RaggedVariant>(splits, std::move(copies[0]));
   }
 
   // Elements of the outermost dimension.

@@ -7,6 +7,7 @@
 #include "weir/device/cpu/arithmetic.h"
 #include "weir/device/cpu/index_input.h"
 #include "weir/framework/kernel_registry.h"
+#include "weir/ops/sparse/rearrange.h"
 #include "weir/ops/sparse/register.h"
 #include "weir/ops/sparse/sparse_input.h"
 
@@ -93,38 +94,11 @@ class SparseConcatKernel : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<SparseConcatKernel>(axis));
   }
   Status Compute(KernelContext& ctx) override {
-    const int n = ctx.num_inputs() / 3;
-    std::vector<SparseInput> parts;
-    for (int i = 0; i < n; ++i) {
-      WEIR_ASSIGN_OR_RETURN(SparseInput part,
-                            MakeUnboundedSparse(ctx.input(i), ctx.input(n + i), ctx.input(2 * n + i)));
-      parts.push_back(std::move(part));
-    }
-    Shape shape = parts[0].shape;
-    if (axis_ < -shape.rank() || axis_ >= shape.rank()) {
-      return InvalidArgument("Concat dimension must be in range [", -shape.rank(), ", ", shape.rank(), "), got ",
-                             axis_);
-    }
-    const int axis = static_cast<int>(axis_ < 0 ? axis_ + shape.rank() : axis_);
-    int64_t total = 0, size = 0;
-    for (int i = 0; i < n; ++i) {
-      const Shape& given = parts[i].shape;
-      if (given.rank() != shape.rank()) {
-        return InvalidArgument("Ranks of all input tensors must match: expected ", shape.rank(), " but got ",
-                               given.rank(), " at position ", i);
-      }
-      for (int d = 0; d < shape.rank(); ++d) {
-        if (d != axis && given.dim(d) != shape.dim(d)) {
-          return InvalidArgument("Input shapes must match: expected ", shape.dim(d), " for dimension ", d, " but got ",
-                                 given.dim(d), " at position ", i);
-        }
-      }
-      std::optional<int64_t> sum = CheckedAdd(size, given.dim(axis));
-      if (!sum) return InvalidArgument("The joined dimension is too large");
-      size = *sum;
-      total += parts[i].count();
-    }
-    WEIR_RETURN_IF_ERROR(shape.SetDim(axis, size));
+    WEIR_ASSIGN_OR_RETURN(SparseConcatPlan plan, PlanSparseConcat(ctx, axis_));
+    const Shape& shape = plan.shape;
+    const std::vector<SparseInput>& parts = plan.parts;
+    const int64_t total = plan.count;
+    const int axis = plan.axis;
     // One sparse tensor of all, then put in order.
     WEIR_ASSIGN_OR_RETURN(Tensor indices, Tensor::Allocate(DType::kInt64, Shape({total, shape.rank()})));
     WEIR_ASSIGN_OR_RETURN(Tensor values, Tensor::Allocate(parts[0].values.dtype(), Shape({total})));
@@ -171,56 +145,27 @@ class SparseSliceKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(ctx.input(0), ctx.input(1), ctx.input(2)));
-    const Tensor start = ctx.input(3), size = ctx.input(4);
-    if (!start.shape().IsVector() || !size.shape().IsVector() || start.num_elements() != sparse.rank() ||
-        size.num_elements() != sparse.rank()) {
-      return InvalidArgument("Expected start and size to be vectors of ", sparse.rank(), " elements, got shapes ",
-                             start.shape().ToString(), " and ", size.shape().ToString());
-    }
-    Shape box;
-    for (int d = 0; d < sparse.rank(); ++d) {
-      const int64_t begin = start.data<int64_t>()[d], wanted = size.data<int64_t>()[d];
-      if (wanted < 0) return InvalidArgument("Expected a non-negative size, got ", wanted);
-      // A box may begin before the first element, but not so far that distances from it cannot be told.
-      if (begin < 0 && sparse.shape.dim(d) > std::numeric_limits<int64_t>::max() + begin) {
-        return InvalidArgument("start must not be so far below zero, got ", begin);
-      }
-      WEIR_RETURN_IF_ERROR(box.AddDim(std::max<int64_t>(0, std::min(wanted, sparse.shape.dim(d) - begin))));
-    }
+    WEIR_ASSIGN_OR_RETURN(Shape box, SparseSliceBox(ctx, sparse));
     ctx.set_output(2, ShapeVector(box));
-    return Cut(sparse, start.span<int64_t>(), box).Write(ctx, 0, 1, sparse.values);
+    return Cut(sparse, ctx.input(3).span<int64_t>(), box).Write(ctx, 0, 1, sparse.values);
   }
 };
 
 class SparseSplitKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
-    if (ctx.input(0).rank() != 0) {
-      return InvalidArgument("Input axis should be a scalar but received shape ", ctx.input(0).shape().ToString());
-    }
-    WEIR_ASSIGN_OR_RETURN(int64_t given, IntScalar(ctx.input(0), "split_dim"));
-    WEIR_ASSIGN_OR_RETURN(SparseInput sparse, MakeUnboundedSparse(ctx.input(1), ctx.input(2), ctx.input(3)));
-    const int n = ctx.num_outputs() / 3;
-    if (given < -sparse.rank() || given >= sparse.rank()) {
-      return InvalidArgument("Input split_dim should be between [", -sparse.rank(), ", rank (", sparse.rank(),
-                             ")), got ", given);
-    }
-    const int axis = static_cast<int>(given < 0 ? given + sparse.rank() : given);
-    const int64_t size = sparse.shape.dim(axis);
-    if (n < 1 || n > size) {
-      return InvalidArgument("Input num_split should be between 1 and the splitting dimension size (", size, "), got ",
-                             n);
-    }
+    WEIR_ASSIGN_OR_RETURN(SparseSplitPlan plan, PlanSparseSplit(ctx));
+    const SparseInput& sparse = plan.sparse;
+    const int n = plan.parts, axis = plan.axis;
     if (const std::optional<int64_t> row = sparse.FirstOutside()) {
       const int64_t* index = sparse.index(*row);
       return InvalidArgument("Sparse index tuple indices[", *row, ", :] = [",
                              absl::StrJoin(index, index + sparse.rank(), ", "), "] is out of bounds");
     }
-    // The first parts take what does not divide.
     Dims start(sparse.rank(), 0);
     for (int i = 0; i < n; ++i) {
       Shape box = sparse.shape;
-      WEIR_RETURN_IF_ERROR(box.SetDim(axis, size / n + (i < size % n ? 1 : 0)));
+      WEIR_RETURN_IF_ERROR(box.SetDim(axis, plan.Size(i)));
       WEIR_RETURN_IF_ERROR(Cut(sparse, start, box).Write(ctx, i, n + i, sparse.values));
       ctx.set_output(2 * n + i, ShapeVector(box));
       start[axis] += box.dim(axis);
@@ -234,12 +179,7 @@ class SparseSliceGradKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) override {
     const Tensor grad = ctx.input(0), indices = ctx.input(1), start = ctx.input(2), kept = ctx.input(3);
-    if (!grad.shape().IsVector() || !indices.shape().IsMatrix() || !kept.shape().IsMatrix() ||
-        !start.shape().IsVector() || indices.dim(1) != kept.dim(1) || start.dim(0) != indices.dim(1) ||
-        grad.dim(0) != kept.dim(0)) {
-      return InvalidArgument("Shapes of a slice's gradient do not go together: ", grad.shape().ToString(), ", ",
-                             indices.shape().ToString(), ", ", start.shape().ToString(), ", ", kept.shape().ToString());
-    }
+    WEIR_RETURN_IF_ERROR(CheckSparseSliceGrad(ctx));
     const int64_t rank = indices.dim(1);
     auto key = [&](const Tensor& matrix, int64_t row, bool shift) {
       Dims index(matrix.data<int64_t>() + row * rank, matrix.data<int64_t>() + (row + 1) * rank);

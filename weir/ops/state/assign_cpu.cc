@@ -1,9 +1,10 @@
 // Assign, AssignAdd, AssignSub for ref variables; AssignAddVariableOp, AssignSubVariableOp for resource variables.
+#include "weir/device/cpu/kernel_arithmetic.h"
+#include "weir/device/cpu/strided_copy.h"
 #include "weir/ops/state/arithmetic.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/state/update_variable.h"
 #include "weir/resources/variable.h"
-#include "weir/tensor/copy_elements.h"
 
 namespace weir {
 namespace {
@@ -44,7 +45,7 @@ class AssignKernel : public Kernel {
     }
     // Readers of this step share the variable's memory and must see the new value in it.
     if (has_value && cell.tensor.num_elements() == shape.num_elements()) {
-      CopyElements(ctx.input(1), 0, cell.tensor, 0, shape.num_elements());
+      WEIR_RETURN_IF_ERROR(PlaceParts(ctx, {{&ctx.input(1), 0}}, cell.tensor));
       if (cell.tensor.shape() != shape) {
         WEIR_ASSIGN_OR_RETURN(cell.tensor, cell.tensor.Reshaped(shape));
       }
@@ -52,7 +53,7 @@ class AssignKernel : public Kernel {
     }
     Tensor value = ctx.TakeInput(1);
     if (!value.unique()) {
-      WEIR_ASSIGN_OR_RETURN(value, value.Clone());
+      WEIR_ASSIGN_OR_RETURN(value, CloneElements(ctx, value));
     }
     cell.tensor = std::move(value);
     return OkStatus();

@@ -1,4 +1,5 @@
 // Ref variables and temporary ones: nodes that make the memory behind ref edges.
+#include "weir/device/cpu/kernel_arithmetic.h"
 #include "weir/framework/resource_node.h"
 #include "weir/ops/state/register.h"
 #include "weir/ops/state/update_variable.h"
@@ -103,7 +104,7 @@ class TemporaryVariableKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(std::string name, TemporaryName(ctx, name_));
-    WEIR_ASSIGN_OR_RETURN(Tensor memory, Tensor::Zeros(dtype_, shape_));
+    WEIR_ASSIGN_OR_RETURN(Tensor memory, KernelArithmetic(ctx).Zeros(dtype_, shape_));
     RefPtr<RefCell> cell = MakeCell(ctx.node_name(), dtype_, shape_);
     {
       absl::MutexLock lock(&cell->mu);

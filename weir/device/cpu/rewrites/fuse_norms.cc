@@ -104,7 +104,8 @@ class NormFuser {
     const Node& relu = *graph_.node(gradient->inputs[0].node);
     if (relu.op() != "ReluGrad" || !relu.control_inputs.empty() || NextOf(relu) != gradient) return OkStatus();
     const Endpoint dy = relu.inputs[0], y = relu.inputs[1];
-    if (graph_.type(dy) != gradient->input_type(0)) return OkStatus();
+    // The fused op has no bfloat16.
+    if (graph_.type(dy) != gradient->input_type(0) || graph_.type(dy) == DType::kBFloat16) return OkStatus();
     WEIR_ASSIGN_OR_RETURN(gradient->schema, graph_.ops().LookUp("_FusedBatchNormGradEx"));
     gradient->attrs.Set("activation_mode", "Relu");
     gradient->attrs.Set("num_side_inputs", 0);

@@ -13,6 +13,7 @@ SPECIAL(Digamma, weir::Digamma)
 SPECIAL2(Igamma, weir::Igamma, weir::Igamma)
 SPECIAL2(Igammac, weir::Igammac, weir::Igammac)
 SPECIAL2(IgammaGradA, weir::IgammaGradA, weir::IgammaGradA)
+SPECIAL2(RandomGammaGrad, weir::GammaSampleGrad, weir::GammaSampleGrad)
 SPECIAL2(Zeta, weir::ShortHurwitzZeta, weir::HurwitzZeta)
 SPECIAL2(Polygamma, weir::ShortPolygamma, weir::Polygamma)
 struct Betainc {

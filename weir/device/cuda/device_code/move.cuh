@@ -30,6 +30,28 @@ __global__ void Move(const Block block, const Word* from, Word* to, int64 n) {
   }
 }
 
+struct Part {
+  const void* from;
+  int64 begin, count;
+};
+// Element first + i comes from the last part that begins there or before, if that reaches so far.
+template <typename Word>
+__global__ void PlaceParts(const Part* parts, int64 count, int64 first, Word* to, int64 n) {
+  for (int64 i = GridFirst(); i < n; i += GridStride()) {
+    const int64 at = first + i;
+    int64 low = 0, high = count - 1;
+    while (low < high) {
+      const int64 middle = (low + high + 1) / 2;
+      if (parts[middle].begin <= at)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    const int64 place = at - parts[low].begin;
+    if (place < parts[low].count) to[at] = ((const Word*)parts[low].from)[place];
+  }
+}
+
 // The last dimension is written in order, the one before it is read in order. 32 x 8 threads for a tile of 32 x 32.
 template <typename Word>
 __global__ void Transpose(const Block block, const Word* from, Word* to, int64 tiles) {

@@ -1,6 +1,6 @@
 // Philox 4x32-10 (base/philox.h) in device code.
 #pragma once
-#include "weir/device/cuda/device_code/elements.cuh"
+#include "weir/device/cuda/device_code/host_math.cuh"
 
 struct PhiloxBlock {
   uint32 x[4];
@@ -58,7 +58,7 @@ inline float UniformHalf(uint32 x) {
 }
 inline float UniformBFloat16(uint32 x) { return __uint_as_float((127u << 7 | (x & 0x7fu)) << 16) - 1.0f; }
 
-// Two independent normal values. Functions of floats are computed in double and rounded once, as the host's are.
+// Two independent normal values: those of floats bit for bit the host's.
 template <typename R>
 struct NormalPair {
   R first, second;
@@ -66,8 +66,8 @@ struct NormalPair {
 inline NormalPair<float> NormalFloats(uint32 x0, uint32 x1) {
   const float u = fmaxf(UniformFloat(x0), 1.0e-7f);
   const float angle = (float)(6.283185307179586 * UniformFloat(x1));
-  const float radius = sqrtf(-2.0f * (float)log((double)u));
-  return {(float)sin((double)angle) * radius, (float)cos((double)angle) * radius};
+  const float radius = sqrtf(-2.0f * HostLog(u));
+  return {HostSine(angle, 0) * radius, HostSine(angle, 1) * radius};
 }
 inline NormalPair<double> NormalDoubles(uint32 x0, uint32 x1, uint32 x2, uint32 x3) {
   const double u = fmax(UniformDouble(x0, x1), 1.0e-7);

@@ -112,6 +112,7 @@ constexpr ElementwiseOperation kOperations[] = {
     {"Igamma", "Igamma", true, "gamma.cuh"},
     {"Igammac", "Igammac", true, "gamma.cuh"},
     {"IgammaGradA", "IgammaGradA", true, "gamma.cuh"},
+    {"RandomGammaGrad", "RandomGammaGrad", true, "gamma.cuh"},
     {"Zeta", "Zeta", true, "gamma.cuh"},
     {"Polygamma", "Polygamma", true, "gamma.cuh"},
     {"Betainc", "Betainc", true, "gamma.cuh"},

@@ -25,6 +25,38 @@ int64_t IntegerBound(const Tensor& tensor) {
   return value;
 }
 
+// Moves the state of the generator in input 0 on, which stays on the device; `before` gets what it was.
+Status AdvanceGenerator(KernelContext& ctx, uint64_t blocks, Tensor& before) {
+  return UpdateVariable(ctx, DType::kInt64, [&](Tensor& state) -> Status {
+    if (!state.shape().IsVector()) {
+      return InvalidArgument("RNG state must have one and only one dimension, not ", state.rank());
+    }
+    if (state.dim(0) < 3) {
+      return InvalidArgument("For the Philox algorithm, the size of state must be at least 3; got ", state.dim(0));
+    }
+    WEIR_RETURN_IF_ERROR(CopyOnDevice(ctx, Address(before), Address(state), before.num_bytes()));
+    return Launch(ctx, {kSource, "AdvanceState"}, {.grid = 1, .block = 1}, Address(state), blocks);
+  });
+}
+
+// RngReadAndSkip and RngSkip: a delta counts outputs.
+class SkipKernel : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) override {
+    WEIR_RETURN_IF_ERROR(random::CheckGeneratorAlgorithm(ctx.input(1)));
+    const Tensor& delta = ctx.input(2);
+    if (!delta.shape().IsScalar()) {
+      return InvalidArgument("delta must be of shape [], not ", delta.shape().ToString());
+    }
+    const auto outputs = static_cast<uint64_t>(IntegerBound(delta));
+    WEIR_ASSIGN_OR_RETURN(Tensor before, ctx.AllocateTemp(DType::kInt64, Shape({3})));
+    WEIR_RETURN_IF_ERROR(AdvanceGenerator(ctx, outputs * random::kBlocksPerOutput, before));
+    if (ctx.num_outputs() > 0) ctx.set_output(0, std::move(before));
+    return OkStatus();
+  }
+  bool is_expensive() const override { return false; }
+};
+
 class RandomKernel : public Kernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, Distribution distribution) {
@@ -85,7 +117,6 @@ class RandomKernel : public Kernel {
   }
 
  private:
-  // A generator's state stays on the device: `copy` is what it was before it moved on.
   StatusOr<Start> Reserve(KernelContext& ctx, uint64_t blocks, Tensor& copy) {
     if (!has_generator_) {
       WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, blocks));
@@ -93,16 +124,7 @@ class RandomKernel : public Kernel {
     }
     if (algorithm_ >= 0) WEIR_RETURN_IF_ERROR(random::CheckGeneratorAlgorithm(ctx.input(algorithm_)));
     WEIR_ASSIGN_OR_RETURN(copy, ctx.AllocateTemp(DType::kInt64, Shape({3})));
-    WEIR_RETURN_IF_ERROR(UpdateVariable(ctx, DType::kInt64, [&](Tensor& state) -> Status {
-      if (!state.shape().IsVector()) {
-        return InvalidArgument("RNG state must have one and only one dimension, not ", state.rank());
-      }
-      if (state.dim(0) < 3) {
-        return InvalidArgument("For the Philox algorithm, the size of state must be at least 3; got ", state.dim(0));
-      }
-      WEIR_RETURN_IF_ERROR(CopyOnDevice(ctx, Address(copy), Address(state), copy.num_bytes()));
-      return Launch(ctx, {kSource, "AdvanceState"}, {.grid = 1, .block = 1}, Address(state), blocks);
-    }));
+    WEIR_RETURN_IF_ERROR(AdvanceGenerator(ctx, blocks, copy));
     return Start{0, 0, 0, Address(copy)};
   }
 
@@ -136,6 +158,8 @@ void RegisterRandomKernels(GpuRegistry& registry) {
       {"StatelessRandomUniformFullIntV2", Distribution::kFullInteger},
       {"StatefulUniformFullInt", Distribution::kFullInteger},
   };
+  registry.Add("RngReadAndSkip", MakeKernel<SkipKernel>);
+  registry.Add("RngSkip", MakeKernel<SkipKernel>);
   for (auto [op, distribution] : ops) {
     // Key and counter are a few bytes, which the host made.
     registry.Add(

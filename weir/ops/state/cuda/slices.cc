@@ -1,6 +1,7 @@
-// Slices of resource variables, gathered and updated in place on GPUs.
+// Slices of variables, gathered and updated in place on GPUs.
 #include "weir/device/cuda/slices.h"
 
+#include "weir/device/cpu/strided_copy.h"
 #include "weir/device/cpu/strided_slice.h"
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/state/cuda/update_variable.h"
@@ -81,16 +82,16 @@ class ResourceGatherNdKernel : public Kernel {
   }
 };
 
-// ResourceScatterUpdate and its like: rows of dimension 0.
-class ResourceScatterKernel : public Kernel {
+// ScatterUpdate, ResourceScatterUpdate and their like: rows of dimension 0.
+class ScatterKernel : public Kernel {
  public:
-  explicit ResourceScatterKernel(ScatterOp op) : op_(op) {}
+  explicit ScatterKernel(ScatterOp op) : op_(op) {}
 
   Status Compute(KernelContext& ctx) override {
     const Tensor &indices = ctx.input(1), &updates = ctx.input(2);
+    const bool is_ref = ctx.is_ref_input(0);
     return UpdateVariable(ctx, updates.dtype(), [&](Tensor& params) -> Status {
-      WEIR_RETURN_IF_ERROR(
-          state::CheckScatterRows(/*is_ref=*/false, op_, params.shape(), indices.shape(), updates.shape()));
+      WEIR_RETURN_IF_ERROR(state::CheckScatterRows(is_ref, op_, params.shape(), indices.shape(), updates.shape()));
       if (indices.num_elements() == 0) return OkStatus();
       SliceUpdate update;
       update.operation = OperationOf(op_);
@@ -107,11 +108,11 @@ class ResourceScatterKernel : public Kernel {
   const ScatterOp op_;
 };
 
-// ResourceScatterNdUpdate and its like.
-class ResourceScatterNdKernel : public Kernel {
+// ScatterNdUpdate, ResourceScatterNdUpdate and their like.
+class ScatterNdKernel : public Kernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init, ScatterOp op) {
-    auto kernel = std::make_unique<ResourceScatterNdKernel>();
+    auto kernel = std::make_unique<ScatterNdKernel>();
     kernel->op_ = op;
     WEIR_ASSIGN_OR_RETURN(kernel->ignores_bad_, state::IgnoresBadIndices(init));
     return kernel;
@@ -150,11 +151,15 @@ class StridedSliceAssignKernel : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor& value = ctx.input(4);
+    Tensor value = ctx.input(4);
     return UpdateVariable(ctx, value.dtype(), [&](Tensor& tensor) -> Status {
       WEIR_ASSIGN_OR_RETURN(SolvedSlice slice,
                             SolveStridedSlice(tensor.shape(), ctx.input(1), ctx.input(2), ctx.input(3), masks_));
       WEIR_RETURN_IF_ERROR(CheckAssignable(slice, value.shape()));
+      // A ref variable's own memory may come back as the value.
+      if (value.SharesBufferWith(tensor)) {
+        WEIR_ASSIGN_OR_RETURN(value, CloneElements(ctx, value));
+      }
       return AssignSlice(ctx, slice, value, tensor.raw_data());
     });
   }
@@ -172,16 +177,17 @@ void RegisterVariableSliceKernels(GpuRegistry& registry) {
       {"Update", ScatterOp::kUpdate}, {"Add", ScatterOp::kAdd}, {"Sub", ScatterOp::kSub}, {"Mul", ScatterOp::kMul},
       {"Div", ScatterOp::kDiv},       {"Min", ScatterOp::kMin}, {"Max", ScatterOp::kMax}};
   for (auto [name, op] : ops) {
-    registry.Add(
-        Cat("ResourceScatter", name),
-        [op = op](const KernelInit&) -> StatusOr<std::unique_ptr<Kernel>> {
-          return std::make_unique<ResourceScatterKernel>(op);
-        },
-        "dtype", PlainElementTypes());
-    registry.Add(Cat("ResourceScatterNd", name),
-                 [op = op](const KernelInit& init) { return ResourceScatterNdKernel::Make(init, op); });
+    auto rows = [op = op](const KernelInit&) -> StatusOr<std::unique_ptr<Kernel>> {
+      return std::make_unique<ScatterKernel>(op);
+    };
+    auto slices = [op = op](const KernelInit& init) { return ScatterNdKernel::Make(init, op); };
+    registry.Add(Cat("ResourceScatter", name), rows, "dtype", PlainElementTypes());
+    registry.Add(Cat("Scatter", name), rows);
+    registry.Add(Cat("ResourceScatterNd", name), slices);
+    registry.Add(Cat("ScatterNd", name), slices);
   }
   registry.Add("ResourceStridedSliceAssign", MakeKernel<StridedSliceAssignKernel>);
+  registry.Add("StridedSliceAssign", MakeKernel<StridedSliceAssignKernel>);
 }
 
 }  // namespace weir::cuda
