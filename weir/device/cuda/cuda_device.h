@@ -90,6 +90,7 @@ class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
   StatusOr<std::vector<Tensor>> StartRecording(std::span<const Tensor> inputs) override;
   StatusOr<std::shared_ptr<DeviceRecording>> EndRecording(std::span<const Tensor> outputs) override;
   bool is_recording() const override { return recorder_ != nullptr; }
+  CudaRecorder* recorder() { return recorder_.get(); }
   void UseResource(const std::shared_ptr<Resource>& resource, bool changes) override;
   Allocator* allocator() override { return recorder_ == nullptr ? nullptr : &parts_->arena(); }
   void WhenDone(std::function<void(Status)> done) override;

@@ -1,6 +1,8 @@
 #include "weir/device/cuda/recording.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <tuple>
 
 #include "weir/base/strings.h"
 #include "weir/device/cuda/launch.h"
@@ -53,6 +55,10 @@ Status RefuseRecording(const KernelContext& ctx, std::string_view what) {
   return Unimplemented("A recording cannot have ", what);
 }
 
+StatusOr<DeviceAddress> RecordWords(const KernelContext& ctx, std::function<RecordedWords()> next) {
+  return RunOf(ctx).recorder()->AddChanging(std::move(next));
+}
+
 StatusOr<std::unique_ptr<CudaRecorder>> CudaRecorder::Start(std::shared_ptr<CudaParts> parts,
                                                             std::span<const Tensor> inputs) {
   std::unique_ptr<CudaRecorder> recorder(new CudaRecorder(std::move(parts)));
@@ -91,6 +97,13 @@ void CudaRecorder::UseResource(const std::shared_ptr<Resource>& resource, bool c
   memory_.states[found->second].is_changed |= changes;
 }
 
+StatusOr<DeviceAddress> CudaRecorder::AddChanging(std::function<RecordedWords()> next) {
+  const Shape shape({static_cast<int64_t>(std::tuple_size_v<RecordedWords>)});
+  WEIR_ASSIGN_OR_RETURN(Tensor memory, Tensor::Allocate(DType::kUInt64, shape, parts_->memory.get()));
+  memory_.changing.push_back({std::move(memory), std::move(next)});
+  return Address(memory_.changing.back().memory);
+}
+
 StatusOr<std::shared_ptr<DeviceRecording>> CudaRecorder::End(std::span<const Tensor> outputs) {
   for (RecordedState& state : memory_.states) {
     const Tensor value = state.resource->State();
@@ -122,6 +135,32 @@ CudaRecording::~CudaRecording() {
   Driver().GraphExecDestroy(graph_);
 }
 
+// As weir/device/cuda/device_code/set_words.cu declares it.
+struct WordSettings {
+  static constexpr size_t kMost = 64;
+  uint64_t count = 0;
+  DeviceAddress addresses[kMost];
+  RecordedWords words[kMost];
+};
+
+Status CudaRecording::SetChanging(CudaRun& run) {
+  for (size_t first = 0; first < memory_.changing.size(); first += WordSettings::kMost) {
+    WEIR_ASSIGN_OR_RETURN(FunctionHandle function,
+                          parts_->gpu->programs().Get("weir/device/cuda/device_code/set_words.cu", "SetWords"));
+    WordSettings settings;
+    settings.count = std::min(WordSettings::kMost, memory_.changing.size() - first);
+    for (size_t i = 0; i < settings.count; ++i) {
+      settings.addresses[i] = Address(memory_.changing[first + i].memory);
+      settings.words[i] = memory_.changing[first + i].next();
+    }
+    void* arguments[] = {&settings};
+    WEIR_RETURN_IF_CUDA_ERROR(Driver().LaunchKernel(function, 1, 1, 1, WordSettings::kMost, 1, 1, 0,
+                                                    run.stream().handle(), arguments, nullptr),
+                              "preparing a replay");
+  }
+  return OkStatus();
+}
+
 StatusOr<std::vector<Tensor>> CudaRecording::Replay(DeviceRun& run, std::span<const Tensor> inputs) {
   auto& cuda_run = static_cast<CudaRun&>(run);
   WEIR_RETURN_IF_ERROR(parts_->health());
@@ -146,6 +185,7 @@ StatusOr<std::vector<Tensor>> CudaRecording::Replay(DeviceRun& run, std::span<co
   const StreamHandle stream = parts_->compute->handle();
   cuda_run.NoteWork();
   cuda_run.AddErrorWords(memory_.words);
+  WEIR_RETURN_IF_ERROR(SetChanging(cuda_run));
   auto copy = [&](DeviceAddress to, DeviceAddress from, size_t bytes) {
     if (bytes == 0) return OkStatus();
     return CheckDriver(Driver().MemcpyDtoDAsync(to, from, bytes, stream), "copying on the GPU");

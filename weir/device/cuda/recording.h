@@ -7,6 +7,8 @@
 #ifndef WEIR_DEVICE_CUDA_RECORDING_H_
 #define WEIR_DEVICE_CUDA_RECORDING_H_
 
+#include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -23,12 +25,20 @@ struct RecordedState {
   Shape shape;
 };
 
+// Words in the device's memory that are others in every replay.
+using RecordedWords = std::array<uint64_t, 3>;
+struct ChangingWords {
+  Tensor memory;
+  std::function<RecordedWords()> next;
+};
+
 // What a recording keeps alive.
 struct RecordedMemory {
   std::vector<Tensor> inputs;  // what the work reads in the place of a run's inputs
   std::vector<Tensor> held;
   std::vector<RecordedState> states;
   CudaRun::ErrorWords words;
+  std::vector<ChangingWords> changing;
 };
 
 // A recording while it is made; gives the capture up when it is destroyed. Used by one thread.
@@ -43,6 +53,7 @@ class CudaRecorder {
   void Hold(std::vector<Tensor> tensors);
   void AddErrorWord(Tensor word, Status status) { memory_.words.emplace_back(std::move(word), std::move(status)); }
   void UseResource(const std::shared_ptr<Resource>& resource, bool changes);
+  StatusOr<DeviceAddress> AddChanging(std::function<RecordedWords()> next);
   StatusOr<std::shared_ptr<DeviceRecording>> End(std::span<const Tensor> outputs);
 
  private:
@@ -64,6 +75,8 @@ class CudaRecording : public DeviceRecording {
   StatusOr<std::vector<Tensor>> Replay(DeviceRun& run, std::span<const Tensor> inputs) override;
 
  private:
+  Status SetChanging(CudaRun& run);
+
   struct Output {
     DeviceAddress address;
     DType dtype;
@@ -78,6 +91,9 @@ class CudaRecording : public DeviceRecording {
 
 // How often recordings were replayed in this process; for tests and statistics.
 int64_t CountReplays();
+
+// REQUIRES: the run is recorded. Three words for a kernel to read, which `next` gives anew for every replay.
+StatusOr<DeviceAddress> RecordWords(const KernelContext& ctx, std::function<RecordedWords()> next);
 
 // OK, or UNIMPLEMENTED if the run is recorded: for work that cannot be done again as it is given.
 Status RefuseRecording(const KernelContext& ctx, std::string_view what);

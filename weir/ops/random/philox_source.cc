@@ -136,6 +136,10 @@ StatusOr<Philox> PhiloxSource::Reserve(KernelContext& ctx, uint64_t blocks, bool
     case Kind::kSeeds:
       break;
   }
+  return ReserveOwn(blocks);
+}
+
+Philox PhiloxSource::ReserveOwn(uint64_t blocks) {
   absl::MutexLock lock(&mu_);
   Philox reserved = state_;
   state_.Skip(blocks);

@@ -31,6 +31,9 @@ class PhiloxSource {
   // A stream of which the caller may use `blocks` blocks; the next caller's begins behind them.
   // `spare_shared`: as for AdvanceGenerator.
   StatusOr<Philox> Reserve(KernelContext& ctx, uint64_t blocks, bool spare_shared = false);
+  // Whether the stream is the kernel's own, which ReserveOwn takes from without a node at hand.
+  bool is_own() const { return kind_ == Kind::kSeeds; }
+  Philox ReserveOwn(uint64_t blocks);
 
  private:
   enum class Kind { kSeeds, kStatelessSeed, kKeyAndCounter, kVariable };

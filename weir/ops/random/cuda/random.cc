@@ -1,6 +1,7 @@
 // Uniform, normal, truncated normal and integer values on GPUs: the same streams and numbers as on the host.
 #include "weir/device/cpu/index_input.h"
 #include "weir/device/cuda/launch.h"
+#include "weir/device/cuda/recording.h"
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/random/philox_source.h"
 #include "weir/ops/state/cuda/update_variable.h"
@@ -116,8 +117,18 @@ class RandomKernel : public Kernel {
     return OkStatus();
   }
 
+  // A replay draws where its recording's kernel would have.
+  bool is_repeatable() const override { return source_.is_own(); }
+
  private:
   StatusOr<Start> Reserve(KernelContext& ctx, uint64_t blocks, Tensor& copy) {
+    if (source_.is_own() && RunOf(ctx).is_recording()) {
+      WEIR_ASSIGN_OR_RETURN(const DeviceAddress state, RecordWords(ctx, [this, blocks] {
+                              const Philox next = source_.ReserveOwn(blocks);
+                              return RecordedWords{next.counter_low(), next.counter_high(), next.key()};
+                            }));
+      return Start{0, 0, 0, state};
+    }
     if (!has_generator_) {
       WEIR_ASSIGN_OR_RETURN(Philox philox, source_.Reserve(ctx, blocks));
       return Start{philox.key(), philox.counter_low(), philox.counter_high(), 0};
