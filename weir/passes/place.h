@@ -44,6 +44,8 @@ struct PlacementOptions {
   // Handles that are given to calls, and those that come in as arguments, stay on the device of the call or argument:
   // its body looks for them there. Where devices have memory of their own.
   bool calls_keep_handles = false;
+  // ... but only those that come in as arguments: calls find out where the handles that they are given are.
+  bool calls_follow_handles = false;
   // Treat the nodes of a loop as one group, unless some of them must be on different devices.
   bool whole_loops = false;
 };

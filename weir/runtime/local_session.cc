@@ -53,7 +53,10 @@ Status LocalSession::Init() {
   own_resources_ = options_.state;
   if (options_.isolate_state && own_resources_ == nullptr) own_resources_ = std::make_shared<ResourceManager>();
   std::map<std::string, int> taken;
-  for (const auto& device : environment_->devices.devices()) {
+  const auto gpus = options_.device_count.find("GPU");
+  const bool wants_gpus = gpus == options_.device_count.end() || gpus->second > 0;
+  if (wants_gpus) WEIR_RETURN_IF_ERROR(environment_->StartGpus(options_.gpu));
+  for (const auto& device : environment_->devices.at_hand()) {
     auto limit = options_.device_count.find(device->type());
     if (limit != options_.device_count.end() && taken[device->type()] >= limit->second && !device->is_host()) continue;
     ++taken[device->type()];

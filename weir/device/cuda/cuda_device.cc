@@ -1,5 +1,6 @@
 #include "weir/device/cuda/cuda_device.h"
 
+#include <climits>
 #include <cstring>
 #include <random>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr size_t kReserve = size_t{512} << 20;
 // Larger tensors are staged in pieces, so that filling one overlaps with the copy of the one before.
 constexpr size_t kStagingPiece = size_t{4} << 20;
+constexpr int kHighPriority = INT_MIN;  // of copies: kernels wait for them
 
 class DeviceMemory : public MemorySource {
  public:
@@ -67,11 +69,11 @@ void CudaRun::WhenDone(std::function<void(Status)> done) {
   stream().WhenDone([self = shared_from_this(), done = std::move(done)](Status status) {
     if (!status.ok()) self->parts_->Poison(status);
     self->ReportSpans();
-    done(self->CurrentStatus());
+    done(self->SoFar());
   });
 }
 
-Status CudaRun::CurrentStatus() {
+Status CudaRun::SoFar() {
   WEIR_RETURN_IF_ERROR(parts_->health());
   absl::MutexLock lock(&mu_);
   for (const auto& [word, status] : words_) {
@@ -84,6 +86,7 @@ StatusOr<unsigned*> CudaRun::ErrorWord(Status status) {
   WEIR_ASSIGN_OR_RETURN(Tensor word, Tensor::Allocate(DType::kUInt32, Shape(), &parts_->pinned()));
   auto* address = static_cast<unsigned*>(word.raw_data());
   *address = 0;
+  has_words_.store(true, std::memory_order_relaxed);
   absl::MutexLock lock(&mu_);
   words_.emplace_back(std::move(word), std::move(status));
   return address;
@@ -151,18 +154,26 @@ StatusOr<std::shared_ptr<CudaDevice>> CudaDevice::Make(std::string_view task_nam
       std::make_unique<MemoryPool>(std::make_shared<DeviceMemory>(context),
                                    MemoryPoolOptions{.name = Cat("GPU_", index), .limit = limit, .grow = options.grow});
   parts->timers = std::make_unique<EventPool>(context, 0);
-  WEIR_ASSIGN_OR_RETURN(parts->compute, CudaStream::Make(context, /*high_priority=*/false));
-  WEIR_ASSIGN_OR_RETURN(parts->from_host, CudaStream::Make(context, /*high_priority=*/true));
-  WEIR_ASSIGN_OR_RETURN(parts->to_host, CudaStream::Make(context, /*high_priority=*/true));
-  WEIR_ASSIGN_OR_RETURN(parts->to_device, CudaStream::Make(context, /*high_priority=*/true));
+  WEIR_ASSIGN_OR_RETURN(parts->compute, CudaStream::Make(context, options.priority));
+  WEIR_ASSIGN_OR_RETURN(parts->from_host, CudaStream::Make(context, kHighPriority));
+  WEIR_ASSIGN_OR_RETURN(parts->to_host, CudaStream::Make(context, kHighPriority));
+  WEIR_ASSIGN_OR_RETURN(parts->to_device, CudaStream::Make(context, kHighPriority));
+  parts->Announce();
   DeviceInfo info;
   info.name = Cat(task_name, "/device:", kDeviceType, ":", index);
   info.device_type = std::string(kDeviceType);
   info.memory_limit = static_cast<int64_t>(limit);
   info.incarnation = std::random_device()() | 1;
   info.description = parts->gpu->Description();
+  info.numa_node = parts->gpu->numa_node();
+  info.bus_id = info.numa_node + 1;
   return std::shared_ptr<CudaDevice>(
       new CudaDevice(std::move(info), std::make_shared<ResourceManager>(), std::move(parts)));
+}
+
+Status CudaDevice::Await() {
+  if (Status status = parts_->compute->Synchronize(); !status.ok()) parts_->Poison(status);
+  return parts_->health();
 }
 
 void CudaDevice::CopyToHost(const Tensor& device_tensor, DeviceRun* run, CopyDone done) {
@@ -184,7 +195,7 @@ void CudaDevice::CopyToHost(const Tensor& device_tensor, DeviceRun* run, CopyDon
                              done = std::move(done)](Status copied) mutable {
     from = Tensor();  // before somebody hears that it is done
     if (!copied.ok()) parts->Poison(copied);
-    if (copied.ok()) copied = cuda_run != nullptr ? cuda_run->CurrentStatus() : parts->health();
+    if (copied.ok()) copied = cuda_run != nullptr ? cuda_run->SoFar() : parts->health();
     done(copied.ok() ? StatusOr<Tensor>(std::move(to)) : copied);
   });
 }

@@ -22,6 +22,7 @@
 #include "weir/device/cuda/gpu.h"
 #include "weir/device/cuda/memory_pool.h"
 #include "weir/device/cuda/stream.h"
+#include "weir/framework/chunk_arithmetic.h"
 #include "weir/framework/device.h"
 #include "weir/framework/element_mover.h"
 
@@ -33,11 +34,16 @@ struct LogicalGpu {
   int gpu = 0;              // number of the physical card
   size_t memory_limit = 0;  // bytes; 0: what is free when the device is made, less a reserve
   bool grow = true;         // take memory as it is needed, not all at once
+  int priority = 0;         // of its compute stream: less is more urgent, as far as the driver knows priorities
 };
 
 // What the logical devices with other resources (Device::WithResources) share. Thread-safe.
 class CudaParts {
  public:
+  CudaParts() = default;
+  ~CudaParts();
+  // Lets PartsOf find it by its memory.
+  void Announce();
   // The error that poisons the device; OK if none.
   Status health() const;
   void Poison(const Status& status);
@@ -67,6 +73,8 @@ class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
   uint64_t BeginSpan() override;
   void EndSpan(uint64_t span, SpanReport report) override;
   bool has_spans() const override { return true; }
+  bool may_fail_late() const override { return has_words_.load(std::memory_order_relaxed); }
+  Status SoFar() override;
 
   CudaParts& parts() { return *parts_; }
   CudaStream& stream() { return *parts_->compute; }
@@ -75,8 +83,6 @@ class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
 
   // A word in memory that both sides see: if work on the device makes it other than 0, the run fails with `status`.
   StatusOr<unsigned*> ErrorWord(Status status);
-  // The first error that is known now; does not wait.
-  Status CurrentStatus();
 
  private:
   struct Span {
@@ -86,7 +92,7 @@ class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
   void ReportSpans();
 
   const std::shared_ptr<CudaParts> parts_;
-  std::atomic<bool> has_work_ = false;
+  std::atomic<bool> has_work_ = false, has_words_ = false;
   absl::Mutex mu_;
   std::vector<std::pair<Tensor, Status>> words_ ABSL_GUARDED_BY(mu_);
   std::vector<Span> spans_ ABSL_GUARDED_BY(mu_);
@@ -103,25 +109,27 @@ class HostSide : public Device {
   void CopyFromHost(const Tensor& host_tensor, DeviceRun*, CopyDone done) override { done(host_tensor); }
 };
 
-class CudaDevice : public Device, public ElementMover {
+class CudaDevice : public Device, public ElementMover, public ChunkDevice {
  public:
   static StatusOr<std::shared_ptr<CudaDevice>> Make(std::string_view task_name, int index, const LogicalGpu& options);
 
   Allocator* allocator() override { return parts_->memory.get(); }
   Allocator* host_allocator() override { return &parts_->pinned(); }
   std::shared_ptr<DeviceRun> StartRun() override { return std::make_shared<CudaRun>(parts_); }
+  Status Await() override;
   void CopyToHost(const Tensor& device_tensor, DeviceRun* run, CopyDone done) override;
   void CopyFromHost(const Tensor& host_tensor, DeviceRun* run, CopyDone done) override;
   bool CopyToDevice(const Tensor& device_tensor, Device& other, DeviceRun* run, const CopyDone& done) override;
   void CopyAllFromHost(std::vector<Tensor> host_tensors, CopyAllDone done) override;
   std::shared_ptr<Device> WithResources(std::shared_ptr<ResourceManager> resources) override;
+  std::shared_ptr<ChunkArithmetic> ChunksOf(DeviceRun& run) override;
   Status MoveElements(const KernelContext& ctx, size_t element_size, std::span<const int64_t> dims, const void* from,
                       std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides) override;
   Status FillElements(const KernelContext& ctx, size_t element_size, const void* value, void* to, int64_t n) override;
   Status ClearBytes(const KernelContext& ctx, void* to, size_t bytes) override;
 
   CudaParts& parts() { return *parts_; }
-  Gpu& gpu() { return *parts_->gpu; }
+  Gpu& gpu() const { return *parts_->gpu; }
   Device& host_side() { return host_side_; }
 
  private:
@@ -134,6 +142,9 @@ class CudaDevice : public Device, public ElementMover {
   const std::shared_ptr<CudaParts> parts_;
   HostSide host_side_;
 };
+
+// The GPU in whose memory a tensor is; null if it is in none's.
+CudaParts* PartsOf(const Tensor& tensor);
 
 // Where the GPU finds a tensor's elements.
 inline DeviceAddress Address(const Tensor& tensor) { return reinterpret_cast<DeviceAddress>(tensor.raw_data()); }
