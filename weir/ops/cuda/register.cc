@@ -5,6 +5,7 @@ namespace weir::cuda {
 void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   GpuRegistry registry(ops, kernels);
   registry.AddHostKernels();
+  RegisterCollectiveKernels(registry);
   RegisterCombineKernels(registry);
   RegisterCompactKernels(registry);
   RegisterCountingKernels(registry);

@@ -10,6 +10,7 @@ namespace weir::cuda {
 void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 
 // By family.
+void RegisterCollectiveKernels(GpuRegistry& registry);
 void RegisterCombineKernels(GpuRegistry& registry);
 void RegisterCompactKernels(GpuRegistry& registry);
 void RegisterCountingKernels(GpuRegistry& registry);
