@@ -1,5 +1,6 @@
 #include "weir/device/cuda/cuda_device.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <random>
@@ -14,6 +15,8 @@ namespace {
 constexpr size_t kReserve = size_t{512} << 20;
 // Larger tensors are staged in pieces, so that filling one overlaps with the copy of the one before.
 constexpr size_t kStagingPiece = size_t{4} << 20;
+// The driver takes so few bytes of pageable memory along with the call, so they need neither events nor staging.
+constexpr size_t kInlineBytes = 4096;
 constexpr int kHighPriority = INT_MIN;  // of copies: kernels wait for them
 
 class DeviceMemory : public MemorySource {
@@ -207,6 +210,19 @@ StatusOr<std::vector<Tensor>> CudaDevice::StartCopies(const std::vector<Tensor>&
   for (const Tensor& tensor : host_tensors) {
     WEIR_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(tensor.dtype(), tensor.shape(), allocator()));
     copies.push_back(std::move(copy));
+  }
+  UseContext(gpu().context());
+  auto is_small = [](const Tensor& tensor) { return tensor.num_bytes() <= kInlineBytes; };
+  if (std::ranges::all_of(host_tensors, is_small)) {
+    for (size_t i = 0; i < host_tensors.size(); ++i) {
+      const size_t bytes = host_tensors[i].num_bytes();
+      if (bytes == 0) continue;
+      char values[kInlineBytes];  // what is pinned would be read later
+      std::memcpy(values, host_tensors[i].raw_data(), bytes);
+      WEIR_RETURN_IF_CUDA_ERROR(Driver().MemcpyHtoDAsync(Address(copies[i]), values, bytes, parts_->compute->handle()),
+                                "copying to the GPU");
+    }
+    return copies;
   }
   CudaStream& stream = *parts_->from_host;
   WEIR_RETURN_IF_ERROR(stream.WaitFor(*parts_->compute));

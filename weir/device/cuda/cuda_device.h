@@ -25,6 +25,7 @@
 #include "weir/framework/chunk_arithmetic.h"
 #include "weir/framework/device.h"
 #include "weir/framework/element_mover.h"
+#include "weir/framework/memory_exporter.h"
 
 namespace weir::cuda {
 
@@ -109,7 +110,7 @@ class HostSide : public Device {
   void CopyFromHost(const Tensor& host_tensor, DeviceRun*, CopyDone done) override { done(host_tensor); }
 };
 
-class CudaDevice : public Device, public ElementMover, public ChunkDevice {
+class CudaDevice : public Device, public ElementMover, public ChunkDevice, public MemoryExporter {
  public:
   static StatusOr<std::shared_ptr<CudaDevice>> Make(std::string_view task_name, int index, const LogicalGpu& options);
 
@@ -123,6 +124,8 @@ class CudaDevice : public Device, public ElementMover, public ChunkDevice {
   void CopyAllFromHost(std::vector<Tensor> host_tensors, CopyAllDone done) override;
   std::shared_ptr<Device> WithResources(std::shared_ptr<ResourceManager> resources) override;
   std::shared_ptr<ChunkArithmetic> ChunksOf(DeviceRun& run) override;
+  StatusOr<std::string> Export(const Tensor& tensor) override;
+  void CopyExported(const std::string& exported, DType dtype, const Shape& shape, CopyDone done) override;
   Status MoveElements(const KernelContext& ctx, size_t element_size, std::span<const int64_t> dims, const void* from,
                       std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides) override;
   Status FillElements(const KernelContext& ctx, size_t element_size, const void* value, void* to, int64_t n) override;
