@@ -124,6 +124,8 @@ PyObject* SetPolicy(PyObject*, PyObject* args) {
   const std::string_view policy = name;
   if (policy == "soft_placement") {
     Runtime().set_soft_placement(is_on != 0);
+  } else if (policy == "log_placement") {
+    Runtime().set_log_placement(is_on != 0);
   } else if (policy == "deterministic") {
     DefaultEnvironment()->deterministic = is_on != 0;
   } else if (policy == "tensor_float_32") {

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "absl/synchronization/notification.h"
+#include "weir/base/logging.h"
 #include "weir/base/timer.h"
 #include "weir/runtime/eager_runtime.h"
 #include "weir/runtime/memory_types.h"
@@ -81,6 +82,9 @@ Status EagerRuntime::PassOn(const Entry& entry, std::span<Tensor> inputs, Output
 Status EagerRuntime::RunEntry(const Entry& entry, std::span<Tensor> inputs, Outputs* outputs,
                               const EagerOptions& options) {
   outputs->clear();
+  if (log_placement_.load(std::memory_order_relaxed)) [[unlikely]] {
+    WEIR_LOG(INFO) << "Executing op " << entry.node.schema->name << " in device " << entry.device->name();
+  }
   if (entry.kernel == nullptr) return PassOn(entry, inputs, outputs);
   if (entry.device->is_host()) return RunKernel(entry, nullptr, inputs, outputs, options);
   std::shared_ptr<DeviceRun> run = entry.device->StartRun();

@@ -59,6 +59,9 @@ class EagerRuntime {
   // Without it, an operation that has no kernel on the device that was asked for is an error. On at first.
   void set_soft_placement(bool allow) { soft_placement_.store(allow, std::memory_order_relaxed); }
 
+  // Logs the device of every operation that runs from now on.
+  void set_log_placement(bool log) { log_placement_.store(log, std::memory_order_relaxed); }
+
   // A kernel that was found once, for callers that run the same op again and again: language bindings keep one per call
   // signature. Valid as long as the runtime.
   class Prepared;
@@ -133,7 +136,7 @@ class EagerRuntime {
   mutable std::unique_ptr<LocalFunctionRuntime> functions_;
   mutable std::atomic<FunctionRuntime*> started_functions_ = nullptr;
   ResourceManager step_resources_;  // per-step state: an eager program counts as a single step
-  std::atomic<bool> soft_placement_ = true;
+  std::atomic<bool> soft_placement_ = true, log_placement_ = false;
   UnfinishedRuns unfinished_;
   mutable absl::Mutex mu_;
   absl::flat_hash_map<Key, std::vector<std::shared_ptr<Entry>>> entries_ ABSL_GUARDED_BY(mu_);
