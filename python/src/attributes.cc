@@ -73,7 +73,9 @@ bool ToScalar(PyObject* value, std::string_view type, const char* attr, const ch
       if (!tensor) return false;
     }
     if (!IsEager(tensor.get())) return Wrong(attr, op, "a tensor with a value", value);
-    *out = Attribute(AsTensor(tensor.get())->value);
+    const Tensor* const host = HostValue(tensor.get());
+    if (host == nullptr) return false;
+    *out = Attribute(*host);
     return true;
   }
   if (type == "func") {

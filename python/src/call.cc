@@ -120,7 +120,7 @@ PyObject* Run(PyObject* self, PyObject* arg) {
     options.cancellation = interruptible.cancellation();
     std::shared_ptr<const EagerRuntime::Prepared> prepared = state.prepared;
     if (prepared == nullptr) {
-      auto made = Runtime().Prepare(*state.schema, state.attrs);
+      auto made = Runtime().Prepare(*state.schema, state.attrs, Runtime().Place(*state.schema, values, nullptr));
       status = made.status();
       if (status.ok()) prepared = *made;
     }

@@ -304,7 +304,7 @@ PyObject* Constant(PyObject*, PyObject* args) {
   Tensor out;
   switch (ToTensor(value, dtype, &out)) {
     case Converted::kYes:
-      return NewEager(std::move(out));
+      return NewConstant(std::move(out));
     case Converted::kError:
       return nullptr;
     case Converted::kUnknown:
@@ -329,7 +329,7 @@ PyObject* FromFlatStrings(PyObject*, PyObject* args) {
       return PyErr_Format(PyExc_ValueError, "the bytes do not fill the shape");
     }
     std::memcpy(tensor->raw_data(), PyBytes_AS_STRING(values), tensor->num_bytes());
-    return NewEager(*std::move(tensor));
+    return NewConstant(*std::move(tensor));
   }
   if (dtype != DType::kString || !PyList_Check(values) || PyList_GET_SIZE(values) != tensor->num_elements()) {
     return PyErr_Format(PyExc_ValueError, "the strings do not fill the shape");
@@ -343,7 +343,12 @@ PyObject* FromFlatStrings(PyObject*, PyObject* args) {
 bool HasBufferFormat(DType dtype) { return FormatOf(dtype) != nullptr; }
 
 int GetBuffer(PyObject* self, Py_buffer* view, int flags) {
-  const Tensor& value = AsTensor(self)->value;
+  const Tensor* const host = HostValue(self);
+  if (host == nullptr) {
+    view->obj = nullptr;
+    return -1;
+  }
+  const Tensor& value = *host;
   const char* format = FormatOf(value.dtype());
   if (format == nullptr || (flags & PyBUF_WRITABLE) != 0) {
     PyErr_SetString(PyExc_BufferError, format == nullptr ? "elements of this type have no buffer format"

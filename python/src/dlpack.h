@@ -7,6 +7,7 @@
 namespace weir::python {
 
 PyObject* TensorToDLPack(PyObject* module, PyObject* tensor);     // _core.to_dlpack(tensor) -> capsule
+PyObject* DLPackDeviceOf(PyObject* module, PyObject* tensor);     // _core.dlpack_device(tensor) -> (type, number)
 PyObject* TensorFromDLPack(PyObject* module, PyObject* capsule);  // _core.from_dlpack(capsule) -> tensor
 
 }  // namespace weir::python

@@ -4,6 +4,7 @@
 #include "python/src/checkpoint.h"
 #include "python/src/collective.h"
 #include "python/src/constant.h"
+#include "python/src/devices.h"
 #include "python/src/dlpack.h"
 #include "python/src/graph.h"
 #include "python/src/op.h"
@@ -27,9 +28,18 @@ PyMethodDef kFunctions[] = {
     {"forget_seeded", ForgetSeeded, METH_NOARGS, nullptr},
     {"signature", SignatureOf, METH_O, nullptr},
     {"to_dlpack", TensorToDLPack, METH_O, nullptr},
+    {"dlpack_device", DLPackDeviceOf, METH_O, nullptr},
     {"from_dlpack", TensorFromDLPack, METH_O, nullptr},
     {"remove_function", RemoveFunction, METH_VARARGS, nullptr},
     {"list_devices", ListDevices, METH_NOARGS, nullptr},
+    {"devices_started", DevicesStarted, METH_NOARGS, nullptr},
+    {"gpu_cards", GpuCards, METH_NOARGS, nullptr},
+    {"configure_gpus", ConfigureGpus, METH_O, nullptr},
+    {"device_of", DeviceOf, METH_O, nullptr},
+    {"memory_info", MemoryInfo, METH_O, nullptr},
+    {"reset_memory_stats", ResetMemoryStats, METH_O, nullptr},
+    {"set_policy", SetPolicy, METH_VARARGS, nullptr},
+    {"cuda_build", CudaBuild, METH_NOARGS, nullptr},
     {"list_checkpoint", ListCheckpoint, METH_O, nullptr},
     {"handle_data", HandleDataOf, METH_O, nullptr},
     {"constant", Constant, METH_VARARGS, nullptr},

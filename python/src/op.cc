@@ -33,7 +33,7 @@ namespace {
 // Beyond this many elements an op may take long enough for other threads to want the interpreter.
 constexpr int64_t kShortElements = 16384;
 
-thread_local Device* t_device = nullptr;
+thread_local Device* t_device = nullptr;  // null: where operations go by themselves
 
 struct Parameter {
   PyObject* name;  // interned
@@ -471,7 +471,7 @@ class Call {
     return dtype != nullptr ? *dtype : DType::kInvalid;
   }
 
-  void MakeKey(Key* key) const {
+  void MakeKey(const EagerRuntime::Choice& choice, Key* key) const {
     for (size_t i = 0; i < arguments_.size(); ++i) {
       if (op_.is_list[i]) key->AddValue(static_cast<uint16_t>(arguments_[i].tensors.size()));
       for (const Ref& tensor : arguments_[i].tensors) {
@@ -509,19 +509,30 @@ class Call {
         return key->Spoil();
       }
     }
-    key->AddValue(t_device);
+    key->AddValue(choice.device);
+    key->AddValue(choice.is_asked_for);
   }
 
   // Null without an error if there is no kernel for this signature yet.
   PyObject* RunFromCache() {
+    absl::InlinedVector<Tensor, 4> inputs;
+    int64_t elements = 0;
+    for (const Argument& argument : arguments_) {
+      for (const Ref& tensor : argument.tensors) {
+        if (!IsEager(tensor.get())) return nullptr;
+        inputs.push_back(AsTensor(tensor.get())->value);
+        elements += inputs.back().num_elements();
+      }
+    }
+    const EagerRuntime::Choice choice = Runtime().Place(schema_, inputs, t_device);
     Key key;
-    MakeKey(&key);
+    MakeKey(choice, &key);
     if (!key.is_usable()) return nullptr;
     auto found = op_.cache.find(key.view());
     if (found == op_.cache.end()) {
       AttrMap attrs;
       if (!MakeAttrs(&attrs)) return nullptr;
-      StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared = Prepare(attrs);
+      StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared = Prepare(attrs, choice);
       if (!prepared.ok()) return Raise(Annotate(prepared.status(), "", ErrorSuffix()));
       if (op_.cache.size() > 1000) op_.cache.clear();
       found = op_.cache.emplace(std::string(key.view()), CacheEntry{*prepared, IsShort(**prepared)}).first;
@@ -529,15 +540,8 @@ class Call {
     // A copy: while the lock is given up another thread may change the cache.
     const CacheEntry entry = found->second;
     const ArgTypes& types = entry.prepared->types();
-    absl::InlinedVector<Tensor, 4> inputs;
-    int64_t elements = 0;
-    for (const Argument& argument : arguments_) {
-      for (const Ref& tensor : argument.tensors) {
-        const Tensor& value = AsTensor(tensor.get())->value;
-        if (value.dtype() != types.inputs[inputs.size()]) return RaiseType(inputs.size(), value.dtype(), types);
-        elements += value.num_elements();
-        inputs.push_back(value);
-      }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].dtype() != types.inputs[i]) return RaiseType(i, inputs[i].dtype(), types);
     }
     if (NeedsTape()) return nullptr;
     EagerRuntime::Outputs outputs;
@@ -587,9 +591,10 @@ class Call {
     Record(schema_, prepared.complete_attrs(), inputs, Tensors(results, results + count));
   }
 
-  StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> Prepare(const AttrMap& attrs) {
+  StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> Prepare(const AttrMap& attrs,
+                                                                  const EagerRuntime::Choice& choice) {
     WithoutLock unlocked;
-    return Runtime().Prepare(schema_, attrs, t_device);
+    return Runtime().Prepare(schema_, attrs, choice);
   }
 
   bool IsShort(const EagerRuntime::Prepared& prepared) const {
@@ -961,7 +966,8 @@ bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs
     WithoutLock unlocked;
     EagerOptions options;
     options.cancellation = interruptible.cancellation();
-    StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared = Runtime().Prepare(schema, attrs, t_device);
+    StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> prepared =
+        Runtime().Prepare(schema, attrs, Runtime().Place(schema, values, t_device));
     status = prepared.status();
     if (status.ok()) {
       const ArgTypes& types = (*prepared)->types();
@@ -1044,19 +1050,8 @@ PyObject* ExecuteOp(PyObject*, PyObject* args) {
   return list;
 }
 
-PyObject* SetDevice(PyObject*, PyObject* arg) {
-  Ref before = t_device != nullptr ? Ref::Own(FromString(t_device->name())) : Ref::Borrow(Py_None);
-  if (arg == Py_None) {
-    t_device = nullptr;
-    return before.release();
-  }
-  std::string name;
-  if (!ToString(arg, &name)) return nullptr;
-  StatusOr<Device*> device = Runtime().FindDevice(name);
-  if (!device.ok()) return Raise(InvalidArgument(device.status().message()));
-  t_device = (*device)->is_host() && *device == Runtime().environment()->devices.host() ? nullptr : *device;
-  return before.release();
-}
+Device* CurrentDevice() { return t_device; }
+void SetCurrentDevice(Device* device) { t_device = device; }
 
 // handle_data(tensor): [(dtype, shape)] of what an eager handle refers to.
 PyObject* HandleDataOf(PyObject*, PyObject* tensor) {
@@ -1069,15 +1064,6 @@ PyObject* HandleDataOf(PyObject*, PyObject* tensor) {
     if (!dtype || !shape) return nullptr;
     Ref pair = Ref::Own(PyTuple_Pack(2, dtype.get(), shape.get()));
     if (!pair || PyList_Append(list.get(), pair.get()) < 0) return nullptr;
-  }
-  return list.release();
-}
-
-PyObject* ListDevices(PyObject*, PyObject*) {
-  Ref list = Ref::Own(PyList_New(0));
-  for (const auto& device : Runtime().environment()->devices.devices()) {
-    Ref row = Ref::Own(Py_BuildValue("s", std::string(device->name()).c_str()));
-    if (!row || PyList_Append(list.get(), row.get()) < 0) return nullptr;
   }
   return list.release();
 }

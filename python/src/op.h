@@ -27,15 +27,17 @@ const OpRegistry& Ops();
 // False with an error.
 bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs, const char* name, Tensors* outputs);
 
+// What this thread's operations were asked to run on; null: where they go by themselves.
+Device* CurrentDevice();
+void SetCurrentDevice(Device* device);
+
 // The Op object of a schema; new reference.
 PyObject* FindOp(const std::string& name);
 
 bool AddOpType(PyObject* module);
-PyObject* GetOp(PyObject* module, PyObject* name);      // _core.op(name)
-PyObject* OpNames(PyObject* module, PyObject*);         // _core.op_names()
-PyObject* ExecuteOp(PyObject* module, PyObject* args);  // _core.execute(op, inputs, attrs, name)
-PyObject* SetDevice(PyObject* module, PyObject* name);  // _core.set_device(name or None) -> before
-PyObject* ListDevices(PyObject* module, PyObject*);
+PyObject* GetOp(PyObject* module, PyObject* name);           // _core.op(name)
+PyObject* OpNames(PyObject* module, PyObject*);              // _core.op_names()
+PyObject* ExecuteOp(PyObject* module, PyObject* args);       // _core.execute(op, inputs, attrs, name)
 PyObject* ForgetSeeded(PyObject* module, PyObject*);         // _core.forget_seeded(): random ops start anew
 PyObject* RemoveFunction(PyObject* module, PyObject* args);  // _core.remove_function(name, set of names that stay)
 PyObject* HandleDataOf(PyObject* module, PyObject* tensor);

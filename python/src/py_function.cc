@@ -44,7 +44,9 @@ class PyFunctionKernel : public Kernel {
       if (!IsEager(result) || AsTensor(result)->value.dtype() != types_[i]) {
         return InvalidArgument("result ", i, " of a Python function is not ", Name(types_[i]));
       }
-      ctx.set_output(static_cast<int>(i), AsTensor(result)->value);
+      const Tensor* const host = HostValue(result);
+      if (host == nullptr) return TakeException();
+      ctx.set_output(static_cast<int>(i), *host);
     }
     return OkStatus();
   }

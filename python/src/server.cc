@@ -27,6 +27,7 @@ StatusOr<std::unique_ptr<Server>> Start(const ServerDef& def, int port) {
   if (place.cluster.tasks().size() > 1 || port < 0) options.cluster = place.cluster;
   EnvironmentOptions environment_options;
   environment_options.task_name = TaskName(place.job, place.task);
+  WEIR_ASSIGN_OR_RETURN(environment_options.gpu, GpuOptions::FromConfig(def.default_session_config()));
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment, MakeEnvironment(environment_options));
   return Server::Start(options, std::move(environment));
 }

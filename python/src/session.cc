@@ -126,7 +126,9 @@ bool ToFeeds(PyObject* feed_dict, std::vector<Feed>* feeds) {
       PyErr_Format(PyExc_TypeError, "the value fed for '%U' is no tensor", key);
       return false;
     }
-    feeds->emplace_back(std::move(name), AsTensor(value)->value);
+    const Tensor* const host = HostValue(value);
+    if (host == nullptr) return false;
+    feeds->emplace_back(std::move(name), *host);
   }
   return true;
 }

@@ -79,7 +79,8 @@ class TensorEmitter : public Emitter {
   PartialShape OwnShape(Value value) const override { return ShapeOf(At(value)); }
   Tensor OwnConstant(Value value) const override {
     const PyTensor* tensor = At(value);
-    return tensor->graph == nullptr ? tensor->value : StateOf(tensor->graph).Inferred(tensor->endpoint).value;
+    if (tensor->graph == nullptr) return tensor->value.in_host_memory() ? tensor->value : tensor->host;
+    return StateOf(tensor->graph).Inferred(tensor->endpoint).value;
   }
   std::vector<ResourceHandle::DTypeAndShape> OwnHandleData(Value value) const override {
     const PyTensor* tensor = At(value);

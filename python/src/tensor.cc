@@ -4,6 +4,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "python/src/constant.h"
+#include "python/src/devices.h"
 #include "python/src/graph.h"
 #include "python/src/op.h"
 
@@ -24,6 +25,7 @@ PyTensor* NewTensor(PyTypeObject* type) {
   PyTensor* self = PyObject_GC_New(PyTensor, type);
   if (self == nullptr) return nullptr;
   new (&self->value) Tensor();
+  new (&self->host) Tensor();
   self->graph = nullptr;
   self->endpoint = Endpoint();
   self->dict = nullptr;
@@ -52,6 +54,7 @@ void Dealloc(PyObject* object) {
   PyObject_GC_UnTrack(object);
   if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(object);
   Clear(object);
+  self->host.~Tensor();
   if (self->value.dtype() == DType::kResource || self->value.dtype() == DType::kVariant) {
     // The last holder of an iterator ends its threads and waits for them; they may be about to run Python.
     WithoutLock unlocked;
@@ -96,7 +99,9 @@ PyObject* Numpy(PyObject* self, PyObject*) {
 
 PyObject* FlatStrings(PyObject* self, PyObject*) { return ToPythonList(AsTensor(self)->value); }
 PyObject* RawBytes(PyObject* self, PyObject*) {
-  const Tensor& value = AsTensor(self)->value;
+  const Tensor* const host = HostValue(self);
+  if (host == nullptr) return nullptr;
+  const Tensor& value = *host;
   if (!IsPlain(value.dtype())) return PyErr_Format(PyExc_TypeError, "elements of this type are not plain bytes");
   return PyBytes_FromStringAndSize(static_cast<const char*>(value.raw_data()),
                                    static_cast<Py_ssize_t>(value.num_bytes()));
@@ -107,15 +112,18 @@ PyObject* Item(PyObject* self, PyObject*) {
   if (value.num_elements() != 1) {
     return PyErr_Format(PyExc_TypeError, "only size-1 arrays can be converted to Python scalars");
   }
-  return ItemOf(value, 0);
+  const Tensor* const host = HostValue(self);
+  return host != nullptr ? ItemOf(*host, 0) : nullptr;
 }
 
 int Bool(PyObject* self) {
   if (IsEager(self)) {
     const Tensor& value = AsTensor(self)->value;
     if (value.num_elements() == 1 && IsPlain(value.dtype())) {
-      if (value.dtype() == DType::kBool) return value.scalar<bool>();
-      Ref item = Ref::Own(ItemOf(value, 0));
+      const Tensor* const host = HostValue(self);
+      if (host == nullptr) return -1;
+      if (host->dtype() == DType::kBool) return host->scalar<bool>();
+      Ref item = Ref::Own(ItemOf(*host, 0));
       return item ? PyObject_IsTrue(item.get()) : -1;
     }
   }
@@ -348,6 +356,26 @@ PyObject* NewEager(Tensor value) {
   self->id = NextId();
   PyObject_GC_Track(self);
   return reinterpret_cast<PyObject*>(self);
+}
+
+PyObject* NewConstant(Tensor value) {
+  StatusOr<Tensor> placed = ToCurrentDevice(std::move(value));
+  return placed.ok() ? NewEager(*std::move(placed)) : Raise(placed.status());
+}
+
+const Tensor* HostValue(PyObject* tensor) {
+  PyTensor* const self = AsTensor(tensor);
+  if (self->value.in_host_memory()) return &self->value;
+  if (self->host.has_value()) return &self->host;
+  const Tensor value = self->value;
+  StatusOr<Tensor> host = Internal("not copied");
+  {
+    WithoutLock unlocked;
+    host = Runtime().ToHost(value);
+  }
+  if (!host.ok()) return Raise(host.status()), nullptr;
+  if (!self->host.has_value()) self->host = *std::move(host);
+  return &self->host;
 }
 
 PyObject* NewSymbolic(PyObject* graph, Endpoint endpoint) {

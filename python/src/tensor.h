@@ -13,7 +13,8 @@
 namespace weir::python {
 
 struct PyTensor {
-  PyObject_HEAD Tensor value;  // eager
+  PyObject_HEAD Tensor value;  // eager; where it was made
+  Tensor host;                 // the same in the host's memory, once somebody has read it there
   PyObject* graph;             // symbolic; null if eager
   Endpoint endpoint;
   int64_t id;
@@ -32,6 +33,11 @@ inline PyTensor* AsTensor(PyObject* object) { return reinterpret_cast<PyTensor*>
 
 // New references; null with an error.
 PyObject* NewEager(Tensor value);
+// The same for a constant, which is made where operations of this thread run.
+PyObject* NewConstant(Tensor value);
+// The value of an eager tensor in the host's memory, as long as the tensor lives; waits for a device to compute it.
+// Null with an error.
+const Tensor* HostValue(PyObject* tensor);
 // _core.signature(tuple): types and shapes as bytes if all of them are eager tensors, else None.
 PyObject* SignatureOf(PyObject* module, PyObject* tensors);
 PyObject* NewSymbolic(PyObject* graph, Endpoint endpoint);

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from weir import _core
 from weir.framework import (TensorShape, as_dtype, control_dependencies, convert_to_tensor, errors, executing_eagerly,
                             get_static_value, is_tensor, raw_ops)
 from weir.ops import array, dtypes, math
@@ -298,9 +299,10 @@ _check_numerics = False
 
 
 def set_log_device_placement(enabled):
-    """Whether the device of each op is printed."""
+    """Whether the device of each op is logged as it runs."""
     global _log_device_placement
     _log_device_placement = bool(enabled)
+    _core.set_policy("log_placement", _log_device_placement)
 
 
 def get_log_device_placement():

@@ -8,8 +8,9 @@ MONOLITHIC_BUILD = 0
 
 
 def get_build_info():
-    """What the build has: no CUDA of its own, no ROCm, no TensorRT."""
-    return {"is_cuda_build": False, "is_rocm_build": False, "is_tensorrt_build": False}
+    """What the build has. CUDA's libraries are loaded at run time, so it is for no release of them."""
+    from weir import _core
+    return {"is_cuda_build": _core.cuda_build(), "is_rocm_build": False, "is_tensorrt_build": False}
 
 
 def get_include():

@@ -5,6 +5,7 @@ import unittest
 
 import numpy as np
 
+from weir import _core
 from weir.framework import config as _config
 from weir.framework import protos
 from weir.gradient_checker import compute_gradient, compute_gradient_error, max_error
@@ -15,7 +16,8 @@ __all__ = ["TestCase", "Benchmark", "main", "compute_gradient", "compute_gradien
 
 
 def is_built_with_cuda():
-    return False
+    """Whether the build can use NVIDIA's GPUs; not whether there is one."""
+    return _core.cuda_build()
 
 
 def is_built_with_rocm():
@@ -27,7 +29,7 @@ def is_built_with_xla():
 
 
 def is_built_with_gpu_support():
-    return False
+    return is_built_with_cuda()
 
 
 def is_cpu_target_available(target):
@@ -41,7 +43,10 @@ def gpu_device_name():
 
 
 def is_gpu_available(cuda_only=False, min_cuda_compute_capability=None):
-    return bool(gpu_device_name())
+    cards = _core.gpu_cards()
+    if min_cuda_compute_capability is not None:
+        cards = [card for card in cards if card[1:] >= tuple(min_cuda_compute_capability)]
+    return bool(cards) and bool(gpu_device_name())
 
 
 def get_temp_dir():

@@ -28,8 +28,7 @@ TEST_P(GpuAttention, AgreesWithTheHost) {
     ExpectAgree("_Attention", {query, key, value}, attrs, Tolerance(GetParam()));
     auto forward = RunOn("/device:CPU:0", "_Attention", {query, key, value}, attrs);
     ASSERT_TRUE(forward.ok()) << forward.status();
-    ExpectAgree("_AttentionGrad",
-                {query, key, value, (*forward)[0], (*forward)[1], Random(GetParam(), q, 4)}, attrs,
+    ExpectAgree("_AttentionGrad", {query, key, value, (*forward)[0], (*forward)[1], Random(GetParam(), q, 4)}, attrs,
                 4 * Tolerance(GetParam()));
   }
 }

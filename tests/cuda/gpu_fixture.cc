@@ -106,6 +106,10 @@ StatusOr<std::vector<Tensor>> RunOn(const std::string& device, const std::string
   WEIR_ASSIGN_OR_RETURN(options.device, Runtime().FindDevice(device));
   WEIR_ASSIGN_OR_RETURN(EagerResult result,
                         Runtime().Run(*schema, inputs, CompleteAttrs(*schema, inputs, attrs), options));
+  WEIR_RETURN_IF_ERROR(Runtime().Await());
+  for (Tensor& output : result.outputs) {
+    WEIR_ASSIGN_OR_RETURN(output, Runtime().ToHost(output));
+  }
   return result.outputs;
 }
 

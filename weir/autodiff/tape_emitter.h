@@ -36,7 +36,11 @@ class TapeEmitter : public Emitter {
   StatusOr<std::vector<Value>> AddOp(const OpSchema& schema, std::vector<Value> inputs, AttrMap attrs) override;
   DType OwnDType(Value value) const override { return tensors_[value.node()].tensor.dtype(); }
   PartialShape OwnShape(Value value) const override { return PartialShape(tensors_[value.node()].tensor.shape()); }
-  Tensor OwnConstant(Value value) const override { return tensors_[value.node()].tensor; }
+  // Values that would have to be waited for are no constants.
+  Tensor OwnConstant(Value value) const override {
+    const Tensor& tensor = tensors_[value.node()].tensor;
+    return tensor.in_host_memory() ? tensor : Tensor();
+  }
   std::vector<ResourceHandle::DTypeAndShape> OwnHandleData(Value value) const override;
   StatusOr<Value> Import(Value foreign) override;
 

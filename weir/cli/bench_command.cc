@@ -17,6 +17,7 @@
 #include "weir/cli/bench_library.h"
 #include "weir/cli/bench_workloads.h"
 #include "weir/cli/commands.h"
+#include "weir/cli/gpu_flags.h"
 #include "weir/client/environment.h"
 #include "weir/io/file_system.h"
 #include "weir/proto/config.pb.h"
@@ -214,6 +215,7 @@ struct BenchOptions {
   double seconds = 0.5;
   int steps = 30;
   bool serve = false, train = false;
+  GpuOptions gpu;
   int64_t batch = 0;
   std::vector<int64_t> bytes{4, 4096, 262144, 4194304, 100000000};
 };
@@ -277,7 +279,9 @@ void AddBenchCommand(CLI::App& app) {
                       "The library of train, infer, ops and fit, if it does not lie beside the program");
   command->add_option("--cluster_worker", options->place, "Be a further worker of a cluster's workload")->group("");
   command->add_flag("--serve", options->serve, "Answer requests of a benchmark driver on standard input");
+  AddGpuFlags(command, &options->gpu);
   command->callback([options] {
+    DefaultEnvironment()->SetGpuOptions(options->gpu).IgnoreError();  // nothing has used them yet
     if (options->serve) return Serve(options->models);
     Status status = Measure(*options);
     if (!status.ok()) {

@@ -9,6 +9,7 @@
 #include "weir/cli/commands.h"
 #include "weir/cli/cost_file.h"
 #include "weir/cli/file_kind.h"
+#include "weir/cli/gpu_flags.h"
 #include "weir/cli/literal.h"
 #include "weir/client/environment.h"
 #include "weir/client/saved_model.h"
@@ -31,6 +32,7 @@ struct RunFlags {
   int max_values = 100;
   double timeout_seconds = 0;
   bool deterministic = false;
+  GpuOptions gpu;
 };
 
 constexpr char kRunExamples[] = R"(Examples:
@@ -183,8 +185,9 @@ Status WriteTrace(const std::string& path, const StepReport& report) {
 }
 
 Status RunGraphs(const RunFlags& flags) {
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Environment> environment,
-                        MakeEnvironment({.libraries = flags.libraries, .deterministic = flags.deterministic}));
+  WEIR_ASSIGN_OR_RETURN(
+      std::shared_ptr<Environment> environment,
+      MakeEnvironment({.libraries = flags.libraries, .gpu = flags.gpu, .deterministic = flags.deterministic}));
   WEIR_ASSIGN_OR_RETURN(Program program, Load(flags, environment));
   std::vector<Feed> feeds;
   for (const std::string& text : flags.feeds) {
@@ -257,6 +260,7 @@ void AddRunCommand(CLI::App& program) {
       ->check(CLI::NonNegativeNumber);
   command->add_option("--timeout", flags->timeout_seconds, "seconds that a run may take; 0: any");
   command->add_flag("--deterministic", flags->deterministic, "results do not depend on the number of threads; slower");
+  AddGpuFlags(command, &flags->gpu);
   command->callback([flags] { ExitOnError(RunGraphs(*flags)); });
 }
 

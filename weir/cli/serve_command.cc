@@ -13,6 +13,7 @@
 #include "absl/synchronization/notification.h"
 #include "weir/base/logging.h"
 #include "weir/cli/commands.h"
+#include "weir/cli/gpu_flags.h"
 #include "weir/client/environment.h"
 #include "weir/io/file.h"
 #include "weir/serving/model_server.h"
@@ -192,9 +193,8 @@ void AddIgnored(CLI::App* command, ServeFlags* flags) {
                            "--enable_signature_method_name_check", "--enable_whole_model_lookup"}) {
     command->add_flag(name, flags->flag_ignored, "accepted, without a meaning here")->group("");
   }
-  for (const char* name :
-       {"--grpc_channel_arguments", "--grpc_max_threads", "--num_unload_threads", "--per_process_gpu_memory_fraction",
-        "--platform_config_file", "--thread_pool_factory_config_file"}) {
+  for (const char* name : {"--grpc_channel_arguments", "--grpc_max_threads", "--num_unload_threads",
+                           "--platform_config_file", "--thread_pool_factory_config_file"}) {
     command->add_option(name, flags->text_ignored, "accepted, without a meaning here")->group("");
   }
 }
@@ -254,6 +254,12 @@ void AddServeCommand(CLI::App& program) {
   command->add_option("--memory_limit", flags->environment.memory_limit, "bytes that all tensors may take; 0: any");
   command->add_option("--trace_folder", server.trace_folder, "traces of calls with the header weir-trace go there");
   command->add_option("--grace_seconds", flags->grace_seconds, "time that calls get to end at a shutdown");
+  AddGpuFlags(command, &flags->environment.gpu);
+  command
+      ->add_option("--per_process_gpu_memory_fraction", flags->environment.gpu.memory_fraction,
+                   "as --gpu_memory_fraction")
+      ->check(CLI::Range(0.0, 1.0))
+      ->group("");
   AddIgnored(command, flags.get());
   command->callback([flags] { ExitOnError(ServeModels(*flags)); });
 }

@@ -12,6 +12,7 @@
 #include "weir/base/logging.h"
 #include "weir/cli/commands.h"
 #include "weir/cli/cost_file.h"
+#include "weir/cli/gpu_flags.h"
 #include "weir/client/environment.h"
 #include "weir/distributed/server.h"
 
@@ -167,6 +168,7 @@ void AddServerCommand(CLI::App& program) {
   command->add_option("--slurm_port", flags->slurm_port, "port of the first task on a node of Slurm's");
   command->add_option("--cpu_devices", flags->environment.num_cpu_devices, "how many CPU devices the host is shown as")
       ->check(CLI::Range(1, 1024));
+  AddGpuFlags(command, &flags->environment.gpu);
   command->add_option("--library", flags->environment.libraries, "load operations, kernels or devices from this file");
   command->add_option("--file_root", flags->environment.file_root,
                       "graphs read and write files below this folder only; relative paths begin there");

@@ -205,6 +205,18 @@ std::vector<EagerTensor> EagerCall::List(const std::vector<Output>& outputs) con
 Status EagerCall::Done(const Operation&) const { return scope_.status(); }
 
 namespace eager {
+namespace {
+
+// Constants are made where operations run that use them.
+StatusOr<Tensor> ToItsDevice(Tensor value) {
+  EagerRuntime& runtime = Runtime();
+  Device* const asked = ThisEagerThread().options.device;
+  Device& device = asked != nullptr ? *asked : *runtime.default_device();
+  if (device.is_host() || runtime.StaysOnHost(value)) return value;
+  return runtime.ToDevice(value, device);
+}
+
+}  // namespace
 
 EagerRuntime& Runtime() {
   static auto* const runtime = new EagerRuntime(DefaultEnvironment());
@@ -215,6 +227,7 @@ EagerTensor Constant(const Input& literal, DType dtype) {
   if (literal.eager().has_value() || !literal.eager().ok()) return literal.eager();
   if (!literal.is_literal()) return EagerTensor(literal.output());
   StatusOr<Tensor> value = literal.ValueAs(dtype == DType::kInvalid ? literal.natural_dtype() : dtype);
+  if (value.ok()) value = ToItsDevice(*std::move(value));
   return value.ok() ? EagerTensor(*std::move(value)) : EagerTensor::Error(value.status());
 }
 

@@ -2,6 +2,9 @@
 
 #include <atomic>
 
+#include "weir/client/eager_execute.h"
+#include "weir/runtime/eager_runtime.h"
+
 namespace weir {
 namespace {
 
@@ -42,7 +45,13 @@ StatusOr<Tensor> EagerTensor::value() const {
   if (data_ == nullptr) return FailedPrecondition("the tensor has no value");
   WEIR_RETURN_IF_ERROR(data_->status);
   if (is_traced()) return FailedPrecondition("the tensor is traced: it has a value only when the function is called");
-  return data_->value;
+  if (data_->value.in_host_memory()) return data_->value;
+  return eager::Runtime().ToHost(data_->value);
+}
+
+std::string EagerTensor::device() const {
+  if (!has_value() || is_traced()) return "";
+  return eager::Runtime().Home(data_->value).name();
 }
 
 DType EagerTensor::dtype() const {

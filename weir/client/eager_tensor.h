@@ -7,6 +7,7 @@
 #define WEIR_CLIENT_EAGER_TENSOR_H_
 
 #include <memory>
+#include <string>
 
 #include "weir/base/export.h"
 #include "weir/client/scope.h"
@@ -31,15 +32,18 @@ class EagerTensor {
   Status status() const { return data_ == nullptr ? Status() : data_->status; }
   bool is_traced() const { return data_ != nullptr && data_->traced.has_value(); }
 
-  // The tensor, or why there is none.
+  // The tensor in the host's memory, or why there is none. Waits for a GPU to compute it; an error that the GPU found
+  // in other work comes out here, too.
   StatusOr<Tensor> value() const;
-  // REQUIRES: has_value(), and not traced.
+  // The tensor where it is. REQUIRES: has_value(), and not traced.
   const Tensor& tensor() const { return data_->value; }
-  // The one number of a scalar. REQUIRES: as tensor(), and of that type.
+  // The one number of a scalar. REQUIRES: value() is OK, and of that type.
   template <typename T>
-  const T& scalar() const {
-    return data_->value.scalar<T>();
+  T scalar() const {
+    return value()->scalar<T>();
   }
+  // The full name of the device whose memory it is in; empty without a value.
+  std::string device() const;
   DType dtype() const;                                    // kInvalid without a value
   PartialShape shape() const;                             // complete unless traced
   const Output& traced() const { return data_->traced; }  // REQUIRES: is_traced()

@@ -13,7 +13,9 @@
 
 namespace weir {
 
-StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions& options) {
+namespace {
+
+StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions& options, bool gpus_later) {
   if (options.num_cpu_devices < 1) return InvalidArgument("at least one CPU device is needed");
   auto environment = std::make_shared<Environment>();
   environment->task_name = options.task_name;
@@ -27,7 +29,11 @@ StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions&
   for (int i = 0; i < options.num_cpu_devices; ++i) {
     environment->devices.Add(MakeCpuDevice(environment->task_name, i));
   }
-  WEIR_RETURN_IF_ERROR(AddGpuDevices(environment.get(), options.gpu));
+  if (gpus_later) {
+    environment->DeferGpus([raw = environment.get()](const GpuOptions& gpu) { return AddGpuDevices(raw, gpu); });
+  } else {
+    WEIR_RETURN_IF_ERROR(AddGpuDevices(environment.get(), options.gpu));
+  }
   for (const std::string& library : options.libraries) {
     WEIR_RETURN_IF_ERROR(LoadLibrary(library, environment.get()));
   }
@@ -37,9 +43,15 @@ StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions&
   return environment;
 }
 
+}  // namespace
+
+StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions& options) {
+  return MakeEnvironment(options, /*gpus_later=*/false);
+}
+
 std::shared_ptr<Environment> DefaultEnvironment() {
   // Options that cannot fail; never destroyed, as sessions may live as long as the process.
-  static auto* environment = new std::shared_ptr<Environment>(MakeEnvironment().value());
+  static auto* environment = new std::shared_ptr<Environment>(MakeEnvironment({}, /*gpus_later=*/true).value());
   return *environment;
 }
 

@@ -25,7 +25,8 @@ struct EnvironmentOptions {
 };
 
 StatusOr<std::shared_ptr<Environment>> MakeEnvironment(const EnvironmentOptions& options = {});
-// One of default options, made at first use and shared by the process.
+// One of default options, made at first use and shared by the process. Its GPUs start with the first session or
+// operation, as that session's options say.
 std::shared_ptr<Environment> DefaultEnvironment();
 
 }  // namespace weir

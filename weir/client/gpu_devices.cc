@@ -1,8 +1,11 @@
 #include "weir/client/gpu_devices.h"
 
 #ifdef WEIR_HAS_CUDA
+#include <algorithm>
 #include <cstdlib>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "weir/base/logging.h"
 #include "weir/device/cpu/rewrites/fuse_contractions.h"
 #include "weir/device/cpu/rewrites/fuse_elementwise.h"
@@ -25,6 +28,13 @@ namespace weir {
 Status AddGpuDevices(Environment*, const GpuOptions&) { return OkStatus(); }
 bool AllowsTensorFloat32() { return false; }
 void AllowTensorFloat32(bool) {}
+std::vector<GpuCard> ListGpuCards() { return {}; }
+bool IsBuiltWithGpus() { return false; }
+void SetGpuTensorFloat32(bool) {}
+bool ForgetGpuPeak(Device&) { return false; }
+int GpuCardOf(const Device&) { return -1; }
+StatusOr<dlpack::ManagedTensor*> GpuToDLPack(const Tensor& tensor, Device&) { return ToDLPack(tensor); }
+StatusOr<Tensor> GpuFromDLPack(dlpack::ManagedTensor* managed, const DeviceSet&) { return FromDLPack(managed); }
 std::vector<GpuLibrary> FindGpuLibraries() { return {}; }
 StatusOr<std::string> GpuDriverVersion() { return NotFound("This weir was built without support for GPUs"); }
 
@@ -39,23 +49,30 @@ bool IsSwitchedOff() {
 }
 
 // The cards that the options choose.
-StatusOr<std::vector<int> > VisibleCards(const std::string& list, int count) {
+StatusOr<std::vector<int> > VisibleCards(const GpuOptions& options, int count) {
+  const std::string& list = options.visible_devices;
   std::vector<int> cards;
-  if (list.empty()) {
-    for (int i = 0; i < count; ++i) cards.push_back(i);
-    return cards;
-  }
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    const std::string item = list.substr(begin, end - begin);
-    char* rest = nullptr;
-    const long number = std::strtol(item.c_str(), &rest, 10);
-    if (item.empty() || *rest != '\0' || number < 0 || number >= count) {
-      return InvalidArgument("'visible_device_list' listed an invalid GPU id '", item, "' but visible device count is ",
-                             count);
+  for (int i = 0; list.empty() && i < count; ++i) cards.push_back(i);
+  const std::vector<std::string> items = absl::StrSplit(list, ',', absl::SkipWhitespace());
+  for (const std::string& item : items) {
+    int number = 0;
+    if (!absl::SimpleAtoi(item, &number)) {
+      return InvalidArgument("Could not parse entry in 'visible_device_list': '", item,
+                             "'. visible_device_list = ", list);
     }
-    cards.push_back(static_cast<int>(number));
-    begin = end + 1;
+    if (number < 0 || number >= count) {
+      return InvalidArgument("'visible_device_list' listed an invalid Device id '", number,
+                             "' but visible device count is ", count);
+    }
+    if (std::ranges::find(cards, number) != cards.end()) {
+      return InvalidArgument("visible_device_list contained a duplicate entry: ", list);
+    }
+    cards.push_back(number);
+  }
+  if (options.max_devices >= 0 && std::ssize(cards) > options.max_devices) cards.resize(options.max_devices);
+  if (cards.size() < options.logical_devices.size()) {
+    return Unknown("Not enough GPUs to create virtual devices. num_gpus_to_use: ", cards.size(),
+                   " #virtual_devices: ", options.logical_devices.size());
   }
   return cards;
 }
@@ -91,16 +108,23 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                });
 }
 
-// The logical devices of one card; `index` numbers all of them.
+// The logical devices of the visible card with the number `place`; `index` numbers all of them.
 StatusOr<std::vector<std::shared_ptr<cuda::CudaDevice> > > MakeDevices(const std::string& task_name, int card,
-                                                                       int index, const std::vector<int64_t>& limits,
+                                                                       size_t place, int index,
                                                                        const GpuOptions& options) {
   WEIR_ASSIGN_OR_RETURN(cuda::Gpu * gpu, cuda::Gpu::Get(card));
+  std::vector<int64_t> limits = {0};
+  if (place < options.logical_devices.size() && !options.logical_devices[place].empty()) {
+    limits = options.logical_devices[place];
+  }
+  std::vector<int> priorities;
+  if (place < options.priorities.size()) priorities = options.priorities[place];
   std::vector<std::shared_ptr<cuda::CudaDevice> > devices;
-  for (int64_t limit : limits) {
-    if (limit < 0) return InvalidArgument("A logical GPU cannot have a memory limit of ", limit, " bytes");
-    cuda::LogicalGpu logical{.gpu = card, .memory_limit = static_cast<size_t>(limit), .grow = options.allow_growth};
-    if (limit == 0 && options.memory_fraction > 0) {
+  for (size_t i = 0; i < limits.size(); ++i) {
+    if (limits[i] < 0) return InvalidArgument("A logical GPU cannot have a memory limit of ", limits[i], " bytes");
+    cuda::LogicalGpu logical{.gpu = card, .memory_limit = static_cast<size_t>(limits[i]), .grow = options.allow_growth};
+    if (i < priorities.size()) logical.priority = priorities[i];
+    if (limits[i] == 0 && options.memory_fraction > 0) {
       logical.memory_limit = static_cast<size_t>(options.memory_fraction * static_cast<double>(gpu->total_memory()));
     }
     WEIR_ASSIGN_OR_RETURN(devices.emplace_back(), cuda::CudaDevice::Make(task_name, index++, logical));
@@ -114,7 +138,7 @@ Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
   if (!options.enabled || IsSwitchedOff()) return OkStatus();
   const int count = cuda::Gpu::Count();
   if (count == 0) return OkStatus();
-  WEIR_ASSIGN_OR_RETURN(std::vector<int> cards, VisibleCards(options.visible_devices, count));
+  WEIR_ASSIGN_OR_RETURN(std::vector<int> cards, VisibleCards(options, count));
   if (cards.empty()) return OkStatus();
   // Nobody who did not ask for a GPU is to suffer from one that cannot be used.
   const bool is_asked_for = !options.visible_devices.empty() || !options.logical_devices.empty();
@@ -125,9 +149,7 @@ Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
   }
   int index = 0;
   for (size_t i = 0; i < cards.size(); ++i) {
-    std::vector<int64_t> limits = {0};
-    if (i < options.logical_devices.size() && !options.logical_devices[i].empty()) limits = options.logical_devices[i];
-    auto devices = MakeDevices(environment->task_name, cards[i], index, limits, options);
+    auto devices = MakeDevices(environment->task_name, cards[i], i, index, options);
     if (!devices.ok() && is_asked_for) return devices.status();
     if (!devices.ok()) {
       WEIR_LOG(WARNING) << "GPU " << cards[i] << " is not used: " << Message(devices.status());
@@ -144,6 +166,53 @@ Status AddGpuDevices(Environment* environment, const GpuOptions& options) {
 
 bool AllowsTensorFloat32() { return cuda::AllowsTensorFloat32(); }
 void AllowTensorFloat32(bool allowed) { cuda::SetTensorFloat32(allowed); }
+std::vector<GpuCard> ListGpuCards() {
+  std::vector<GpuCard> cards;
+  const int count = IsSwitchedOff() ? 0 : cuda::Gpu::Count();
+  for (int i = 0; i < count; ++i) {
+    StatusOr<cuda::GpuFacts> facts = cuda::Gpu::Facts(i);
+    if (!facts.ok()) continue;
+    cards.push_back(
+        {facts->name, facts->major, facts->minor, facts->pci_bus_id, static_cast<int64_t>(facts->total_memory)});
+  }
+  return cards;
+}
+
+bool IsBuiltWithGpus() { return true; }
+void SetGpuTensorFloat32(bool allowed) { cuda::SetTensorFloat32(allowed); }
+
+bool ForgetGpuPeak(Device& device) {
+  auto* pool = dynamic_cast<cuda::MemoryPool*>(device.allocator());
+  if (pool != nullptr) pool->ForgetPeak();
+  return pool != nullptr;
+}
+
+int GpuCardOf(const Device& device) {
+  const auto* gpu = dynamic_cast<const cuda::CudaDevice*>(&device);
+  return gpu != nullptr ? gpu->gpu().number() : -1;
+}
+
+StatusOr<dlpack::ManagedTensor*> GpuToDLPack(const Tensor& tensor, Device& device) {
+  auto* gpu = dynamic_cast<cuda::CudaDevice*>(&device);
+  if (gpu == nullptr) return ToDLPack(tensor);
+  // Its reader has streams of its own, which know nothing of ours.
+  WEIR_RETURN_IF_ERROR(gpu->Await());
+  return ToDLPack(tensor, {dlpack::kCuda, gpu->gpu().number()});
+}
+
+StatusOr<Tensor> GpuFromDLPack(dlpack::ManagedTensor* managed, const DeviceSet& devices) {
+  for (const auto& device : devices.devices()) {
+    auto* gpu = dynamic_cast<cuda::CudaDevice*>(device.get());
+    if (gpu == nullptr || gpu->gpu().number() != managed->array.device.device_id) continue;
+    cuda::UseContext(gpu->gpu().context());
+    WEIR_RETURN_IF_CUDA_ERROR(cuda::Driver().CtxSynchronize(), "waiting for who filled a tensor");
+    auto when_idle = [device](const std::function<void()>& release) {
+      static_cast<cuda::CudaDevice&>(*device).parts().compute->WhenDone([release](const Status&) { release(); });
+    };
+    return FromDLPack(managed, {.memory = device->allocator(), .when_idle = when_idle});
+  }
+  return NotFound("There is no device for the GPU ", managed->array.device.device_id, " of a DLPack tensor");
+}
 
 std::vector<GpuLibrary> FindGpuLibraries() {
   std::vector<GpuLibrary> libraries;

@@ -9,18 +9,10 @@
 #include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/runtime/environment.h"
+#include "weir/runtime/gpu_options.h"
+#include "weir/tensor/dlpack.h"
 
 namespace WEIR_PUBLIC weir {
-
-struct GpuOptions {
-  bool enabled = true;  // $WEIR_CUDA=off says no, too
-  // Numbers of the cards to use, in this order, among those that $CUDA_VISIBLE_DEVICES leaves: "1,0". Empty: all.
-  std::string visible_devices;
-  double memory_fraction = 0;  // of each card's memory that this process may take; 0: what is free
-  bool allow_growth = true;    // take memory as it is needed; else all of it at once
-  // Logical devices of each visible card, as their limits in bytes. Empty: each card is one device.
-  std::vector<std::vector<int64_t>> logical_devices;
-};
 
 // Adds a device for every GPU, with its kernels and rewrites. OK, having done nothing, on a machine without a driver or
 // a GPU, and in a build without support for them.
@@ -31,6 +23,31 @@ Status AddGpuDevices(Environment* environment, const GpuOptions& options);
 // without effect, in a build without support for GPUs.
 bool AllowsTensorFloat32();
 void AllowTensorFloat32(bool allowed);
+// A card that the driver shows.
+struct GpuCard {
+  std::string name;          // "NVIDIA H200"
+  int major = 0, minor = 0;  // compute capability
+  std::string pci_bus_id;
+  int64_t memory = 0;
+};
+// Those of this machine, by their numbers. Starts none of them. Empty without a driver, and if weir is told to use
+// none.
+std::vector<GpuCard> ListGpuCards();
+
+// False if the build has no support for GPUs.
+bool IsBuiltWithGpus();
+// Whether products and convolutions of floats may round their operands to TensorFloat-32; at first they may.
+void SetGpuTensorFloat32(bool allowed);
+// Counts the most memory that was in use from now on. False if the device keeps no such count.
+bool ForgetGpuPeak(Device& device);
+
+// The number of the card that a device is (a part of); -1 for other devices.
+int GpuCardOf(const Device& device);
+// A GPU's tensor for other libraries of the process, and theirs for it, without a copy (tensor/dlpack.h). Both wait
+// until the GPU has done what it was given so far. REQUIRES: the tensor is in the device's memory.
+StatusOr<dlpack::ManagedTensor*> GpuToDLPack(const Tensor& tensor, Device& device);
+// NOT_FOUND if no device of the set is the array's card.
+StatusOr<Tensor> GpuFromDLPack(dlpack::ManagedTensor* managed, const DeviceSet& devices);
 
 // NVIDIA's libraries as this process would load them, the driver first. Loads them.
 struct GpuLibrary {

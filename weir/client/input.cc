@@ -56,6 +56,10 @@ DType Input::natural_dtype() const {
 }
 
 StatusOr<Tensor> Input::ValueAs(DType dtype) const {
+  if (!value_.in_host_memory()) {
+    WEIR_ASSIGN_OR_RETURN(Tensor value, eager_.value());
+    return Input(std::move(value)).ValueAs(dtype);
+  }
   if (value_.dtype() == dtype) return value_;
   if (!is_weak_) {
     return InvalidArgument("a constant of type ", Name(value_.dtype()), " is given where ", Name(dtype), " is needed");

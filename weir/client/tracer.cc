@@ -181,7 +181,7 @@ StatusOr<TracedFunction> TraceFunction(
       Output output = result.has_value() && result.is_traced() ? result.traced() : Output();
       if (result.has_value() && !result.is_traced()) {
         output = scope.state()->Import(result);
-        if (!output.has_value()) output = Constant(scope, result.tensor());
+        if (!output.has_value()) output = Constant(scope, Input(result));
       }
       results.push_back(output);
     }

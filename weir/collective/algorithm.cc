@@ -19,10 +19,26 @@ using RunPtr = std::shared_ptr<RoundRun>;
 
 StatusOr<Tensor> Flat(const Tensor& tensor) { return tensor.Reshaped(Shape({tensor.num_elements()})); }
 
-void CopyInto(const Tensor& from, Tensor& to) {
-  if (from.raw_data() != to.raw_data() && to.num_bytes() > 0) {
-    std::memcpy(to.raw_data(), from.raw_data(), to.num_bytes());
+Status CopyInto(RoundRun& run, const Tensor& from, Tensor& to) {
+  if (from.raw_data() == to.raw_data() || to.num_bytes() == 0) return OkStatus();
+  if (ChunkArithmetic* arithmetic = run.arithmetic()) return arithmetic->Copy(from, to);
+  std::memcpy(to.raw_data(), from.raw_data(), to.num_bytes());
+  return OkStatus();
+}
+
+Status MergeInto(RoundRun& run, const Tensor& own, const Tensor& received, Tensor& out) {
+  const MergeOp op = run.spec().merge;
+  if (ChunkArithmetic* arithmetic = run.arithmetic()) {
+    return arithmetic->Merge(static_cast<ChunkMerge>(op), own, received, out);
   }
+  MergeChunks(out.dtype(), op, own.raw_data(), received.raw_data(), out.raw_data(), out.num_elements());
+  return OkStatus();
+}
+
+Status DivideBy(RoundRun& run, int divisor, Tensor& values) {
+  if (ChunkArithmetic* arithmetic = run.arithmetic()) return arithmetic->Divide(values, divisor);
+  DivideChunk(values.dtype(), divisor, values.raw_data(), values.num_elements());
+  return OkStatus();
 }
 
 // Finishes the run when `count` things are done.
@@ -64,7 +80,7 @@ void ShareOut(const PiecePtr& piece);
 // The last member of the first pass has the whole sum.
 Status FinishMerge(const PiecePtr& piece) {
   const CollectiveSpec& spec = piece->run->spec();
-  if (spec.divide) DivideChunk(spec.dtype, piece->n(), piece->out.raw_data(), piece->out.num_elements());
+  if (spec.divide) WEIR_RETURN_IF_ERROR(DivideBy(*piece->run, piece->n(), piece->out));
   if (piece->share) WEIR_RETURN_IF_ERROR(piece->run->Send(piece->Key(1, piece->position), piece->out));
   piece->countdown->Done();
   return OkStatus();
@@ -86,9 +102,7 @@ Status StartPiece(const PiecePtr& piece) {
   run.Receive(piece->order[piece->previous()], piece->Key(0, piece->previous()), std::move(into),
               [piece, is_last](Tensor received) -> Status {
                 piece->run->Work(received.num_bytes(), [piece, is_last, received]() -> Status {
-                  const CollectiveSpec& spec = piece->run->spec();
-                  MergeChunks(spec.dtype, spec.merge, piece->own.raw_data(), received.raw_data(), piece->out.raw_data(),
-                              piece->out.num_elements());
+                  WEIR_RETURN_IF_ERROR(MergeInto(*piece->run, piece->own, received, piece->out));
                   if (is_last) return FinishMerge(piece);
                   WEIR_RETURN_IF_ERROR(piece->run->Send(piece->Key(0, piece->position), piece->out));
                   ShareOut(piece);
@@ -104,7 +118,7 @@ void ShareOut(const PiecePtr& piece) {
   if (!piece->share) return piece->countdown->Done();
   piece->run->Receive(piece->order[piece->previous()], piece->Key(1, piece->previous()), piece->out,
                       [piece](Tensor received) -> Status {
-                        CopyInto(received, piece->out);
+                        WEIR_RETURN_IF_ERROR(CopyInto(*piece->run, received, piece->out));
                         // The member before the one that had it first is the last to get it.
                         if (piece->hops() != piece->n() - 2) {
                           WEIR_RETURN_IF_ERROR(piece->run->Send(piece->Key(1, piece->position), piece->out));
@@ -198,7 +212,7 @@ Status StartGather(const RunPtr& run) {
   WEIR_ASSIGN_OR_RETURN(Tensor output, run->Allocate(spec.dtype, whole));
   auto part = [&](int rank) { return output.Slice(begin[rank], begin[rank + 1]); };
   Tensor own = part(run->rank());
-  CopyInto(run->input(), own);
+  WEIR_RETURN_IF_ERROR(CopyInto(*run, run->input(), own));
   if (n == 1) {
     run->Finish(output);
     return OkStatus();
@@ -217,7 +231,7 @@ Status StartGather(const RunPtr& run) {
     }
     run->Receive(previous, key(section, previous), part(section),
                  [run, countdown, section, rank, n, key, out = part(section)](Tensor received) mutable -> Status {
-                   CopyInto(received, out);
+                   WEIR_RETURN_IF_ERROR(CopyInto(*run, received, out));
                    if ((rank + 1) % n != section) WEIR_RETURN_IF_ERROR(run->Send(key(section, rank), out));
                    countdown->Done();
                    return OkStatus();
@@ -244,7 +258,7 @@ void PassDown(const RunPtr& run, std::shared_ptr<std::vector<BroadcastTree>> tre
       const int parent = tree.ParentOf(position);
       run->Receive(tree.members[parent], key(parent, position), value,
                    [run, trees, next, send_on, value](Tensor received) mutable -> Status {
-                     CopyInto(received, value);
+                     WEIR_RETURN_IF_ERROR(CopyInto(*run, received, value));
                      WEIR_RETURN_IF_ERROR(send_on(value));
                      PassDown(run, trees, next + 1, value);
                      return OkStatus();
@@ -289,7 +303,7 @@ Status StartAllToAll(const RunPtr& run) {
     return OkStatus();
   }
   Tensor own = output.Slice(rank, rank + 1);
-  CopyInto(run->input().Slice(rank, rank + 1), own);
+  WEIR_RETURN_IF_ERROR(CopyInto(*run, run->input().Slice(rank, rank + 1), own));
   auto countdown = std::make_shared<Countdown>(run, output, n);
   for (int to = 0; to < n; ++to) {
     if (to != rank) WEIR_RETURN_IF_ERROR(run->Send(key(rank, to), run->input().Slice(to, to + 1)));
@@ -297,8 +311,8 @@ Status StartAllToAll(const RunPtr& run) {
   for (int from = 0; from < n; ++from) {
     if (from == rank) continue;
     Tensor out = output.Slice(from, from + 1);
-    run->Receive(from, key(from, rank), out, [countdown, out](Tensor received) mutable -> Status {
-      CopyInto(received, out);
+    run->Receive(from, key(from, rank), out, [run, countdown, out](Tensor received) mutable -> Status {
+      WEIR_RETURN_IF_ERROR(CopyInto(*run, received, out));
       countdown->Done();
       return OkStatus();
     });
@@ -331,7 +345,7 @@ Status StartPermute(const RunPtr& run) {
   WEIR_RETURN_IF_ERROR(run->Send(Cat(between, rank, between, spec.permutation[rank]), run->input()));
   run->Receive(sender[rank], Cat(between, sender[rank], between, rank), output,
                [run, output](Tensor received) mutable -> Status {
-                 CopyInto(received, output);
+                 WEIR_RETURN_IF_ERROR(CopyInto(*run, received, output));
                  run->Finish(output);
                  return OkStatus();
                });

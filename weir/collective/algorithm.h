@@ -13,6 +13,7 @@
 
 #include "weir/collective/round_table.h"
 #include "weir/collective/types.h"
+#include "weir/framework/chunk_arithmetic.h"
 #include "weir/tensor/tensor.h"
 
 namespace weir {
@@ -27,6 +28,8 @@ class RoundRun {
   virtual int rank() const = 0;
   virtual const Tensor& input() const = 0;
   virtual StatusOr<Tensor> Allocate(DType dtype, const Shape& shape) = 0;
+  // What computes with the chunks where they are; null: the host can.
+  virtual ChunkArithmetic* arithmetic() { return nullptr; }
   // Leaves a chunk for another member.
   virtual Status Send(const std::string& key, Tensor chunk) = 0;
   // `done` gets the chunk, in `into` or, if the sender is in this task, in its own memory. It is not called if the run

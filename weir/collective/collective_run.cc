@@ -113,12 +113,32 @@ void CollectiveRun::HaveRound(StatusOr<RoundPtr> round) {
                             absl::Now() + kKeepRound);
     return;
   }
+  is_staged_ = call_.home != nullptr && !StaysOnDevices();
+  if (!is_staged_ || !call_.input.has_value()) return StartData();
+  // The device's thread that answers is not ours to keep.
+  call_.home->CopyToHost(call_.input, call_.device_run, [self = shared_from_this()](StatusOr<Tensor> host) {
+    self->call_.runner([self, host = std::move(host)] {
+      if (!host.ok()) return self->Fail(host.status());
+      self->call_.input = *host;
+      self->StartData();
+    });
+  });
+}
+
+void CollectiveRun::StartData() {
   Status started = StartAlgorithm(shared_from_this());
   if (!started.ok()) Fail(started);
 }
 
+bool CollectiveRun::StaysOnDevices() const {
+  if (call_.arithmetic == nullptr) return false;
+  return std::ranges::all_of(group_->members, [&](const CollectiveMember& member) {
+    return domain_->IsHere(member) && member.device_type == call_.device->device_type;
+  });
+}
+
 StatusOr<Tensor> CollectiveRun::Allocate(DType dtype, const Shape& shape) {
-  return Tensor::Allocate(dtype, shape, call_.allocator);
+  return Tensor::Allocate(dtype, shape, is_staged_ ? call_.home->host_allocator() : call_.allocator);
 }
 
 std::string CollectiveRun::ChunkKey(const std::string& key) const {
@@ -179,8 +199,14 @@ void CollectiveRun::Finish(Tensor output) {
   if (ended_.exchange(true)) return;
   if (call_.cancellation != nullptr) call_.cancellation->TryDeregister(token_);
   Timer::Global().TryCancel(timer_);
+  if (!is_staged_) return End(std::move(output));
+  call_.home->CopyFromHost(output, call_.device_run,
+                           [self = shared_from_this()](StatusOr<Tensor> copy) { self->End(std::move(copy)); });
+}
+
+void CollectiveRun::End(StatusOr<Tensor> result) {
   auto done = std::move(done_);
-  done(std::move(output));
+  done(std::move(result));
 }
 
 void CollectiveRun::Fail(const Status& status) {

@@ -27,6 +27,7 @@ class CollectiveRun final : public RoundRun, public std::enable_shared_from_this
   int rank() const override { return rank_; }
   const Tensor& input() const override { return call_.input; }
   StatusOr<Tensor> Allocate(DType dtype, const Shape& shape) override;
+  ChunkArithmetic* arithmetic() override { return is_staged_ ? nullptr : call_.arithmetic.get(); }
   Status Send(const std::string& key, Tensor chunk) override;
   void Receive(int sender, const std::string& key, Tensor into, std::function<Status(Tensor)> done) override;
   void Work(size_t bytes, std::function<Status()> work) override;
@@ -36,6 +37,9 @@ class CollectiveRun final : public RoundRun, public std::enable_shared_from_this
   void Begin();
   void HaveGroup(StatusOr<GroupPtr> group);
   void HaveRound(StatusOr<RoundPtr> round);
+  bool StaysOnDevices() const;
+  void StartData();
+  void End(StatusOr<Tensor> result);
   void Fail(const Status& status);
   void OnDeadline();
   std::string Senders();
@@ -52,6 +56,7 @@ class CollectiveRun final : public RoundRun, public std::enable_shared_from_this
   GroupPtr group_;
   RoundPtr round_;
   int rank_ = -1;
+  bool is_staged_ = false;  // through the host's memory
   absl::Mutex mu_;
   GroupPtr known_group_ ABSL_GUARDED_BY(mu_);   // group_, for other threads than the one that goes through the stages
   uint64_t round_id_ ABSL_GUARDED_BY(mu_) = 0;  // 0: none yet

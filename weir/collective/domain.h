@@ -24,6 +24,7 @@
 #include "weir/collective/instance_table.h"
 #include "weir/collective/round_table.h"
 #include "weir/collective/types.h"
+#include "weir/framework/chunk_arithmetic.h"
 #include "weir/framework/device.h"
 #include "weir/tensor/tensor.h"
 
@@ -73,6 +74,11 @@ struct CollectiveCall {
   absl::Time step_deadline = absl::InfiniteFuture();
   CancellationManager* cancellation = nullptr;  // lives until `done`; may be null
   Allocator* allocator = CpuAllocator();
+  // Set if the member's tensors are in the memory of a device: they stay there if all members are devices of its type
+  // in this process, and else go through the host.
+  Device* home = nullptr;
+  DeviceRun* device_run = nullptr;
+  std::shared_ptr<ChunkArithmetic> arithmetic;
   std::function<void(std::function<void()>)> runner;  // where large chunks are merged
 };
 

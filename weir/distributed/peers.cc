@@ -10,10 +10,14 @@ constexpr absl::Duration kFarewellTime = absl::Seconds(1);
 }  // namespace
 
 Peers::Peers(std::string own_task, const ClusterSpec& cluster,
-             const std::shared_ptr<grpc::ChannelCredentials>& credentials, CallQueue* queue, bool share_memory)
+             const std::shared_ptr<grpc::ChannelCredentials>& credentials, CallQueue* queue, bool share_memory,
+             const DeviceSet* devices)
     : own_task_(std::move(own_task)),
-      steps_(own_task_, [this](int64_t step_id, std::string_view key, CancellationManager* cancellation,
-                               Rendezvous::RecvDone done) { Fetch(step_id, key, cancellation, std::move(done)); }) {
+      devices_(devices),
+      steps_(own_task_, [this](int64_t step_id, std::string_view key, bool to_device, CancellationManager* cancellation,
+                               Rendezvous::RecvValueDone done) {
+        Fetch(step_id, key, to_device, cancellation, std::move(done));
+      }) {
   for (const ClusterSpec::Task& task : cluster.tasks()) {
     if (task.name() == own_task_) continue;
     others_.push_back(std::make_shared<WorkerClient>(task.name(), task.address, credentials, queue));
@@ -32,15 +36,22 @@ std::shared_ptr<WorkerClient> Peers::Find(std::string_view task) const {
   return found != by_task_.end() ? found->second.client : nullptr;
 }
 
-void Peers::Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation, Rendezvous::RecvDone done) {
+void Peers::Fetch(int64_t step_id, std::string_view key, bool to_device, CancellationManager* cancellation,
+                  Rendezvous::RecvValueDone done) {
   const std::string_view task = TaskOfDevice(key.substr(0, key.find(';')));
   auto found = by_task_.find(task);
   if (found == by_task_.end()) {
     return done(
         InvalidArgument("'", EdgeName(key), "' is expected from ", task, ", which is not a task of this cluster"),
-        Tensor(), false);
+        RendezvousValue());
   }
-  found->second.fetcher->Fetch(step_id, key, cancellation, std::move(done));
+  Device* device = nullptr;
+  if (to_device && devices_ != nullptr) {
+    if (StatusOr<RendezvousKey> parsed = RendezvousKey::Parse(key); parsed.ok()) {
+      device = devices_->Find(parsed->dst_device);
+    }
+  }
+  found->second.fetcher->Fetch(step_id, key, device, cancellation, std::move(done));
 }
 
 }  // namespace weir

@@ -18,9 +18,9 @@ namespace weir {
 class Peers {
  public:
   // `own_task` is "/job:worker/replica:0/task:0"; a cluster without tasks is this task alone. `queue` as for
-  // GrpcClient, `share_memory` as for TensorFetcher.
+  // GrpcClient, `share_memory` as for TensorFetcher. `devices` are the task's own; they outlive this object.
   Peers(std::string own_task, const ClusterSpec& cluster, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-        CallQueue* queue, bool share_memory = true);
+        CallQueue* queue, bool share_memory = true, const DeviceSet* devices = nullptr);
   // Waits briefly for calls in flight and cancels the remaining ones.
   ~Peers();
 
@@ -35,9 +35,11 @@ class Peers {
     std::shared_ptr<WorkerClient> client;
     std::unique_ptr<TensorFetcher> fetcher;
   };
-  void Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation, Rendezvous::RecvDone done);
+  void Fetch(int64_t step_id, std::string_view key, bool to_device, CancellationManager* cancellation,
+             Rendezvous::RecvValueDone done);
 
   const std::string own_task_;
+  const DeviceSet* const devices_;  // null: tensors come to the host
   RendezvousTable steps_;
   std::vector<std::shared_ptr<WorkerClient>> others_;
   StringMap<Peer> by_task_;

@@ -160,7 +160,8 @@ class Server::Impl {
  public:
   Impl(const ServerOptions& options, const std::shared_ptr<Environment>& environment)
       : queue_(builder_.AddCompletionQueue(), NumCallThreads(), StayAwake(options)),
-        peers_(environment->task_name, options.cluster, PeerCredentials(options), &queue_, options.share_memory),
+        peers_(environment->task_name, options.cluster, PeerCredentials(options), &queue_, options.share_memory,
+               &environment->devices),
         peer_buffers_(MakePeerBuffers(options, &peers_)),
         collective_peers_(&peers_),
         collectives_(CollectiveDomain::Make(ToCollectiveOptions(options, environment->task_name), &collective_peers_)),

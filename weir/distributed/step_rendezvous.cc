@@ -11,21 +11,22 @@ std::string_view TaskOf(std::string_view prefix) { return prefix.substr(0, prefi
 
 void StepRendezvous::RecvAsync(std::string_view key, CancellationManager* cancellation, RecvDone done) {
   if (IsHere(key)) return local_.RecvAsync(key, cancellation, std::move(done));
-  fetch_(step_id_, key, cancellation, std::move(done));
+  fetch_(step_id_, key, /*to_device=*/false, cancellation,
+         [done = std::move(done)](Status status, RendezvousValue value) {
+           done(std::move(status), std::move(value.tensor), value.is_dead);
+         });
 }
 
 void StepRendezvous::RecvValueAsync(std::string_view key, CancellationManager* cancellation, RecvValueDone done) {
   if (IsHere(key)) return local_.RecvValueAsync(key, cancellation, std::move(done));
-  fetch_(step_id_, key, cancellation, [done = std::move(done)](Status status, Tensor value, bool is_dead) {
-    done(std::move(status), {std::move(value), is_dead, nullptr, nullptr});
-  });
+  fetch_(step_id_, key, /*to_device=*/true, cancellation, std::move(done));
 }
 
-void StepRendezvous::RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvDone done) {
-  auto tell = [&prefix = own_prefix_, done = std::move(done)](const Status& status, Tensor value, bool is_dead) {
-    done(MarkDerived(status, TaskOf(prefix)), std::move(value), is_dead);
+void StepRendezvous::RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvValueDone done) {
+  auto tell = [&prefix = own_prefix_, done = std::move(done)](const Status& status, RendezvousValue value) {
+    done(MarkDerived(status, TaskOf(prefix)), std::move(value));
   };
-  local_.RecvAsync(key, cancellation, std::move(tell));
+  local_.RecvValueAsync(key, cancellation, std::move(tell));
 }
 
 RendezvousTable::Entry& RendezvousTable::Find(int64_t step_id) {

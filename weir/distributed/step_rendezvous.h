@@ -17,9 +17,10 @@
 
 namespace weir {
 
-// Fetches the value that a step sends under a key in another task.
-using FetchTensor = std::function<void(int64_t step_id, std::string_view key, CancellationManager* cancellation,
-                                       Rendezvous::RecvDone done)>;
+// Fetches the value that a step sends under a key in another task. With `to_device` it may come into the memory of the
+// device that the key is for.
+using FetchTensor = std::function<void(int64_t step_id, std::string_view key, bool to_device,
+                                       CancellationManager* cancellation, Rendezvous::RecvValueDone done)>;
 
 class StepRendezvous : public Rendezvous {
  public:
@@ -46,8 +47,9 @@ class StepRendezvous : public Rendezvous {
 
   LocalRendezvous& local() { return local_; }
 
-  // For a request of a peer: an error comes from the step in this task, not from the peer.
-  void RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvDone done);
+  // For a request of a peer: an error comes from the step in this task, not from the peer. The value is where it was
+  // sent.
+  void RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvValueDone done);
 
  private:
   // Whether the value is, or will be, in this task.

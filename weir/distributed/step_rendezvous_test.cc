@@ -24,9 +24,10 @@ class RendezvousTableTest : public testing::Test {
   }
 
   int fetches_ = 0;
-  RendezvousTable table_{kOwn, [this](int64_t, std::string_view, CancellationManager*, Rendezvous::RecvDone done) {
+  RendezvousTable table_{kOwn,
+                         [this](int64_t, std::string_view, bool, CancellationManager*, Rendezvous::RecvValueDone done) {
                            ++fetches_;
-                           done(OkStatus(), Tensor::Scalar(-1.0f), false);
+                           done(OkStatus(), {Tensor::Scalar(-1.0f), false, nullptr, nullptr});
                          }};
 };
 

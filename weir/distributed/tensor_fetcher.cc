@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "weir/base/logging.h"
 #include "weir/distributed/tensor_fetcher_internal.h"
+#include "weir/framework/memory_exporter.h"
 #include "weir/proto/worker.pb.h"
 #include "weir/runtime/short_work.h"
 
@@ -58,7 +59,8 @@ struct TensorFetcher::Fetching {
   RecvTensorRequest request;
   CancellationManager* cancellation = nullptr;
   absl::Time start = absl::Now();
-  Rendezvous::RecvDone done;
+  Rendezvous::RecvValueDone done;
+  Device* device = nullptr;      // that the tensor is for; null: the host
   ReceiveBuffers::Lease buffer;  // that the sender may write into
   std::string socket;            // where it was handed over
   Tensor tensor;                 // that comes in pieces
@@ -74,16 +76,18 @@ TensorFetcher::~TensorFetcher() {
   if (buffers_ != nullptr) buffers_->Close();
 }
 
-void TensorFetcher::Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation,
-                          Rendezvous::RecvDone done) {
+void TensorFetcher::Fetch(int64_t step_id, std::string_view key, Device* device, CancellationManager* cancellation,
+                          Rendezvous::RecvValueDone done) {
   auto fetching = std::make_shared<Fetching>();
   fetching->request.set_step_id(step_id);
   fetching->request.set_rendezvous_key(std::string(key));
   fetching->request.set_request_id(RandomId());
   fetching->cancellation = cancellation;
   fetching->done = std::move(done);
+  fetching->device = device;
   if (buffers_ == nullptr) return Ask(fetching, {.kind = Kind::kPieces}, &TensorFetcher::TakeAnswer);
   RecvTransport transport{.kind = Kind::kShared, .host = HostIdentity(), .key = buffers_->key()};
+  transport.takes_exported = dynamic_cast<MemoryExporter*>(device) != nullptr;
   if (const size_t expected = ExpectedBytes(EdgeOf(key)); expected > 0) {
     fetching->buffer = buffers_->TakeIdle(expected);
     if (fetching->buffer != nullptr) transport.buffer = fetching->buffer->id();
@@ -122,6 +126,7 @@ void TensorFetcher::TakeAnswer(const FetchingPtr& fetching, grpc::ByteBuffer& re
   }
   const OutOfBand& there = *answer.out_of_band;
   if (there.in_buffer) return TakeFromBuffer(fetching, there);
+  if (!there.exported.empty()) return CopyExported(fetching, there);
   // The sender did not use the buffer. If it is large enough, the sender does not have it.
   if (fetching->buffer != nullptr && fetching->buffer->capacity() < BytesOf(there)) {
     buffers_->Return(std::move(fetching->buffer));
@@ -151,6 +156,21 @@ void TensorFetcher::HandBuffer(const FetchingPtr& fetching, const OutOfBand& the
   fetching->socket = there.socket;
   Ask(fetching, {.kind = Kind::kFill, .key = buffers_->key(), .buffer = fetching->buffer->id()},
       &TensorFetcher::TakeFilled);
+}
+
+void TensorFetcher::CopyExported(const FetchingPtr& fetching, const OutOfBand& there) {
+  if (fetching->buffer != nullptr) buffers_->Return(std::move(fetching->buffer));
+  auto* reader = dynamic_cast<MemoryExporter*>(fetching->device);
+  if (reader == nullptr) {
+    Release(*fetching);
+    return Finish(*fetching, Internal(client_->task(), " offers memory of a device to who did not ask for it"));
+  }
+  reader->CopyExported(there.exported, there.dtype, there.shape, [this, fetching, there](StatusOr<Tensor> copy) {
+    if (!copy.ok()) return FetchPieces(fetching, there);  // the sender brings it to its host
+    Release(*fetching);
+    metrics_->tensors_shared.fetch_add(1, std::memory_order_relaxed);
+    Finish(*fetching, std::move(copy));
+  });
 }
 
 void TensorFetcher::TakeFilled(const FetchingPtr& fetching, grpc::ByteBuffer& response) {
@@ -207,10 +227,11 @@ void TensorFetcher::Release(const Fetching& fetching) {
 
 void TensorFetcher::Finish(Fetching& fetching, StatusOr<Tensor> tensor, bool is_dead) {
   fetching.buffer = nullptr;
-  if (!tensor.ok()) return fetching.done(tensor.status(), Tensor(), false);
+  if (!tensor.ok()) return fetching.done(tensor.status(), RendezvousValue());
   metrics_->CountFetched(tensor->has_value() ? tensor->num_bytes() : 0,
                          absl::ToInt64Microseconds(absl::Now() - fetching.start));
-  fetching.done(OkStatus(), *std::move(tensor), is_dead);
+  Device* const device = tensor->in_host_memory() ? nullptr : fetching.device;
+  fetching.done(OkStatus(), {*std::move(tensor), is_dead, device, nullptr});
 }
 
 size_t TensorFetcher::ExpectedBytes(std::string_view edge) {

@@ -28,8 +28,9 @@ class TensorFetcher {
   TensorFetcher(std::shared_ptr<WorkerClient> client, bool share_memory, TaskMetrics* metrics);
   ~TensorFetcher();
 
-  // As FetchTensor (step_rendezvous.h).
-  void Fetch(int64_t step_id, std::string_view key, CancellationManager* cancellation, Rendezvous::RecvDone done);
+  // As FetchTensor (step_rendezvous.h). The tensor may come into the memory of `device`; null: the host's.
+  void Fetch(int64_t step_id, std::string_view key, Device* device, CancellationManager* cancellation,
+             Rendezvous::RecvValueDone done);
 
  private:
   struct Fetching;
@@ -41,6 +42,8 @@ class TensorFetcher {
   // The tensor is in the buffer, or has to be fetched as `there` says.
   void TakeFromBuffer(const FetchingPtr& fetching, const OutOfBand& there);
   void HandBuffer(const FetchingPtr& fetching, const OutOfBand& there);
+  // It is in the memory of the sender's device, which the receiver's can read.
+  void CopyExported(const FetchingPtr& fetching, const OutOfBand& there);
   void TakeFilled(const FetchingPtr& fetching, grpc::ByteBuffer& response);
   void FetchPieces(const FetchingPtr& fetching, const OutOfBand& there);
   void AskPiece(const FetchingPtr& fetching);

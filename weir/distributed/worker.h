@@ -59,6 +59,11 @@ class Worker {
   // The tensor that a peer waits for has arrived, or will never arrive.
   void Deliver(const TensorCall& wanted, const Status& status, Tensor value, bool is_dead);
   void DeliverIntoBuffer(const TensorCall& wanted, Tensor value);
+  // A value in a device's memory: the receiver's device reads it there if it can; else it goes through the host.
+  void DeliverFromDevice(const TensorCall& wanted, RendezvousValue value);
+  void DeliverThroughHost(const TensorCall& wanted, RendezvousValue value);
+  void DeliverExported(const TensorCall& wanted, const RendezvousValue& value);
+  void DeliverPiece(const TensorCall& wanted);
   // Keeps the tensor of the answer until the peer has it. `share`: the peer may provide shared memory for it.
   void Keep(const TensorCall& wanted, bool share, RecvTensorAnswer* answer);
   void FinishTensor(const TensorCall& wanted, const Status& status, RecvTensorAnswer answer);

@@ -5,6 +5,7 @@
 #include "weir/base/logging.h"
 #include "weir/distributed/peer_buffers.h"
 #include "weir/distributed/worker.h"
+#include "weir/framework/memory_exporter.h"
 #include "weir/proto/worker.pb.h"
 
 namespace weir {
@@ -75,16 +76,59 @@ void Worker::RecvTensor(IncomingCall* call) {
   StatusOr<RecvTransport> transport = read();
   if (!transport.ok()) return call->Finish(transport.status(), {});
   TensorCall wanted{call, request.step_id(), request.request_id(), *std::move(transport)};
-  if (wanted.transport.kind == TransportKind::kPiece) {
-    return AnswerPiece(call, steps_->held().Look(wanted.request_id), wanted.transport.offset);
-  }
+  if (wanted.transport.kind == TransportKind::kPiece) return DeliverPiece(wanted);
   if (wanted.transport.kind == TransportKind::kFill) return FillBuffer(std::move(wanted));
   std::shared_ptr<StepRendezvous> rendezvous = steps_->BeginPeer(wanted.step_id);
   rendezvous->RecvForPeer(request.rendezvous_key(), &call->cancellation,
-                          [this, wanted = std::move(wanted)](const Status& status, Tensor value, bool is_dead) {
-                            if (value.has_value()) steps_->metrics().CountSent(value.num_bytes());
-                            Deliver(wanted, status, std::move(value), is_dead);
+                          [this, wanted = std::move(wanted)](const Status& status, RendezvousValue value) {
+                            if (value.tensor.has_value()) steps_->metrics().CountSent(value.tensor.num_bytes());
+                            if (value.device != nullptr) return DeliverFromDevice(wanted, std::move(value));
+                            Deliver(wanted, status, std::move(value.tensor), value.is_dead);
                           });
+}
+
+void Worker::DeliverFromDevice(const TensorCall& wanted, RendezvousValue value) {
+  const bool may_export = MayShare(wanted.transport) && wanted.transport.takes_exported &&
+                          HasBytes(value.tensor, kMinSharedBytes) && value.run != nullptr &&
+                          dynamic_cast<MemoryExporter*>(value.device) != nullptr;
+  if (!may_export) return DeliverThroughHost(wanted, std::move(value));
+  DeviceRun& run = *value.run;
+  run.WhenDone([this, wanted, value = std::move(value)](const Status& made) {  // the device's thread is not ours
+    threads_.Schedule([this, wanted, value, made] {
+      made.ok() ? DeliverExported(wanted, value) : Deliver(wanted, made, Tensor(), false);
+    });
+  });
+}
+
+void Worker::DeliverExported(const TensorCall& wanted, const RendezvousValue& value) {
+  StatusOr<std::string> exported = dynamic_cast<MemoryExporter&>(*value.device).Export(value.tensor);
+  if (!exported.ok()) return DeliverThroughHost(wanted, value);
+  RecvTensorAnswer answer{value.tensor};
+  Keep(wanted, /*share=*/false, &answer);
+  answer.out_of_band->exported = *std::move(exported);
+  FinishTensor(wanted, OkStatus(), std::move(answer));
+}
+
+void Worker::DeliverThroughHost(const TensorCall& wanted, RendezvousValue value) {
+  const bool is_dead = value.is_dead;
+  BringValue(std::move(value), /*device=*/nullptr, nullptr, [this, wanted, is_dead](StatusOr<Tensor> host) {
+    Deliver(wanted, host.status(), host.ok() ? *std::move(host) : Tensor(), is_dead);
+  });
+}
+
+void Worker::DeliverPiece(const TensorCall& wanted) {
+  Tensor tensor = steps_->held().Look(wanted.request_id);
+  Device* home = nullptr;
+  for (const auto& device : environment_->devices.devices()) {
+    if (!device->is_host() && device->allocator() == tensor.device_allocator()) home = device.get();
+  }
+  if (home == nullptr) return AnswerPiece(wanted.call, tensor, wanted.transport.offset);
+  // The receiver could not read it where it is.
+  home->CopyToHost(tensor, nullptr, [this, wanted](StatusOr<Tensor> host) {
+    if (!host.ok()) return wanted.call->Finish(host.status(), {});
+    steps_->held().Hold(wanted.step_id, wanted.request_id, *host);
+    AnswerPiece(wanted.call, *host, wanted.transport.offset);
+  });
 }
 
 bool Worker::MayShare(const RecvTransport& transport) const {

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 
 namespace weir {
 namespace {
@@ -149,16 +150,59 @@ void Device::CopyAllFromHost(std::vector<Tensor> host_tensors, CopyAllDone done)
   }
 }
 
-Device* DeviceSet::Find(std::string_view full_name) const {
-  for (const auto& device : devices_) {
-    if (device->name() == full_name) return device.get();
-  }
-  return nullptr;
+namespace {
+
+StatusOr<Tensor> CopyNow(Device& device, const Tensor& tensor, DeviceRun* run, bool to_host) {
+  absl::Notification done;
+  StatusOr<Tensor> out = Internal("A copy was dropped");
+  auto finish = [&](StatusOr<Tensor> copy) {
+    out = std::move(copy);
+    done.Notify();
+  };
+  to_host ? device.CopyToHost(tensor, run, finish) : device.CopyFromHost(tensor, run, finish);
+  done.WaitForNotification();
+  return out;
 }
 
-Device* DeviceSet::host() const {
-  for (const auto& device : devices_) {
-    if (device->is_host()) return device.get();
+}  // namespace
+
+StatusOr<Tensor> CopyToHostNow(Device& device, const Tensor& tensor, DeviceRun* run) {
+  return CopyNow(device, tensor, run, /*to_host=*/true);
+}
+StatusOr<Tensor> CopyFromHostNow(Device& device, const Tensor& tensor, DeviceRun* run) {
+  return CopyNow(device, tensor, run, /*to_host=*/false);
+}
+
+void DeviceSet::Add(std::shared_ptr<Device> device) {
+  if (host_ == nullptr && device->is_host()) host_ = device.get();
+  devices_.push_back(std::move(device));
+}
+
+void DeviceSet::Defer(std::function<Status()> add) {
+  deferred_ = std::make_shared<Deferred>();
+  deferred_->add = std::move(add);
+  deferred_->early = devices_;
+}
+
+Status DeviceSet::Complete(const std::function<Status()>& add) const {
+  if (is_complete()) return OkStatus();
+  absl::MutexLock lock(&deferred_->mu);
+  if (is_complete()) return OkStatus();
+  WEIR_RETURN_IF_ERROR(add());
+  deferred_->is_done.store(true, std::memory_order_release);
+  return OkStatus();
+}
+
+const std::vector<std::shared_ptr<Device>>& DeviceSet::devices() const {
+  if (!is_complete()) Complete(deferred_->add).IgnoreError();
+  return devices_;
+}
+
+std::vector<std::shared_ptr<Device>> DeviceSet::at_hand() const { return is_complete() ? devices_ : deferred_->early; }
+
+Device* DeviceSet::Find(std::string_view full_name) const {
+  for (const auto& device : devices()) {
+    if (device->name() == full_name) return device.get();
   }
   return nullptr;
 }

@@ -14,6 +14,7 @@
 #ifndef WEIR_FRAMEWORK_DEVICE_H_
 #define WEIR_FRAMEWORK_DEVICE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "weir/base/export.h"
 #include "weir/base/status.h"
 #include "weir/base/thread_pool.h"
@@ -55,6 +57,8 @@ struct DeviceInfo {
   int64_t memory_limit = 0;
   uint64_t incarnation = 0;  // random, never 0: tells a restarted device from the one before
   std::string description;
+  int bus_id = 0;     // of the part of the machine that it is in; 0: not known
+  int numa_node = 0;  // its number there
 };
 
 enum class MemoryType : uint8_t { kDevice, kHost };
@@ -70,6 +74,7 @@ class DeviceRecording {
   // nothing done, if a variable that the work uses is gone or has moved to other memory.
   virtual StatusOr<std::vector<Tensor>> Replay(DeviceRun& run, std::span<const Tensor> inputs) = 0;
 };
+class Device;
 
 // The work that one run of a plan, or one eager operation, gives to a device. Kernels find theirs in
 // StepContext::device_run. Thread-safe.
@@ -107,6 +112,20 @@ class DeviceRun {
   virtual void EndSpan(uint64_t span, SpanReport report) {}
   // Whether spans are reported.
   virtual bool has_spans() const { return false; }
+
+  // Whether work of this run may still fail by itself, as a kernel does that checks indices. Who lets go of such a run
+  // before WhenDone answers hears of no error.
+  virtual bool may_fail_late() const { return false; }
+  // The first error that is known by now. Final once the work has ended.
+  virtual Status SoFar() { return OkStatus(); }
+};
+
+// Takes runs over from a step that is reported as ended while its devices are still at work, so that they outlive that
+// work and their errors are not lost. Thread-safe.
+class RunKeeper {
+ public:
+  virtual ~RunKeeper() = default;
+  virtual void Keep(Device& device, std::shared_ptr<DeviceRun> run) = 0;
 };
 
 // Thread-safe. Owned by a DeviceSet; outlives every step that uses it.
@@ -134,6 +153,9 @@ class Device {
   // Whether runs can be recorded (DeviceRun::StartRecording).
   virtual bool can_record() const { return false; }
 
+  // Blocks until all work given to the device so far has ended, and gives the error that the device is in, if any.
+  virtual Status Await() { return OkStatus(); }
+
   // Copies between this device's memory and the host's; `done` gets the new tensor, from any thread, perhaps before the
   // call returns. `run` is the run that the copy belongs to; null for copies outside of any. CopyToHost answers when
   // the host may read, and with the run's error if its work failed; CopyFromHost may answer as soon as further work of
@@ -159,17 +181,42 @@ class Device {
   std::shared_ptr<ResourceManager> resources_;
 };
 
-// The devices that a session may use, best first.
+// Copies that are waited for. Not in threads of the device.
+StatusOr<Tensor> CopyToHostNow(Device& device, const Tensor& tensor, DeviceRun* run = nullptr);
+StatusOr<Tensor> CopyFromHostNow(Device& device, const Tensor& tensor, DeviceRun* run = nullptr);
+
+// The devices that a session may use, best first. Thread-safe once its devices are added.
 class DeviceSet {
  public:
-  void Add(std::shared_ptr<Device> device) { devices_.push_back(std::move(device)); }
-  const std::vector<std::shared_ptr<Device>>& devices() const { return devices_; }
+  DeviceSet() = default;
+  DeviceSet(const DeviceSet& other) : devices_(other.devices()), host_(other.host_) {}
+  DeviceSet& operator=(const DeviceSet&) = delete;
+
+  void Add(std::shared_ptr<Device> device);
+  const std::vector<std::shared_ptr<Device>>& devices() const;
   Device* Find(std::string_view full_name) const;  // null if there is none
   // The host device that feeds, fetches and un-placed nodes use.
-  Device* host() const;
+  Device* host() const { return host_; }
+
+  // Devices that take long to start: `add` adds them when somebody first asks for others than the host.
+  void Defer(std::function<Status()> add);
+  // Runs `add`, in place of the one that was deferred, if no devices were added yet. After its error nothing is
+  // changed.
+  Status Complete(const std::function<Status()>& add) const;
+  bool is_complete() const { return deferred_ == nullptr || deferred_->is_done.load(std::memory_order_acquire); }
+  // The devices that are there, without those that would have to be started.
+  std::vector<std::shared_ptr<Device>> at_hand() const;
 
  private:
+  struct Deferred {
+    std::function<Status()> add;
+    std::vector<std::shared_ptr<Device>> early;
+    absl::Mutex mu;  // held while devices are added
+    std::atomic<bool> is_done = false;
+  };
   std::vector<std::shared_ptr<Device>> devices_;
+  Device* host_ = nullptr;
+  std::shared_ptr<Deferred> deferred_;
 };
 
 }  // namespace weir

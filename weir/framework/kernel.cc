@@ -58,9 +58,18 @@ StatusOr<const ResourceHandle*> HandleInput(KernelContext& ctx, int i) {
 
 namespace {
 
+// A resource of a device with memory of its own is of no use to kernels of others.
+Status CheckHome(const KernelContext& ctx, const ResourceHandle& handle) {
+  StatusOr<DeviceName> home = DeviceName::Parse(handle.device);
+  if (!home.ok() || home->type == ctx.device().type()) return OkStatus();
+  return InvalidArgument("Trying to access resource ", handle.name, " located in device ", handle.device,
+                         " from device ", ctx.device().name());
+}
+
 StatusOr<std::shared_ptr<Resource>> FindResource(KernelContext& ctx, int i, std::string_view type_name) {
   WEIR_ASSIGN_OR_RETURN(const ResourceHandle* handle, HandleInput(ctx, i));
   if (handle->resource != nullptr) {
+    if (handle->device != ctx.device().name() && !handle->device.empty()) WEIR_RETURN_IF_ERROR(CheckHome(ctx, *handle));
     if (handle->resource->type_name() != type_name) {
       return InvalidArgument("Trying to access resource using the wrong type. Expected ", type_name, " got ",
                              handle->resource->type_name());

@@ -127,7 +127,10 @@ struct StepContext {
   std::string_view session_handle;
   bool deterministic = false;
   int pipelined_steps = 0;  // more than 0: the run ends before its work on the device (SessionOptions)
-  int call_depth = 0;  // of functions around the node
+  int call_depth = 0;       // of functions around the node
+  // Takes what still runs at the end of a function that was called outside of any function, whose results then stay in
+  // the devices' memory; null: the call ends when all of its work has, and gives its results in the host's memory.
+  RunKeeper* keeper = nullptr;
 };
 
 // A node as its kernel knows it while running; owned by the plan.

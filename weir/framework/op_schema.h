@@ -79,12 +79,12 @@ struct OpSchema {
   bool is_distributed_communication = false;
   // Each result depends on the elements at its own place alone ...
   bool is_elementwise = false;
-  bool broadcasts = false;     // ... after operands of other shapes are broadcast; else all have one shape
-  bool is_reduction = false;   // combines elements along the dimensions that the second input names
-  bool is_rowwise = false;     // treats each row, along the last dimension, by itself
-  bool is_activation = false;  // a nonlinearity that networks put behind a layer
-  bool is_view = false;        // the first output is the first input's memory
-  bool only_variables = false; // all state is that of resource variables, which are read or changed in place
+  bool broadcasts = false;      // ... after operands of other shapes are broadcast; else all have one shape
+  bool is_reduction = false;    // combines elements along the dimensions that the second input names
+  bool is_rowwise = false;      // treats each row, along the last dimension, by itself
+  bool is_activation = false;   // a nonlinearity that networks put behind a layer
+  bool is_view = false;         // the first output is the first input's memory
+  bool only_variables = false;  // all state is that of resource variables, which are read or changed in place
   MixedPrecision mixed_precision = MixedPrecision::kUnsaid;
   Waiting waiting = Waiting::kUnsaid;
   OpCost cost = OpCost::kOrdinary;

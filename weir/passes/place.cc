@@ -158,7 +158,10 @@ class GraphPlacer {
         continue;
       }
       if (!IsRef(type) && type != DType::kResource) continue;
-      if (!IsRef(type) && (IsCall(node) || IsCall(producer)) && !options_.calls_keep_handles) continue;
+      if (!IsRef(type) && (IsCall(node) || IsCall(producer))) {
+        if (!options_.calls_keep_handles) continue;
+        if (options_.calls_follow_handles && (IsCall(node) || producer.op() != "_Arg")) continue;
+      }
       Join(node.id, producer.id);
       follows_[node.id] = true;
     }

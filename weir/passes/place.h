@@ -47,6 +47,8 @@ struct PlacementOptions {
   // Nodes that hand variants on - lists, optionals - go together where their kernels and requests allow it, so that the
   // tensors in them stay where they are. Where devices have memory of their own.
   bool variants_stay = false;
+  // ... but only those that come in as arguments: calls find out where the handles that they are given are.
+  bool calls_follow_handles = false;
   // Treat the nodes of a loop as one group, unless some of them must be on different devices.
   bool whole_loops = false;
 };

@@ -1,15 +1,12 @@
 #include "weir/runtime/eager_runtime.h"
 
-#include <atomic>
 #include <iterator>
 
-#include "absl/synchronization/notification.h"
-#include "weir/base/timer.h"
-#include "weir/framework/rendezvous.h"
 #include "weir/runtime/execution_plan.h"
 #include "weir/runtime/graph_compiler.h"
 #include "weir/runtime/kernel_cache.h"
 #include "weir/runtime/memory_types.h"
+#include "weir/tensor/resource_handle.h"
 
 namespace weir {
 namespace {
@@ -40,33 +37,25 @@ Status CheckTypes(const OpSchema& schema, const ArgTypes& types, std::span<const
   return OkStatus();
 }
 
-// One copy, waited for.
-StatusOr<Tensor> Copy(Device& device, const std::shared_ptr<DeviceRun>& run, const Tensor& tensor, bool to_host) {
-  absl::Notification done;
-  StatusOr<Tensor> out = Internal("A copy was dropped");
-  auto finish = [&](StatusOr<Tensor> copy) {
-    out = std::move(copy);
-    done.Notify();
-  };
-  if (to_host) {
-    BringValue({.tensor = tensor, .device = &device, .run = run}, nullptr, nullptr, finish);
-  } else {
-    BringValue({.tensor = tensor}, &device, run, finish);
-  }
-  done.WaitForNotification();
-  return out;
+bool IsCall(const OpSchema& schema) {
+  return schema.name == "PartitionedCall" || schema.name == "StatefulPartitionedCall";
 }
 
-// The end of a run's work.
-Status Await(DeviceRun& run) {
-  absl::Notification ended;
-  Status status;
-  run.WhenDone([&](Status end) {
-    status = std::move(end);
-    ended.Notify();
-  });
-  ended.WaitForNotification();
-  return status;
+// At most so many integers count as a shape, an axis or the like.
+constexpr int64_t kFewIntegers = 64;
+
+bool AreFewIntegers(std::span<const Tensor> inputs) {
+  for (const Tensor& input : inputs) {
+    if (input.dtype() != DType::kInt32 && input.dtype() != DType::kInt64) return false;
+    if (input.num_elements() > kFewIntegers || !input.in_host_memory()) return false;
+  }
+  return !inputs.empty();
+}
+
+// Makes much out of few integers.
+bool IsGenerator(const OpSchema& schema) {
+  return schema.name.starts_with("Random") || schema.name.starts_with("Stateless") ||
+         schema.name.starts_with("Stateful") || schema.name == "TruncatedNormal" || schema.name == "Multinomial";
 }
 
 }  // namespace
@@ -78,13 +67,28 @@ EagerRuntime::EagerRuntime(std::shared_ptr<Environment> environment)
       intra_op_(environment_->IntraOpPool(0)),
       library_(std::make_shared<FunctionLibrary>(environment_->ops)) {
   library_->set_differentiator(environment_->differentiator);
-  SessionOptions options;
-  options.allow_soft_placement = true;
-  functions_ = std::make_unique<LocalFunctionRuntime>(
-      library_, environment_->kernels, intra_op_,
-      std::make_shared<GraphCompiler>(*environment_, environment_->devices, library_, intra_op_, std::move(options)));
 }
-EagerRuntime::~EagerRuntime() = default;
+
+const std::vector<Device*>& EagerRuntime::accelerators() const {
+  absl::call_once(started_, [this] {
+    for (const auto& device : environment_->devices.devices()) {
+      if (!device->is_host()) accelerators_.push_back(device.get());
+    }
+    SessionOptions options;
+    options.allow_soft_placement = true;
+    functions_ = std::make_unique<LocalFunctionRuntime>(
+        library_, environment_->kernels, intra_op_,
+        std::make_shared<GraphCompiler>(*environment_, environment_->devices, library_, intra_op_, std::move(options)));
+    started_functions_.store(functions_.get(), std::memory_order_release);
+  });
+  return accelerators_;
+}
+
+FunctionRuntime* EagerRuntime::Functions() const { return accelerators(), functions_.get(); }
+
+EagerRuntime::~EagerRuntime() {
+  if (started_functions_.load() != nullptr) Await().IgnoreError();
+}
 
 int EagerRuntime::num_kernels() const {
   absl::MutexLock lock(&mu_);
@@ -112,7 +116,7 @@ void EagerRuntime::RemoveFunction(std::string_view name, const std::function<boo
     }
   }
   dropped.clear();
-  functions_->Forget(removed);
+  if (started_functions_.load() != nullptr) functions_->Forget(removed);
 }
 
 void EagerRuntime::ForgetSeeded() {
@@ -131,10 +135,61 @@ StatusOr<Device*> EagerRuntime::FindDevice(std::string_view name) const {
   return NotFound("There is no device ", name);
 }
 
+bool EagerRuntime::IsForHost(DType dtype) { return NativeMemory(dtype) == MemoryType::kHost; }
+
+bool EagerRuntime::StaysOnHost(const Tensor& constant) {
+  return IsForHost(constant.dtype()) || AreFewIntegers({&constant, 1});
+}
+
+EagerRuntime::Choice EagerRuntime::Place(const OpSchema& schema, std::span<const Tensor> inputs,
+                                         Device* asked_for) const {
+  if (accelerators().empty()) return {asked_for != nullptr ? asked_for : host_, asked_for != nullptr};
+  if (IsCall(schema)) return {host_, false};
+  for (const Tensor& input : inputs) {
+    if (input.dtype() != DType::kResource || input.num_elements() != 1) continue;
+    const std::string& home = input.data<ResourceHandle>()[0].device;
+    for (Device* device : accelerators_) {
+      if (device->name() == home) return {device, true};
+    }
+    return {host_, false};
+  }
+  if (asked_for != nullptr) return {asked_for, true};
+  if (AreFewIntegers(inputs) && !IsGenerator(schema)) return {host_, false};
+  return {accelerators_.front(), false};
+}
+
+// The device that runs a node, given where it was to go.
+StatusOr<Device*> EagerRuntime::Settle(const Node& node, Choice choice) const {
+  Device* const device = choice.device;
+  if (device->is_host()) return device;
+  const bool has_kernel =
+      IsExecutorNative(*node.schema) || environment_->kernels.Find(node.op(), device->type(), node.attrs).ok();
+  if (!has_kernel && choice.is_asked_for && !soft_placement_.load(std::memory_order_relaxed)) {
+    std::string types, devices;
+    for (const std::string& type : environment_->kernels.DeviceTypes(node.op(), node.attrs)) {
+      types += Cat(types.empty() ? "" : ", ", type);
+    }
+    for (const auto& each : environment_->devices.devices()) devices += Cat(devices.empty() ? "" : ", ", each->name());
+    return InvalidArgument("Could not satisfy device specification '", device->name(),
+                           "'. enable_soft_placement=0. Supported device types [", types, "]. All available devices [",
+                           devices, "].");
+  }
+  if (!has_kernel) return host_;
+  // Who makes a variable says where its users go; other work on the host's tensors gains nothing from a device.
+  if (choice.is_asked_for || node.op() == "VarHandleOp") return device;
+  const MemoryTypes memory(environment_->kernels, environment_->devices);
+  for (int i = 0; i < static_cast<int>(node.types->inputs.size()); ++i) {
+    if (memory.Input(node, i) == MemoryType::kDevice) return device;
+  }
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    if (memory.Output(node, i) == MemoryType::kDevice) return device;
+  }
+  return host_;
+}
+
 StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::MakeEntry(const OpSchema& schema, const AttrMap& attrs,
-                                                                       Device* device) {
+                                                                       Choice choice) {
   auto entry = std::make_shared<Entry>();
-  entry->device = device;
   entry->given = attrs;
   AttrMap complete = attrs;
   WEIR_RETURN_IF_ERROR(CheckAttrs(schema, complete));
@@ -147,7 +202,11 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::MakeEntry(const OpS
   node.schema = &schema;
   node.attrs = complete;
   node.types = std::make_shared<const ArgTypes>(std::move(types));
+  node.assigned_device = choice.device->name();
+  WEIR_ASSIGN_OR_RETURN(Device * device, Settle(node, choice));
   node.assigned_device = device->name();
+  entry->device = device;
+  entry->is_call = IsCall(schema);
   entry->node = {node.name, &schema, node.types};
   entry->is_constant = schema.name == "Const";
   if (IsPassedOn(schema) || schema.name == "NoOp" || entry->is_constant) {
@@ -155,15 +214,15 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::MakeEntry(const OpS
     return entry;
   }
   if (IsExecutorNative(schema)) return Unimplemented(schema.name, " is a part of graphs and cannot be run by itself");
-  KernelCache maker(environment_->kernels, functions_.get());
+  const bool has_functions = std::ranges::any_of(
+      schema.attrs, [](const AttrSchema& attr) { return attr.type == "func" || attr.type == "list(func)"; });
+  // Constants of graphs are folded before anybody has started the devices.
+  KernelCache maker(environment_->kernels, has_functions ? Functions() : started_functions_.load());
   WEIR_ASSIGN_OR_RETURN(entry->kernel, maker.Get(node, device));
   if (!device->is_host()) {
     const MemoryTypes memory(environment_->kernels, environment_->devices);
     for (size_t i = 0; i < node.types->inputs.size(); ++i) {
       entry->inputs_move.push_back(memory.Input(node, static_cast<int>(i)) == MemoryType::kDevice);
-    }
-    for (int i = 0; i < node.num_outputs(); ++i) {
-      entry->outputs_move.push_back(memory.Output(node, i) == MemoryType::kDevice);
     }
   }
   entry->attrs = std::make_shared<const AttrMap>(std::move(complete));
@@ -171,9 +230,9 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::MakeEntry(const OpS
 }
 
 StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::FindEntry(const OpSchema& schema, const AttrMap& attrs,
-                                                                       Device* device) {
-  if (schema.name == "Const") return MakeEntry(schema, attrs, device);
-  const Key key{&schema, device, Hash(attrs)};
+                                                                       Choice choice) {
+  if (schema.name == "Const") return MakeEntry(schema, attrs, choice);
+  const Key key{&schema, choice, Hash(attrs)};
   {
     absl::MutexLock lock(&mu_);
     if (auto found = entries_.find(key); found != entries_.end()) {
@@ -183,7 +242,7 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::FindEntry(const OpS
     }
   }
   // Without the lock: a factory may instantiate functions, which look up kernels in turn.
-  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Entry> made, MakeEntry(schema, attrs, device));
+  WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Entry> made, MakeEntry(schema, attrs, choice));
   absl::MutexLock lock(&mu_);
   if (num_entries_ >= kMostKernels) {
     // Those with state must stay; the others are made again where they are needed.
@@ -201,83 +260,16 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::FindEntry(const OpS
   return made;
 }
 
-Status EagerRuntime::RunEntry(const Entry& entry, std::span<Tensor> inputs, Outputs* outputs,
-                              const EagerOptions& options) {
-  outputs->clear();
-  if (entry.kernel == nullptr) {
-    if (entry.is_constant) {
-      WEIR_ASSIGN_OR_RETURN(Tensor value, GetAttr<Tensor>(*entry.attrs, "value"));
-      outputs->push_back(std::move(value));
-    } else {
-      for (Tensor& input : inputs) outputs->push_back(std::move(input));
-    }
-    return OkStatus();
-  }
-  Device* const device = entry.device;
-  const std::shared_ptr<DeviceRun> run = device->is_host() ? nullptr : device->StartRun();
-  absl::InlinedVector<Slot, 4> in(inputs.size()), out(entry.node.types->outputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!entry.inputs_move.empty() && entry.inputs_move[i]) {
-      WEIR_ASSIGN_OR_RETURN(in[i].tensor, Copy(*device, run, inputs[i], /*to_host=*/false));
-    } else {
-      in[i].tensor = std::move(inputs[i]);
-    }
-  }
-  static std::atomic<int64_t> next_step{1};
-  CancellationManager cancellation(options.cancellation);
-  StepContext step;
-  step.step_id = next_step.fetch_add(1, std::memory_order_relaxed);
-  step.device = device;
-  step.device_run = run.get();
-  step.intra_op = intra_op_;
-  step.cancellation = &cancellation;
-  step.functions = functions_.get();
-  step.step_resources = &step_resources_;
-  step.deadline = options.deadline;
-  step.deterministic = environment_->deterministic;
-  Status status;
-  KernelContext context(step, entry.node, {in.data(), in.size()}, {out.data(), out.size()});
-  if (!entry.kernel->is_async()) {
-    status = entry.kernel->Compute(context);
-  } else {
-    step.runner = [this](std::function<void()> closure) { inter_op_->Schedule(std::move(closure)); };
-    Timer::Id timer = 0;
-    if (options.deadline < absl::InfiniteFuture()) {
-      timer = Timer::Global().CallAt(options.deadline, [&cancellation, &entry] {
-        cancellation.StartCancel(DeadlineExceeded("Timed out while ", entry.node.name, " was waiting"));
-      });
-    }
-    absl::Notification done;
-    entry.kernel->ComputeAsync(context, Completion([&](Status end) {
-                                 status = std::move(end);
-                                 done.Notify();
-                               }));
-    done.WaitForNotification();
-    if (timer != 0) Timer::Global().Cancel(timer);
-    if (!status.ok() && cancellation.cancelled() && absl::IsCancelled(status)) status = cancellation.reason();
-  }
-  if (run != nullptr) {
-    Status late = Await(*run);
-    if (status.ok()) status = std::move(late);
-  }
-  WEIR_RETURN_IF_ERROR(status);
-  for (size_t i = 0; i < out.size(); ++i) {
-    if (!out[i].tensor.has_value()) return Internal("Output ", i, " was not set");
-    if (!entry.outputs_move.empty() && entry.outputs_move[i]) {
-      WEIR_ASSIGN_OR_RETURN(Tensor copy, Copy(*device, run, out[i].tensor, /*to_host=*/true));
-      outputs->push_back(std::move(copy));
-    } else {
-      outputs->push_back(std::move(out[i].tensor));
-    }
-  }
-  return OkStatus();
+StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> EagerRuntime::Prepare(const OpSchema& schema,
+                                                                              const AttrMap& attrs, Choice choice) {
+  StatusOr<std::shared_ptr<Entry>> entry = FindEntry(schema, attrs, choice);
+  if (!entry.ok()) return Annotate(entry.status(), "", Cat(" [Op:", schema.name, "]"));
+  return *std::move(entry);
 }
 
 StatusOr<std::shared_ptr<const EagerRuntime::Prepared>> EagerRuntime::Prepare(const OpSchema& schema,
-                                                                              const AttrMap& attrs, Device* device) {
-  StatusOr<std::shared_ptr<Entry>> entry = FindEntry(schema, attrs, device != nullptr ? device : host_);
-  if (!entry.ok()) return Annotate(entry.status(), "", Cat(" [Op:", schema.name, "]"));
-  return *std::move(entry);
+                                                                              const AttrMap& attrs) {
+  return Prepare(schema, attrs, {host_, false});
 }
 
 Status EagerRuntime::RunCached(const Prepared& prepared, std::span<Tensor> inputs, Outputs* outputs,
@@ -290,8 +282,8 @@ Status EagerRuntime::RunCached(const Prepared& prepared, std::span<Tensor> input
 StatusOr<EagerResult> EagerRuntime::Run(const OpSchema& schema, std::vector<Tensor> inputs, const AttrMap& attrs,
                                         const EagerOptions& options) {
   auto run = [&]() -> StatusOr<EagerResult> {
-    Device* device = options.device != nullptr ? options.device : host_;
-    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Entry> entry, FindEntry(schema, attrs, device));
+    WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Entry> entry,
+                          FindEntry(schema, attrs, Place(schema, inputs, options.device)));
     WEIR_RETURN_IF_ERROR(CheckTypes(schema, *entry->node.types, inputs));
     Outputs outputs;
     WEIR_RETURN_IF_ERROR(RunEntry(*entry, inputs, &outputs, options));

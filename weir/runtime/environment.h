@@ -3,6 +3,7 @@
 #ifndef WEIR_RUNTIME_ENVIRONMENT_H_
 #define WEIR_RUNTIME_ENVIRONMENT_H_
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "weir/framework/op_registry.h"
 #include "weir/graph/function_library.h"
 #include "weir/passes/device_rewrites.h"
+#include "weir/runtime/gpu_options.h"
 
 namespace WEIR_PUBLIC weir {
 
@@ -32,13 +34,25 @@ struct Environment {
   // Stops the background threads of resources before destroying anything that these threads use.
   ~Environment();
 
+  // GPUs that are added by `start`, once: by StartGpus, or with default options by whoever first looks for more devices
+  // than the host. REQUIRES: nobody uses the environment yet, and no session looks at `devices` while it is made.
+  using GpuStarter = std::function<Status(const GpuOptions&)>;
+  void DeferGpus(GpuStarter start);
+  // Starts them; they can be started anew after an error. If they were started before, CheckSameGpus. OK for an
+  // environment whose devices were complete from the beginning.
+  Status StartGpus(const GpuOptions& options);
+  // What they are started with by others than StartGpus. FAILED_PRECONDITION if they are started already.
+  Status SetGpuOptions(const GpuOptions& options);
+
   // The pools of sessions without pools of their own. The first call creates the pool and determines its size; 0
   // threads means one for each processor that the process may use. The pools end with the environment.
   ThreadPool* InterOpPool(int threads);
   ThreadPool* IntraOpPool(int threads);
 
  private:
+  GpuStarter start_gpus_;  // empty if nothing is deferred
   absl::Mutex mu_;
+  GpuOptions gpu_options_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<ThreadPool> inter_op_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<ThreadPool> intra_op_ ABSL_GUARDED_BY(mu_);
 };

@@ -157,7 +157,7 @@ bool IsExecutorNative(const OpSchema& schema);
 
 struct PlanOptions {
   Device* device = nullptr;
-  bool late_args = false;  // arguments arrive during the step (partial runs), and kArg nodes wait for them
+  bool late_args = false;   // arguments arrive during the step (partial runs), and kArg nodes wait for them
   bool may_record = false;  // the part receives before it sends (recordable.h)
 };
 

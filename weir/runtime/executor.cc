@@ -196,6 +196,10 @@ void PlanRun::EndActivity(int count) {
   if (active_.fetch_sub(count, std::memory_order_acq_rel) != count) return;
   if (device_run_ == nullptr) [[likely]]
     return End();
+  if (context_.keeper != nullptr && stats_ == nullptr && !stopped_.load(std::memory_order_acquire)) {
+    context_.keeper->Keep(*plan_->device, device_run_);
+    return End();
+  }
   // All work was given to the device, which may still be at it; after an error too. Its thread is not ours to keep.
   auto finish = [this](const Status& late) {
     context_.runner([this, late] {

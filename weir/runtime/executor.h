@@ -147,7 +147,7 @@ class PlanRun {
 
   Iteration root_;
   Propagator loops_;
-  std::vector<Tensor> static_by_slot_;  // empty if the plan has none
+  std::vector<Tensor> static_by_slot_;   // empty if the plan has none
   std::vector<ReceivedValue> received_;  // by transfer; empty if the plan has no recordings
   std::atomic<int> missing_{0};          // of these
   std::vector<PlanRecording::Sent> recorded_sends_;

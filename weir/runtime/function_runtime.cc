@@ -1,6 +1,7 @@
 #include "weir/runtime/function_runtime.h"
 
 #include "weir/graph/function_fingerprint.h"
+#include "weir/runtime/memory_types.h"
 #include "weir/runtime/remote.h"
 
 namespace weir {
@@ -53,7 +54,7 @@ StatusOr<FunctionRuntime::Handle> LocalFunctionRuntime::Instantiate(const Functi
     if (found != handles_.end()) return found->second;
   }
   // Without the lock: kernels of the body may instantiate further functions.
-  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Instance> instance, Compile(function));
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Instance> instance, Compile(function, {}));
   absl::MutexLock lock(&mu_);
   auto [found, fresh] = handles_.try_emplace(key, instances_.size());
   if (fresh) instances_.push_back(std::move(instance));
@@ -71,13 +72,15 @@ void LocalFunctionRuntime::Forget(std::span<const std::string> names) {
   }
 }
 
-StatusOr<std::unique_ptr<LocalFunctionRuntime::Instance>> LocalFunctionRuntime::Compile(const FunctionAttr& function) {
+StatusOr<std::unique_ptr<LocalFunctionRuntime::Instance>> LocalFunctionRuntime::Compile(const FunctionAttr& function,
+                                                                                        const BodyPlaces& places) {
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<FunctionBody> body, library_->Instantiate(function, library_));
   auto instance = std::make_unique<Instance>();
+  instance->function = function;
   instance->types = body->types;
   instance->kernels = std::make_unique<KernelCache>(kernels_, this);
   WEIR_ASSIGN_OR_RETURN(std::vector<DeviceGraph> parts,
-                        compiler_->CompileBody(std::move(body->graph), *instance->kernels));
+                        compiler_->CompileBody(std::move(body->graph), *instance->kernels, places));
   for (const DeviceGraph& part : parts) {
     PlanOptions options;
     options.device = part.device;
@@ -87,6 +90,31 @@ StatusOr<std::unique_ptr<LocalFunctionRuntime::Instance>> LocalFunctionRuntime::
   }
   instance->is_local = parts.size() == 1 && parts[0].device->is_host();
   return instance;
+}
+
+StatusOr<LocalFunctionRuntime::Instance*> LocalFunctionRuntime::Fit(Instance* instance, const StepContext& caller,
+                                                                    std::vector<Tensor>& arguments) {
+  if (!compiler_->HasAccelerators()) return instance;
+  BodyPlaces places;
+  places.results_stay = caller.keeper != nullptr && caller.call_depth == 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    Device* home = compiler_->HomeOf(arguments[i]);
+    if (home == nullptr) continue;
+    if (arguments[i].dtype() != DType::kResource && NativeMemory(arguments[i].dtype()) == MemoryType::kHost) {
+      WEIR_ASSIGN_OR_RETURN(arguments[i], CopyToHostNow(*home, arguments[i]));
+      continue;
+    }
+    places.arguments.resize(i + 1);
+    places.arguments[i] = home->name();
+  }
+  if (places == BodyPlaces()) return instance;
+  {
+    absl::MutexLock lock(&instance->mu);
+    if (auto found = instance->placed.find(places); found != instance->placed.end()) return found->second.get();
+  }
+  WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Instance> made, Compile(instance->function, places));
+  absl::MutexLock lock(&instance->mu);
+  return instance->placed.try_emplace(std::move(places), std::move(made)).first->second.get();
 }
 
 LocalFunctionRuntime::Instance* LocalFunctionRuntime::Get(Handle handle) const {
@@ -112,6 +140,9 @@ void LocalFunctionRuntime::Run(const StepContext& caller, Handle handle, std::ve
   if (caller.call_depth >= kMaxCallDepth) {
     return done(ResourceExhausted("Functions call each other more than ", kMaxCallDepth, " deep"), {});
   }
+  StatusOr<Instance*> fit = Fit(instance, caller, arguments);
+  if (!fit.ok()) return done(fit.status(), {});
+  instance = *fit;
   auto* call = new Call{.instance = instance};
   for (const auto& pool : instance->runs) call->runs.push_back(pool->Acquire());
   call->arguments = std::move(arguments);
@@ -123,7 +154,7 @@ void LocalFunctionRuntime::Run(const StepContext& caller, Handle handle, std::ve
   call->setup.context.functions = this;
   if (!instance->is_local) call->rendezvous = std::make_unique<LocalRendezvous>();
   call->setup.context.rendezvous = call->rendezvous.get();
-  ++call->setup.context.call_depth;
+  if (++call->setup.context.call_depth > 1) call->setup.context.keeper = nullptr;
   call->setup.args = call->arguments;
   call->remaining.store(static_cast<int>(call->runs.size()), std::memory_order_relaxed);
   if (call->setup.context.call_depth % kCallsPerStack == 0) {

@@ -3,6 +3,7 @@
 #define WEIR_RUNTIME_FUNCTION_RUNTIME_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,9 @@ namespace weir {
 class LocalFunctionRuntime : public FunctionRuntime {
  public:
   // REQUIRES: `kernels` and `intra_op` outlive the runtime and the runtimes detached from it. `compiler` places the
-  // nodes of function bodies on its devices; arguments and results are in host memory.
+  // nodes of function bodies on its devices. Arguments may be in any device's memory; results are in the host's, unless
+  // the caller has a keeper (StepContext). A body is compiled anew for arguments, and handles of resources, that lie
+  // elsewhere.
   LocalFunctionRuntime(std::shared_ptr<FunctionLibrary> library, const KernelRegistry& kernels, ThreadPool* intra_op,
                        std::shared_ptr<const GraphCompiler> compiler);
   ~LocalFunctionRuntime() override;
@@ -37,14 +40,20 @@ class LocalFunctionRuntime : public FunctionRuntime {
 
  private:
   struct Instance {
+    FunctionAttr function;
     ArgTypes types;
     std::unique_ptr<KernelCache> kernels;            // each instance has its own kernel state
     std::vector<std::unique_ptr<PlanRunPool>> runs;  // one per device used
     bool is_local = true;                            // all nodes run on one host device
+    // The same body for arguments that are elsewhere than in the host's memory.
+    absl::Mutex mu;
+    std::map<BodyPlaces, std::unique_ptr<Instance>> placed ABSL_GUARDED_BY(mu);
   };
   struct Call;
 
-  StatusOr<std::unique_ptr<Instance>> Compile(const FunctionAttr& function);
+  StatusOr<std::unique_ptr<Instance>> Compile(const FunctionAttr& function, const BodyPlaces& places);
+  // The instance for these arguments, which are brought to the host where they must be.
+  StatusOr<Instance*> Fit(Instance* instance, const StepContext& caller, std::vector<Tensor>& arguments);
   Instance* Get(Handle handle) const;
   static void Start(Call* call);
   static void OnPlanDone(Call* call, const Status& status);

@@ -10,6 +10,7 @@
 #include "weir/runtime/execution_plan.h"
 #include "weir/runtime/memory_types.h"
 #include "weir/runtime/remote.h"
+#include "weir/tensor/resource_handle.h"
 
 namespace weir {
 namespace {
@@ -74,7 +75,8 @@ StatusOr<std::vector<DeviceGraph>> GraphCompiler::CompilePlaced(Graph graph) con
   return PlaceAndCut(context, /*late_args=*/false);
 }
 
-StatusOr<std::vector<DeviceGraph>> GraphCompiler::CompileBody(Graph graph, KernelCache& kernels) const {
+StatusOr<std::vector<DeviceGraph>> GraphCompiler::CompileBody(Graph graph, KernelCache& kernels,
+                                                              const BodyPlaces& places) const {
   RewriteContext context(&graph);
   WEIR_RETURN_IF_ERROR(Optimize(context, kernels));
   std::vector<DeviceName> names;
@@ -91,11 +93,12 @@ StatusOr<std::vector<DeviceGraph>> GraphCompiler::CompileBody(Graph graph, Kerne
       node->requested_device.clear();
     }
   }
-  return PlaceAndCut(context, /*late_args=*/false);
+  return PlaceAndCut(context, /*late_args=*/false, places);
 }
 
-StatusOr<std::vector<DeviceGraph>> GraphCompiler::PlaceAndCut(RewriteContext& context, bool late_args) const {
-  WEIR_RETURN_IF_ERROR(Place(&context.graph()));
+StatusOr<std::vector<DeviceGraph>> GraphCompiler::PlaceAndCut(RewriteContext& context, bool late_args,
+                                                              const BodyPlaces& places) const {
+  WEIR_RETURN_IF_ERROR(Place(&context.graph(), places));
   std::vector<DeviceGraph> out;
   if (Device* host = OnlyHost(context.graph())) {
     WEIR_RETURN_IF_ERROR(RewriteForDevice(*host, context));
@@ -149,19 +152,54 @@ Status GraphCompiler::RewriteForDevice(const Device& device, RewriteContext& con
   return environment_.rewrites.Run(device.type(), context, options);
 }
 
-Status GraphCompiler::Place(Graph* graph) const {
+Device* GraphCompiler::HomeOf(const Tensor& tensor) const {
+  if (tensor.dtype() == DType::kResource) {
+    if (tensor.num_elements() != 1) return nullptr;
+    Device* device = devices_.Find(tensor.data<ResourceHandle>()[0].device);
+    return device == nullptr || device->is_host() ? nullptr : device;
+  }
+  const Allocator* allocator = tensor.device_allocator();
+  if (allocator == nullptr) return nullptr;
+  for (const auto& device : devices_.devices()) {
+    if (!device->is_host() && device->allocator() == allocator) return device.get();
+  }
+  return nullptr;
+}
+
+// Results stay where they are computed, unless they are in the host's memory there.
+void GraphCompiler::LeaveResults(Graph& graph) const {
+  const MemoryTypes memory(environment_.kernels, devices_);
+  for (const auto& node : graph.nodes()) {
+    if (node == nullptr || node->op() != "_Retval") continue;
+    const Endpoint value = node->inputs[0];
+    const Node& producer = *graph.node(value.node);
+    const Device* device = devices_.Find(producer.assigned_device);
+    if (device == nullptr || device->is_host() || IsRemote(*device)) continue;
+    if (NativeMemory(node->input_type(0)) != MemoryType::kDevice) continue;
+    if (memory.Output(producer, value.index) == MemoryType::kDevice) node->assigned_device = device->name();
+  }
+}
+
+Status GraphCompiler::Place(Graph* graph, const BodyPlaces& places) const {
   // Feeds and fetches pass through this task's host.
   const bool through_host = HasAccelerators() || std::ranges::any_of(devices_.devices(), [](const auto& device) {
                               return IsRemote(*device);
                             });
   for (const auto& node : graph->nodes()) {
-    if (node != nullptr && IsEnd(*node) && through_host) node->assigned_device = devices_.host()->name();
+    if (node == nullptr || !IsEnd(*node) || !through_host) continue;
+    node->assigned_device = devices_.host()->name();
+    if (node->op() != "_Arg" || places.arguments.empty()) continue;
+    WEIR_ASSIGN_OR_RETURN(int64_t index, node->Attr<int64_t>("index"));
+    if (index < std::ssize(places.arguments) && !places.arguments[index].empty()) {
+      node->assigned_device = places.arguments[index];
+    }
   }
   PlacementOptions placement;
   for (const auto& device : devices_.devices()) placement.devices.push_back({device->name(), device->type()});
   placement.allow_soft_placement = options_.allow_soft_placement;
   placement.spread = options_.spread_nodes;
   placement.calls_keep_handles = HasAccelerators();
+  placement.calls_follow_handles = places.results_stay || !places.arguments.empty();
   placement.variants_stay = HasAccelerators();
   std::vector<LoopWork> loops;
   if (HasAccelerators()) loops = FindLoopWork(*graph, [this](const Node& node) { return IsDeviceWork(node); });
@@ -169,6 +207,7 @@ Status GraphCompiler::Place(Graph* graph) const {
     return SupportedDeviceTypes(node, loops.empty() ? LoopWork::kNone : loops[node.id]);
   };
   WEIR_RETURN_IF_ERROR(PlaceGraphByCost(graph, placement, options_.placer, options_.costs));
+  if (places.results_stay) LeaveResults(*graph);
   if (options_.log_device_placement) LogPlacement(*graph);
   return OkStatus();
 }

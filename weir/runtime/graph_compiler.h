@@ -28,6 +28,13 @@ struct DeviceGraph {
   Graph graph;
 };
 
+// Where the arguments of a function's body are, and where its results are to be.
+struct BodyPlaces {
+  std::vector<std::string> arguments;  // devices, by number; empty or missing: the host
+  bool results_stay = false;           // each on the device that computes it; else on the host
+  auto operator<=>(const BodyPlaces&) const = default;
+};
+
 // Thread-safe.
 class GraphCompiler {
  public:
@@ -45,7 +52,8 @@ class GraphCompiler {
   // For a graph that another task rewrote and placed: only partitions it and runs the rewrites of this task's devices.
   StatusOr<std::vector<DeviceGraph>> CompilePlaced(Graph graph) const;
   // For the body of a function, which runs in this task: requests for devices of other tasks are ignored.
-  StatusOr<std::vector<DeviceGraph>> CompileBody(Graph graph, KernelCache& kernels) const;
+  StatusOr<std::vector<DeviceGraph>> CompileBody(Graph graph, KernelCache& kernels,
+                                                 const BodyPlaces& places = {}) const;
 
   // Where the state of a graph lives, by the name of the node that makes its handle: on a device that all of its users
   // in the whole graph can run on, so that every step finds it in the same place. Empty if there is only one memory.
@@ -57,13 +65,17 @@ class GraphCompiler {
 
   // Whether there are devices that have their own memory.
   bool HasAccelerators() const;
+  // The one of them that a tensor is in, or the resource that it is the handle of; null for the host.
+  Device* HomeOf(const Tensor& tensor) const;
 
  private:
   Status Optimize(RewriteContext& context, KernelCache& kernels) const;
   Status RewriteForDevice(const Device& device, RewriteContext& context) const;
-  Status Place(Graph* graph) const;
+  Status Place(Graph* graph, const BodyPlaces& places = {}) const;
+  void LeaveResults(Graph& graph) const;
   // Moves the graph out of the context.
-  StatusOr<std::vector<DeviceGraph>> PlaceAndCut(RewriteContext& context, bool late_args) const;
+  StatusOr<std::vector<DeviceGraph>> PlaceAndCut(RewriteContext& context, bool late_args,
+                                                 const BodyPlaces& places = {}) const;
   StatusOr<std::vector<Partition>> Cut(RewriteContext& context, bool late_args) const;
   // The host device, if all nodes are on it; null otherwise.
   Device* OnlyHost(const Graph& graph) const;

@@ -13,6 +13,15 @@ namespace {
 
 std::atomic<int64_t> next_session_id{1};
 
+void LogDevices(const DeviceSet& devices) {
+  std::string mapping;
+  for (const auto& device : devices.devices()) {
+    const DeviceInfo& info = device->info();
+    if (!info.description.empty()) mapping += Cat("\n", info.name, " -> ", info.description);
+  }
+  WEIR_LOG(INFO) << "Device mapping:" << (mapping.empty() ? " no known devices." : mapping);
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Session>> LocalSession::Create(std::shared_ptr<Environment> environment,
@@ -53,7 +62,10 @@ Status LocalSession::Init() {
   own_resources_ = options_.state;
   if (options_.isolate_state && own_resources_ == nullptr) own_resources_ = std::make_shared<ResourceManager>();
   std::map<std::string, int> taken;
-  for (const auto& device : environment_->devices.devices()) {
+  const auto gpus = options_.device_count.find("GPU");
+  const bool wants_gpus = gpus == options_.device_count.end() || gpus->second > 0;
+  if (wants_gpus) WEIR_RETURN_IF_ERROR(environment_->StartGpus(options_.gpu));
+  for (const auto& device : environment_->devices.at_hand()) {
     auto limit = options_.device_count.find(device->type());
     if (limit != options_.device_count.end() && taken[device->type()] >= limit->second && !device->is_host()) continue;
     ++taken[device->type()];
@@ -67,6 +79,7 @@ Status LocalSession::Init() {
   if (remote_ != nullptr) {  // after this task's own, which are preferred
     for (const auto& device : remote_->devices()) devices_.Add(device);
   }
+  if (options_.log_device_placement) LogDevices(devices_);
   if (devices_.host() == nullptr || IsRemote(*devices_.host()))
     return FailedPrecondition("A session needs a host device, but none is registered");
   if (options_.own_threads) {

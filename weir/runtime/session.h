@@ -69,6 +69,7 @@ struct SessionOptions {
   int intra_op_threads = 0;
   bool own_threads = false;                 // the session has its own pools, not the environment's
   std::map<std::string, int> device_count;  // the maximum number of devices, by device type
+  GpuOptions gpu;                           // for the GPUs of this process, if no session has started them yet
   std::vector<std::string> device_filters;
   bool allow_soft_placement = false;
   bool log_device_placement = false;

@@ -126,6 +126,7 @@ StatusOr<SessionOptions> SessionOptions::FromConfig(const ConfigProto& config, c
     out.own_threads |= pool.global_name().empty();
   }
   for (const auto& [type, count] : config.device_count()) out.device_count[type] = count;
+  WEIR_ASSIGN_OR_RETURN(out.gpu, GpuOptions::FromConfig(config));
   out.device_filters.assign(config.device_filters().begin(), config.device_filters().end());
   out.allow_soft_placement = config.allow_soft_placement();
   out.log_device_placement = config.log_device_placement();
@@ -148,6 +149,7 @@ void SessionOptions::ToConfig(ConfigProto* config) const {
   config->set_intra_op_parallelism_threads(intra_op_threads);
   config->set_use_per_session_threads(own_threads);
   for (const auto& [type, count] : device_count) (*config->mutable_device_count())[type] = count;
+  gpu.ToConfig(config);
   for (const std::string& filter : device_filters) config->add_device_filters(filter);
   config->set_allow_soft_placement(allow_soft_placement);
   config->set_log_device_placement(log_device_placement);

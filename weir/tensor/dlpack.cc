@@ -61,8 +61,9 @@ void CopyStrided(const dlpack::Array& array, const char* from, Tensor* out) {
 
 }  // namespace
 
-StatusOr<ManagedTensor*> ToDLPack(const Tensor& tensor) {
-  if (!tensor.in_host_memory()) return Unimplemented("DLPack of memory of a device is not supported");
+StatusOr<ManagedTensor*> ToDLPack(const Tensor& tensor, dlpack::Device device) {
+  if (!tensor.in_host_memory() && device.device_type == dlpack::kCpu)
+    return Unimplemented("DLPack of memory of a device is not supported");
   for (const TypeName& type : kDlpackTypes) {
     if (type.dtype != tensor.dtype()) continue;
     auto* holder = new Holder;
@@ -74,7 +75,7 @@ StatusOr<ManagedTensor*> ToDLPack(const Tensor& tensor) {
     }
     ManagedTensor& managed = holder->managed;
     managed.array = {const_cast<void*>(tensor.raw_data()),
-                     {dlpack::kCpu, 0},
+                     device,
                      tensor.rank(),
                      {type.code, type.bits, 1},
                      holder->shape.data(),
@@ -87,10 +88,11 @@ StatusOr<ManagedTensor*> ToDLPack(const Tensor& tensor) {
   return InvalidArgument("DLPack has no type for ", Name(tensor.dtype()));
 }
 
-StatusOr<Tensor> FromDLPack(ManagedTensor* managed) {
+StatusOr<Tensor> FromDLPack(ManagedTensor* managed, const DLPackHome& home) {
   if (managed == nullptr) return InvalidArgument("No DLPack tensor");
   const dlpack::Array& array = managed->array;
-  if (array.device.device_type != dlpack::kCpu && array.device.device_type != dlpack::kCudaHost) {
+  const bool is_on_host = array.device.device_type == dlpack::kCpu || array.device.device_type == dlpack::kCudaHost;
+  if (!is_on_host && home.memory == nullptr) {
     return Unimplemented("DLPack tensor of device type ", array.device.device_type, ": only host memory is supported");
   }
   DType dtype = DType::kInvalid;
@@ -110,6 +112,11 @@ StatusOr<Tensor> FromDLPack(ManagedTensor* managed) {
   auto release = [managed] {
     if (managed->deleter != nullptr) managed->deleter(managed);
   };
+  if (!is_on_host) {
+    if (!IsCompact(array, shape)) return Unimplemented("DLPack tensor of a device whose elements are not one by one");
+    auto later = [when_idle = home.when_idle, release] { when_idle(release); };
+    return Tensor::WrapOnDevice(dtype, shape, data, home.memory, later);
+  }
   bool aligned = reinterpret_cast<uintptr_t>(data) % std::min<size_t>(SizeOf(dtype), 8) == 0;
   if (shape.num_elements() > 0 && IsCompact(array, shape) && aligned) {
     return Tensor::Wrap(dtype, shape, data, release);

@@ -4,6 +4,7 @@
 #define WEIR_TENSOR_DLPACK_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "weir/base/export.h"
 #include "weir/base/status.h"
@@ -44,11 +45,19 @@ struct ManagedTensor {
 
 }  // namespace dlpack
 
-// The same memory, alive until the receiver calls the deleter. INVALID_ARGUMENT for types that DLPack lacks.
-StatusOr<dlpack::ManagedTensor*> ToDLPack(const Tensor& tensor);
+// The same memory, alive until the receiver calls the deleter. `device` says whose it is; UNIMPLEMENTED if that is the
+// host and the memory is not. INVALID_ARGUMENT for types that DLPack lacks.
+StatusOr<dlpack::ManagedTensor*> ToDLPack(const Tensor& tensor, dlpack::Device device = {dlpack::kCpu, 0});
+
+// A device of this process, for arrays in its memory.
+struct DLPackHome {
+  Allocator* memory = nullptr;
+  // Calls back when the device has done all that it was given so far.
+  std::function<void(std::function<void()>)> when_idle;
+};
 // Compact row-major arrays are shared, others copied. Takes `managed` over if it succeeds; else it stays the caller's.
-// UNIMPLEMENTED for memory of other devices.
-StatusOr<Tensor> FromDLPack(dlpack::ManagedTensor* managed);
+// UNIMPLEMENTED for memory of other devices than the host and `home`, where arrays must be compact.
+StatusOr<Tensor> FromDLPack(dlpack::ManagedTensor* managed, const DLPackHome& home = {});
 
 }  // namespace weir
 

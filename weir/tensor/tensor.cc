@@ -18,7 +18,7 @@ struct OutsideRep : TensorRep {
   using TensorRep::TensorRep;
   RefPtr<TensorRep> owner;         // kView
   std::function<void()> release;   // kWrapped
-  Allocator* allocator = nullptr;  // kDevice
+  Allocator* allocator = nullptr;  // kDevice; kWrapped if the memory is a device's
 };
 
 // Records are small; they are made even when the memory limit is reached.
@@ -129,6 +129,13 @@ Tensor Tensor::Wrap(DType dtype, const Shape& shape, void* data, std::function<v
   return Tensor(RefPtr<TensorRep>::Adopt(rep));
 }
 
+Tensor Tensor::WrapOnDevice(DType dtype, const Shape& shape, void* data, Allocator* device,
+                            std::function<void()> release) {
+  Tensor out = Wrap(dtype, shape, data, std::move(release));
+  static_cast<OutsideRep*>(out.rep_.get())->allocator = device;
+  return out;
+}
+
 Tensor Tensor::View(DType dtype, const Shape& shape, char* data) const {
   OutsideRep* rep = NewOutside(TensorRep::Kind::kView, dtype, shape, data);
   rep->owner = rep_->kind == TensorRep::Kind::kView ? static_cast<OutsideRep*>(rep_.get())->owner : rep_;
@@ -152,11 +159,12 @@ bool Tensor::SharesBufferWith(const Tensor& other) const {
   return rep_ && other.rep_ && rep_->root() == other.rep_->root();
 }
 
-bool Tensor::in_host_memory() const {
-  if (!rep_) return true;
+Allocator* Tensor::device_allocator() const {
+  if (!rep_ || rep_->kind == TensorRep::Kind::kInline) return nullptr;
   const TensorRep* memory = rep_->root();
-  return memory->kind != TensorRep::Kind::kDevice ||
-         static_cast<const OutsideRep*>(memory)->allocator->is_host_memory();
+  if (memory->kind == TensorRep::Kind::kInline) return nullptr;
+  Allocator* allocator = static_cast<const OutsideRep*>(memory)->allocator;
+  return allocator == nullptr || allocator->is_host_memory() ? nullptr : allocator;
 }
 
 StatusOr<Tensor> Tensor::Reshaped(const Shape& shape) const& {

@@ -65,6 +65,9 @@ class Tensor {
   // Wraps memory that somebody else owns; `release` (may be empty) is called when the last reference goes. Only with
   // `writable` may a sole holder write into it. The memory may be unaligned. REQUIRES: a plain dtype.
   static Tensor Wrap(DType dtype, const Shape& shape, void* data, std::function<void()> release, bool writable = false);
+  // The same for memory of a device, which counts as `device`'s.
+  static Tensor WrapOnDevice(DType dtype, const Shape& shape, void* data, Allocator* device,
+                             std::function<void()> release);
 
   // Small tensors from values; they die if memory is out. Scalar(1.0f), Vector<int32_t>({1, 2}).
   template <typename T>
@@ -130,7 +133,9 @@ class Tensor {
   }
   bool SharesBufferWith(const Tensor& other) const;
   // False if the data lie in memory of a device that the host cannot read.
-  bool in_host_memory() const;
+  bool in_host_memory() const { return device_allocator() == nullptr; }
+  // Whose memory it is then; null for the host's.
+  Allocator* device_allocator() const;
 
   // The same memory under another shape. INVALID_ARGUMENT if the number of elements differs.
   StatusOr<Tensor> Reshaped(const Shape& shape) const&;

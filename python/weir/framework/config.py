@@ -22,7 +22,7 @@ class _ThreadDevices(threading.local):
 
 _devices = _ThreadDevices()
 _settings = {"inter": 0, "intra": 0, "soft": True, "growth": {}, "functions_eagerly": False, "deterministic": False,
-             "tf32": True, "logical_cpus": 1, "devices_listed": False}
+             "tf32": True, "logical_cpus": 1, "devices_listed": False, "visible": None, "virtual": {}}
 
 
 def _parse(name):
@@ -107,13 +107,15 @@ def device(device_name):
 
 
 def list_physical_devices(device_type=None):
-    """The devices of this machine."""
-    out = []
-    for name in _core.list_devices():
-        parts = _parse(name)
-        if device_type in (None, parts["type"]):
-            out.append(PhysicalDevice(f"/physical_device:{parts['type']}:{parts['id']}", parts["type"]))
-    return out
+    """The devices of this machine. Starts none of them."""
+    devices = [PhysicalDevice("/physical_device:CPU:0", "CPU")]
+    devices += [PhysicalDevice(f"/physical_device:GPU:{i}", "GPU") for i in range(len(_core.gpu_cards()))]
+    if _core.devices_started():
+        types = {device.device_type for device in devices}
+        for parts in map(_parse, _core.list_devices()):
+            if parts["type"] not in types | {"GPU"}:
+                devices.append(PhysicalDevice(f"/physical_device:{parts['type']}:{parts['id']}", parts["type"]))
+    return [device for device in devices if device_type in (None, device.device_type)]
 
 
 def list_logical_devices(device_type=None):
@@ -129,32 +131,101 @@ def list_logical_devices(device_type=None):
     return out
 
 
-get_visible_devices = list_physical_devices
+def get_visible_devices(device_type=None):
+    """The physical devices that the process uses."""
+    visible = _settings["visible"]
+    devices = list_physical_devices() if visible is None else visible
+    return [device for device in devices if device_type in (None, device.device_type)]
+
+
+def _check_known(device):
+    if device not in list_physical_devices():
+        raise ValueError(f"Unrecognized device: {device!r}")
 
 
 def set_visible_devices(devices, device_type=None):
-    pass
+    """The process uses these devices; those of other types than `device_type`, if it is given, stay as they are."""
+    devices = list(devices) if isinstance(devices, (list, tuple)) and not isinstance(devices, PhysicalDevice) else \
+        [devices]
+    for device in devices:
+        _check_known(device)
+        if device_type is not None and device.device_type != device_type:
+            raise ValueError(f"Unrecognized device: {device!r}")
+    kept = [] if device_type is None else [d for d in get_visible_devices() if d.device_type != device_type]
+    visible = kept + devices
+    if visible == get_visible_devices():
+        return
+    if _gpus_are_started():
+        raise RuntimeError("Visible devices cannot be modified after being initialized")
+    _settings["visible"] = visible
+    _configure_gpus()
 
 
 def set_logical_device_configuration(device, logical_devices):
-    """Divides a CPU into several logical devices. They share its threads and memory, so this is for trying strategies."""
-    if device.device_type != "CPU":
-        raise ValueError(f"Only CPUs can be divided into logical devices, not {device.name}")
-    if not logical_devices:
-        raise ValueError("At least one logical device is needed")
-    if _settings["devices_listed"] and len(logical_devices) != _settings["logical_cpus"]:
+    """Divides a device: a GPU into several with a share of its memory each, the CPU into several that share its threads
+    and memory. Both are for trying what is meant for several devices."""
+    _check_known(device)
+    if device.device_type == "CPU":
+        if not logical_devices:
+            raise ValueError("At least one logical device is needed")
+        for logical in logical_devices:
+            if logical.memory_limit is not None:
+                raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
+            if logical.experimental_priority is not None:
+                raise ValueError("Setting experimental_priority on CPU virtual devices is currently not supported")
+        if _settings["devices_listed"] and len(logical_devices) != _settings["logical_cpus"]:
+            raise RuntimeError("Virtual devices cannot be modified after being initialized")
+        _settings["logical_cpus"] = len(logical_devices)
+        return
+    if device.device_type != "GPU":
+        raise ValueError(f"Virtual devices are not supported for {device.device_type}")
+    for logical in logical_devices:
+        if logical.memory_limit is None:
+            raise ValueError("Setting memory limit is required for GPU virtual devices")
+    if _settings["virtual"].get(device) == list(logical_devices):
+        return
+    if _gpus_are_started():
         raise RuntimeError("Virtual devices cannot be modified after being initialized")
-    _settings["logical_cpus"] = len(logical_devices)
+    _settings["virtual"][device] = list(logical_devices)
+    _configure_gpus()
 
 
 def get_logical_device_configuration(device):
     """What `set_logical_device_configuration` was told, or None."""
+    _check_known(device)
     count = _settings["logical_cpus"]
-    return [LogicalDeviceConfiguration()] * count if device.device_type == "CPU" and count > 1 else None
+    if device.device_type == "CPU":
+        return [LogicalDeviceConfiguration()] * count if count > 1 else None
+    return _settings["virtual"].get(device)
+
+
+def _gpus_are_started():
+    return bool(_core.gpu_cards()) and _core.devices_started()
+
+
+def _configure_gpus():
+    """Hands what was chosen to the engine, which starts the GPUs with the first operation."""
+    from weir.framework import protos
+    config = protos.message("ConfigProto")()
+    gpus = get_visible_devices("GPU")
+    if not gpus:
+        config.device_count["GPU"] = 0
+    else:
+        config.gpu_options.visible_device_list = ",".join(gpu.name.rsplit(":", 1)[1] for gpu in gpus)
+    if any(_settings["virtual"].get(gpu) for gpu in gpus):
+        for gpu in gpus:
+            entry = config.gpu_options.experimental.virtual_devices.add()
+            logical_devices = _settings["virtual"].get(gpu) or []
+            entry.memory_limit_mb.extend(logical.memory_limit for logical in logical_devices)
+            if any(logical.experimental_priority is not None for logical in logical_devices):
+                entry.priority.extend(logical.experimental_priority or 0 for logical in logical_devices)
+    _core.configure_gpus(config.SerializeToString())
 
 
 def set_soft_device_placement(enabled):
+    """Without it an operation that has no kernel on the device of tf.device is an error."""
     _settings["soft"] = bool(enabled)
+    _core.set_policy("soft_placement", _settings["soft"])
 
 
 def get_soft_device_placement():
@@ -189,19 +260,33 @@ class threading_config:
 
 
 def set_memory_growth(device, enable):
+    """Accepted: memory of a GPU is taken as it is needed in any case."""
+    if device is None or device not in list_physical_devices():
+        raise ValueError(f"Unrecognized device: {device!r}")
+    if device in _settings["virtual"]:
+        raise ValueError("Cannot set memory growth on device when virtual devices configured")
+    if device.device_type == "CPU":
+        raise ValueError("Cannot set memory growth on non-GPU and non-Pluggable devices")
+    if _settings["growth"].get(device) == bool(enable):
+        return
+    if _gpus_are_started():
+        raise RuntimeError("Physical devices cannot be modified after being initialized")
     _settings["growth"][device] = bool(enable)
 
 
 def get_memory_growth(device):
+    _check_known(device)
     return _settings["growth"].get(device)
 
 
 def enable_op_determinism():
     _settings["deterministic"] = True
+    _core.set_policy("deterministic", True)
 
 
 def disable_op_determinism():
     _settings["deterministic"] = False
+    _core.set_policy("deterministic", False)
 
 
 def is_op_determinism_enabled():
@@ -209,7 +294,9 @@ def is_op_determinism_enabled():
 
 
 def enable_tensor_float_32_execution(enabled):
+    """Whether products of floats on a GPU may round their operands to 10 bits after the point."""
     _settings["tf32"] = bool(enabled)
+    _core.set_policy("tensor_float_32", _settings["tf32"])
 
 
 def tensor_float_32_execution_enabled():
@@ -220,20 +307,45 @@ def get_device_details(device):
     """What is known of a GPU; nothing of a CPU."""
     if not isinstance(device, PhysicalDevice):
         raise ValueError(f"device must be a tf.config.PhysicalDevice, but got: {device}")
-    return {}
+    _check_known(device)
+    if device.device_type != "GPU":
+        return {}
+    name, major, minor = _core.gpu_cards()[int(device.name.rsplit(":", 1)[1])]
+    return {"device_name": name, "compute_capability": (major, minor)}
+
+
+def _device_of_statistics(device):
+    """The name of the one device that `device` means."""
+    if isinstance(device, (PhysicalDevice, LogicalDevice)):
+        device = device.name.replace("/physical_device:", "/device:")
+    wanted = _parse(device)
+    if "type" not in wanted:
+        raise ValueError(f"Failed parsing device name: '{device}'")
+    found = [name for name in _core.list_devices()
+             if all(_parse(name).get(key) == value for key, value in wanted.items())]
+    if not found:
+        raise ValueError(f"No matching devices found for '{device}'")
+    if len(found) > 1:
+        raise ValueError(f"More than one device matching '{device}'")
+    return found[0]
 
 
 def get_memory_info(device):
-    """The bytes in use on a device: raises, as the engine keeps no statistics of its allocators."""
-    raise ValueError(f"Allocator stats not available for device '{device}'")
+    """The bytes that tensors take on a GPU now, and at most so far."""
+    info = _core.memory_info(_device_of_statistics(device))
+    if info is None:
+        raise ValueError(f"Allocator stats not available for device '{device}'")
+    return {"current": info[0], "peak": info[1]}
 
 
 def get_memory_usage(device):
-    return get_memory_info(device)
+    return get_memory_info(device)["current"]
 
 
 def reset_memory_stats(device):
-    raise ValueError(f"Cannot reset memory stats on device '{device}': it keeps none")
+    """Counts the peak of `get_memory_info` from now on."""
+    if not _core.reset_memory_stats(_device_of_statistics(device)):
+        raise ValueError(f"Cannot reset stats for device '{device}'")
 
 
 _settings.setdefault("device_policy", "silent")

@@ -257,9 +257,8 @@ SymbolicTensor.op = property(lambda self: self._graph._operation(self._node))
 SymbolicTensor.value_index = property(lambda self: self._index)
 SymbolicTensor.name = property(lambda self: f"{self._graph._node_name(self._node)}:{self._index}")
 SymbolicTensor.device = property(lambda self: self._graph._node_device(self._node))
-EagerTensor.device = property(lambda self: _HOST_NAME)
-EagerTensor.backing_device = property(lambda self: _HOST_NAME)
-_HOST_NAME = "/job:localhost/replica:0/task:0/device:CPU:0"
+EagerTensor.device = property(_core.device_of)
+EagerTensor.backing_device = property(_core.device_of)
 EagerTensor.is_packed = False
 
 
@@ -270,14 +269,24 @@ def eval(self, feed_dict=None, session=None):
     return sessions.eval_using_session(self, feed_dict, session)
 
 
+def _on(tensor, device):
+    from weir.framework import config, raw_ops
+    if tensor.device.endswith(f"/device:{device}"):
+        return tensor
+    with config.device(f"/device:{device}"):
+        return raw_ops.Identity(input=tensor)
+
+
 @_method(EagerTensor, "cpu")
 def _cpu(self):
-    return self
+    """A copy of this tensor in the host's memory; the tensor itself if it is there."""
+    return _on(self, "CPU:0")
 
 
 @_method(EagerTensor, "gpu")
 def _gpu(self, gpu_index=0):
-    return self
+    """A copy of this tensor in the memory of a GPU; the tensor itself if it is there."""
+    return _on(self, f"GPU:{gpu_index}")
 
 
 @_method(EagerTensor)
@@ -353,7 +362,7 @@ def __dlpack__(self, stream=None, max_version=None, dl_device=None, copy=None):
 
 @_method(Tensor)
 def __dlpack_device__(self):
-    return (1, 0)
+    return _core.dlpack_device(self) if isinstance(self, EagerTensor) else (1, 0)
 
 
 def _raise_out_of_scope(tensor):

@@ -17,7 +17,7 @@ Variable Keep(double value, const weir::Shape& shape, DType dtype, std::string n
 Output Traced(const Scope& scope, const EagerTensor& tensor) {
   if (tensor.is_traced()) return tensor.traced();
   const Output captured = scope.state()->Import(tensor);
-  return captured.has_value() ? captured : weir::Constant(scope, tensor.tensor());
+  return captured.has_value() ? captured : weir::Constant(scope, Input(tensor));
 }
 
 weir::Variable Traced(const Scope& scope, const Variable& variable) {

@@ -1,5 +1,7 @@
 #include "weir/device/cuda/cuda_device.h"
 
+#include <algorithm>
+#include <climits>
 #include <cstring>
 #include <random>
 
@@ -14,6 +16,9 @@ namespace {
 constexpr size_t kReserve = size_t{512} << 20;
 // Larger tensors are staged in pieces, so that filling one overlaps with the copy of the one before.
 constexpr size_t kStagingPiece = size_t{4} << 20;
+// The driver takes so few bytes of pageable memory along with the call, so they need neither events nor staging.
+constexpr size_t kInlineBytes = 4096;
+constexpr int kHighPriority = INT_MIN;  // of copies: kernels wait for them
 
 class DeviceMemory : public MemorySource {
  public:
@@ -129,7 +134,7 @@ void CudaRun::WhenDone(std::function<void(Status)> done) {
   stream().WhenDone([self = shared_from_this(), end = std::move(end)](Status status) {
     if (!status.ok()) self->parts_->Poison(status);
     self->ReportSpans();
-    end(self->CurrentStatus());
+    end(self->SoFar());
   });
 }
 
@@ -139,11 +144,11 @@ void CudaRun::WhenLeft(int most, std::function<void(Status)> done) {
   parts_->Leave(most, std::move(done));
   stream().WhenDone([self](Status status) {
     if (!status.ok()) self->parts_->Poison(status);
-    self->parts_->EndLeft(self->CurrentStatus());
+    self->parts_->EndLeft(self->SoFar());
   });
 }
 
-Status CudaRun::CurrentStatus() {
+Status CudaRun::SoFar() {
   WEIR_RETURN_IF_ERROR(parts_->health());
   absl::MutexLock lock(&mu_);
   for (const auto& [word, status] : words_) {
@@ -168,6 +173,7 @@ StatusOr<unsigned*> CudaRun::ErrorWord(Status status) {
     recorder_->AddErrorWord(std::move(word), std::move(status));
     return address;
   }
+  has_words_.store(true, std::memory_order_relaxed);
   absl::MutexLock lock(&mu_);
   words_.emplace_back(std::move(word), std::move(status));
   return address;
@@ -235,19 +241,27 @@ StatusOr<std::shared_ptr<CudaDevice>> CudaDevice::Make(std::string_view task_nam
       std::make_unique<MemoryPool>(std::make_shared<DeviceMemory>(context),
                                    MemoryPoolOptions{.name = Cat("GPU_", index), .limit = limit, .grow = options.grow});
   parts->timers = std::make_unique<EventPool>(context, 0);
-  WEIR_ASSIGN_OR_RETURN(parts->capture, CudaStream::Make(context, /*high_priority=*/false));
-  WEIR_ASSIGN_OR_RETURN(parts->compute, CudaStream::Make(context, /*high_priority=*/false));
-  WEIR_ASSIGN_OR_RETURN(parts->from_host, CudaStream::Make(context, /*high_priority=*/true));
-  WEIR_ASSIGN_OR_RETURN(parts->to_host, CudaStream::Make(context, /*high_priority=*/true));
-  WEIR_ASSIGN_OR_RETURN(parts->to_device, CudaStream::Make(context, /*high_priority=*/true));
+  WEIR_ASSIGN_OR_RETURN(parts->capture, CudaStream::Make(context));
+  WEIR_ASSIGN_OR_RETURN(parts->compute, CudaStream::Make(context, options.priority));
+  WEIR_ASSIGN_OR_RETURN(parts->from_host, CudaStream::Make(context, kHighPriority));
+  WEIR_ASSIGN_OR_RETURN(parts->to_host, CudaStream::Make(context, kHighPriority));
+  WEIR_ASSIGN_OR_RETURN(parts->to_device, CudaStream::Make(context, kHighPriority));
+  parts->Announce();
   DeviceInfo info;
   info.name = Cat(task_name, "/device:", kDeviceType, ":", index);
   info.device_type = std::string(kDeviceType);
   info.memory_limit = static_cast<int64_t>(limit);
   info.incarnation = std::random_device()() | 1;
   info.description = parts->gpu->Description();
+  info.numa_node = parts->gpu->numa_node();
+  info.bus_id = info.numa_node + 1;
   return std::shared_ptr<CudaDevice>(
       new CudaDevice(std::move(info), std::make_shared<ResourceManager>(), std::move(parts)));
+}
+
+Status CudaDevice::Await() {
+  if (Status status = parts_->compute->Synchronize(); !status.ok()) parts_->Poison(status);
+  return parts_->health();
 }
 
 void CudaDevice::CopyToHost(const Tensor& device_tensor, DeviceRun* run, CopyDone done) {
@@ -269,7 +283,7 @@ void CudaDevice::CopyToHost(const Tensor& device_tensor, DeviceRun* run, CopyDon
                              done = std::move(done)](Status copied) mutable {
     from = Tensor();  // before somebody hears that it is done
     if (!copied.ok()) parts->Poison(copied);
-    if (copied.ok()) copied = cuda_run != nullptr ? cuda_run->CurrentStatus() : parts->health();
+    if (copied.ok()) copied = cuda_run != nullptr ? cuda_run->SoFar() : parts->health();
     done(copied.ok() ? StatusOr<Tensor>(std::move(to)) : copied);
   });
 }
@@ -288,6 +302,19 @@ StatusOr<std::vector<Tensor>> CudaDevice::StartCopies(const std::vector<Tensor>&
   for (const Tensor& tensor : host_tensors) {
     WEIR_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(tensor.dtype(), tensor.shape(), allocator()));
     copies.push_back(std::move(copy));
+  }
+  UseContext(gpu().context());
+  auto is_small = [](const Tensor& tensor) { return tensor.num_bytes() <= kInlineBytes; };
+  if (std::ranges::all_of(host_tensors, is_small)) {
+    for (size_t i = 0; i < host_tensors.size(); ++i) {
+      const size_t bytes = host_tensors[i].num_bytes();
+      if (bytes == 0) continue;
+      char values[kInlineBytes];  // what is pinned would be read later
+      std::memcpy(values, host_tensors[i].raw_data(), bytes);
+      WEIR_RETURN_IF_CUDA_ERROR(Driver().MemcpyHtoDAsync(Address(copies[i]), values, bytes, parts_->compute->handle()),
+                                "copying to the GPU");
+    }
+    return copies;
   }
   CudaStream& stream = *parts_->from_host;
   WEIR_RETURN_IF_ERROR(stream.WaitFor(*parts_->compute));

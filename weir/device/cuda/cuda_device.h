@@ -23,8 +23,10 @@
 #include "weir/device/cuda/gpu.h"
 #include "weir/device/cuda/memory_pool.h"
 #include "weir/device/cuda/stream.h"
+#include "weir/framework/chunk_arithmetic.h"
 #include "weir/framework/device.h"
 #include "weir/framework/element_mover.h"
+#include "weir/framework/memory_exporter.h"
 
 namespace weir::cuda {
 
@@ -34,11 +36,16 @@ struct LogicalGpu {
   int gpu = 0;              // number of the physical card
   size_t memory_limit = 0;  // bytes; 0: what is free when the device is made, less a reserve
   bool grow = true;         // take memory as it is needed, not all at once
+  int priority = 0;         // of its compute stream: less is more urgent, as far as the driver knows priorities
 };
 
 // What the logical devices with other resources (Device::WithResources) share. Thread-safe.
 class CudaParts {
  public:
+  CudaParts() = default;
+  ~CudaParts();
+  // Lets PartsOf find it by its memory.
+  void Announce();
   // The error that poisons the device; OK if none.
   Status health() const;
   void Poison(const Status& status);
@@ -98,6 +105,8 @@ class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
   uint64_t BeginSpan() override;
   void EndSpan(uint64_t span, SpanReport report) override;
   bool has_spans() const override { return true; }
+  bool may_fail_late() const override { return has_words_.load(std::memory_order_relaxed); }
+  Status SoFar() override;
 
   CudaParts& parts() { return *parts_; }
   // Where work of this run goes.
@@ -111,8 +120,6 @@ class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
   StatusOr<unsigned*> ErrorWord(Status status);
   using ErrorWords = std::vector<std::pair<Tensor, Status>>;
   void AddErrorWords(const ErrorWords& words);
-  // The first error that is known now; does not wait.
-  Status CurrentStatus();
 
  private:
   struct Span {
@@ -122,7 +129,7 @@ class CudaRun : public DeviceRun, public std::enable_shared_from_this<CudaRun> {
   void ReportSpans();
 
   const std::shared_ptr<CudaParts> parts_;
-  std::atomic<bool> has_work_ = false;
+  std::atomic<bool> has_work_ = false, has_words_ = false;
   absl::Mutex mu_;
   ErrorWords words_ ABSL_GUARDED_BY(mu_);
   Status late_ ABSL_GUARDED_BY(mu_);  // what a word told
@@ -141,7 +148,7 @@ class HostSide : public Device {
   void CopyFromHost(const Tensor& host_tensor, DeviceRun*, CopyDone done) override { done(host_tensor); }
 };
 
-class CudaDevice : public Device, public ElementMover {
+class CudaDevice : public Device, public ElementMover, public ChunkDevice, public MemoryExporter {
  public:
   static StatusOr<std::shared_ptr<CudaDevice>> Make(std::string_view task_name, int index, const LogicalGpu& options);
   // Waits for runs that were left (DeviceRun::WhenLeft), whose end nobody else waits for.
@@ -151,11 +158,15 @@ class CudaDevice : public Device, public ElementMover {
   Allocator* host_allocator() override { return &parts_->pinned(); }
   std::shared_ptr<DeviceRun> StartRun() override { return std::make_shared<CudaRun>(parts_); }
   bool can_record() const override;
+  Status Await() override;
   void CopyToHost(const Tensor& device_tensor, DeviceRun* run, CopyDone done) override;
   void CopyFromHost(const Tensor& host_tensor, DeviceRun* run, CopyDone done) override;
   bool CopyToDevice(const Tensor& device_tensor, Device& other, DeviceRun* run, const CopyDone& done) override;
   void CopyAllFromHost(std::vector<Tensor> host_tensors, CopyAllDone done) override;
   std::shared_ptr<Device> WithResources(std::shared_ptr<ResourceManager> resources) override;
+  std::shared_ptr<ChunkArithmetic> ChunksOf(DeviceRun& run) override;
+  StatusOr<std::string> Export(const Tensor& tensor) override;
+  void CopyExported(const std::string& exported, DType dtype, const Shape& shape, CopyDone done) override;
   Status MoveElements(const KernelContext& ctx, size_t element_size, std::span<const int64_t> dims, const void* from,
                       std::span<const int64_t> from_strides, void* to, std::span<const int64_t> to_strides) override;
   Status FillElements(const KernelContext& ctx, size_t element_size, const void* value, void* to, int64_t n) override;
@@ -164,7 +175,7 @@ class CudaDevice : public Device, public ElementMover {
   Status AddElements(KernelContext& ctx, const Tensor& a, const Tensor& b, Tensor& to) override;
 
   CudaParts& parts() { return *parts_; }
-  Gpu& gpu() { return *parts_->gpu; }
+  Gpu& gpu() const { return *parts_->gpu; }
   Device& host_side() { return host_side_; }
 
  private:
@@ -178,6 +189,9 @@ class CudaDevice : public Device, public ElementMover {
   const std::shared_ptr<CudaParts> parts_;
   HostSide host_side_;
 };
+
+// The GPU in whose memory a tensor is; null if it is in none's.
+CudaParts* PartsOf(const Tensor& tensor);
 
 // Where the GPU finds a tensor's elements.
 inline DeviceAddress Address(const Tensor& tensor) { return reinterpret_cast<DeviceAddress>(tensor.raw_data()); }

@@ -134,8 +134,7 @@ Status DnnStream::Enter(CudaRun& run) {
   return OkStatus();
 }
 
-StatusOr<DnnPlan*> DnnStream::Find(const std::string& key, const DnnEngineLimits& limits,
-                                         const BuildGraph& build) {
+StatusOr<DnnPlan*> DnnStream::Find(const std::string& key, const DnnEngineLimits& limits, const BuildGraph& build) {
   const std::string full_key = Cat(key, limits.deterministic, limits.without_tensor_float);
   absl::MutexLock lock(&mu_);
   if (auto found = plans_.find(full_key); found != plans_.end()) return found->second.get();
@@ -242,7 +241,9 @@ Status DnnStream::Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack
   float best = std::numeric_limits<float>::max();
   size_t fastest = plan.engines.size();
   for (size_t i = 0; i < plan.engines.size(); ++i) {
-    auto execute = [&] { return dnn_.BackendExecute(handle_, plan.engines[i].plan.get(), pack.get()) == kCudnnSuccess; };
+    auto execute = [&] {
+      return dnn_.BackendExecute(handle_, plan.engines[i].plan.get(), pack.get()) == kCudnnSuccess;
+    };
     if (!execute()) continue;
     float milliseconds = 0;
     Driver().EventRecord(begin, stream);

@@ -108,8 +108,7 @@ class DnnStream {
  private:
   explicit DnnStream(const CudnnFunctions& dnn) : dnn_(dnn) {}
   StatusOr<std::unique_ptr<DnnPlan>> Choose(DnnGraph& graph, const DnnEngineLimits& limits);
-  Status FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& graph, const DnnEngineLimits& limits,
-                     DnnPlan* plan);
+  Status FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& graph, const DnnEngineLimits& limits, DnnPlan* plan);
   Status Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex());
   StatusOr<bool> IsAllowed(const DnnDescriptor& config, const DnnEngineLimits& limits);
 

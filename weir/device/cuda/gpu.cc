@@ -1,7 +1,9 @@
 #include "weir/device/cuda/gpu.h"
 
+#include <fstream>
 #include <map>
 
+#include "absl/strings/ascii.h"
 #include "absl/synchronization/mutex.h"
 #include "weir/base/strings.h"
 
@@ -26,6 +28,14 @@ class PinnedMemory : public MemorySource {
   const ContextHandle context_;
 };
 
+// As the kernel has it; 0 where it does not know.
+int NumaNodeOf(std::string bus) {
+  for (char& c : bus) c = absl::ascii_tolower(c);
+  std::ifstream file(Cat("/sys/bus/pci/devices/", bus, "/numa_node"));
+  int node = 0;
+  return file >> node && node > 0 ? node : 0;
+}
+
 }  // namespace
 
 int Gpu::Count() {
@@ -47,27 +57,37 @@ StatusOr<Gpu*> Gpu::Get(int number) {
   return gpus->emplace(number, std::move(gpu)).first->second.get();
 }
 
+StatusOr<GpuFacts> Gpu::Facts(int number) {
+  WEIR_ASSIGN_OR_RETURN(const DriverFunctions* driver, LoadDriver());
+  GpuFacts facts;
+  Ordinal ordinal = 0;
+  WEIR_RETURN_IF_CUDA_ERROR(driver->DeviceGet(&ordinal, number), "finding a GPU");
+  char text[256] = {};
+  WEIR_RETURN_IF_CUDA_ERROR(driver->DeviceGetName(text, sizeof(text) - 1, ordinal), "asking a GPU for its name");
+  facts.name = text;
+  char bus[64] = {};
+  WEIR_RETURN_IF_CUDA_ERROR(driver->DeviceGetPciBusId(bus, sizeof(bus) - 1, ordinal), "asking a GPU for its bus");
+  facts.pci_bus_id = bus;
+  WEIR_RETURN_IF_CUDA_ERROR(driver->DeviceTotalMem(&facts.total_memory, ordinal), "asking a GPU for its memory");
+  const std::pair<int, int*> attributes[] = {{kComputeCapabilityMajor, &facts.major},
+                                             {kComputeCapabilityMinor, &facts.minor},
+                                             {kMultiprocessorCount, &facts.multiprocessors},
+                                             {kMaxSharedMemoryPerBlockOptin, &facts.max_shared_bytes}};
+  for (auto [attribute, value] : attributes) {
+    WEIR_RETURN_IF_CUDA_ERROR(driver->DeviceGetAttribute(value, attribute, ordinal), "asking a GPU for an attribute");
+  }
+  facts.numa_node = NumaNodeOf(facts.pci_bus_id);
+  return facts;
+}
+
 Status Gpu::Start(int number) {
   const DriverFunctions& driver = Driver();
   number_ = number;
+  WEIR_ASSIGN_OR_RETURN(facts_, Facts(number));
   Ordinal ordinal = 0;
   WEIR_RETURN_IF_CUDA_ERROR(driver.DeviceGet(&ordinal, number), "finding a GPU");
-  char text[256] = {};
-  WEIR_RETURN_IF_CUDA_ERROR(driver.DeviceGetName(text, sizeof(text) - 1, ordinal), "asking a GPU for its name");
-  name_ = text;
-  char bus[64] = {};
-  WEIR_RETURN_IF_CUDA_ERROR(driver.DeviceGetPciBusId(bus, sizeof(bus) - 1, ordinal), "asking a GPU for its bus");
-  pci_bus_id_ = bus;
-  WEIR_RETURN_IF_CUDA_ERROR(driver.DeviceTotalMem(&total_memory_, ordinal), "asking a GPU for its memory");
-  const std::pair<int, int*> attributes[] = {{kComputeCapabilityMajor, &major_},
-                                             {kComputeCapabilityMinor, &minor_},
-                                             {kMultiprocessorCount, &multiprocessors_},
-                                             {kMaxSharedMemoryPerBlockOptin, &max_shared_bytes_}};
-  for (auto [attribute, value] : attributes) {
-    WEIR_RETURN_IF_CUDA_ERROR(driver.DeviceGetAttribute(value, attribute, ordinal), "asking a GPU for an attribute");
-  }
   WEIR_RETURN_IF_CUDA_ERROR(driver.DevicePrimaryCtxRetain(&context_, ordinal),
-                            Cat("starting GPU ", number, " (", name_, ")"));
+                            Cat("starting GPU ", number, " (", facts_.name, ")"));
   pinned_ = std::make_unique<MemoryPool>(std::make_shared<PinnedMemory>(context_),
                                          MemoryPoolOptions{.name = "pinned", .host_memory = true});
   programs_ = std::make_unique<ProgramCache>(context_, compute_capability());
@@ -75,8 +95,8 @@ Status Gpu::Start(int number) {
 }
 
 std::string Gpu::Description() const {
-  return Cat("device: ", number_, ", name: ", name_, ", pci bus id: ", pci_bus_id_, ", compute capability: ", major_,
-             ".", minor_);
+  return Cat("device: ", number_, ", name: ", facts_.name, ", pci bus id: ", facts_.pci_bus_id,
+             ", compute capability: ", facts_.major, ".", facts_.minor);
 }
 
 }  // namespace weir::cuda

@@ -13,6 +13,15 @@
 
 namespace weir::cuda {
 
+// What the driver tells of a card.
+struct GpuFacts {
+  std::string name, pci_bus_id;
+  int major = 0, minor = 0;  // compute capability
+  size_t total_memory = 0;
+  int multiprocessors = 0, max_shared_bytes = 0;
+  int numa_node = 0;
+};
+
 // Thread-safe; lives until the process ends.
 class Gpu {
  public:
@@ -20,15 +29,18 @@ class Gpu {
   static StatusOr<Gpu*> Get(int number);
   // 0 without a driver.
   static int Count();
+  // Without starting it.
+  static StatusOr<GpuFacts> Facts(int number);
 
   int number() const { return number_; }
   ContextHandle context() const { return context_; }
-  const std::string& name() const { return name_; }
-  const std::string& pci_bus_id() const { return pci_bus_id_; }
-  int compute_capability() const { return major_ * 10 + minor_; }
-  size_t total_memory() const { return total_memory_; }
-  int multiprocessors() const { return multiprocessors_; }
-  int max_shared_bytes() const { return max_shared_bytes_; }  // that a block may ask for
+  const std::string& name() const { return facts_.name; }
+  const std::string& pci_bus_id() const { return facts_.pci_bus_id; }
+  int compute_capability() const { return facts_.major * 10 + facts_.minor; }
+  size_t total_memory() const { return facts_.total_memory; }
+  int multiprocessors() const { return facts_.multiprocessors; }
+  int max_shared_bytes() const { return facts_.max_shared_bytes; }  // that a block may ask for
+  int numa_node() const { return facts_.numa_node; }
   // "device: 0, name: NVIDIA H200, pci bus id: 0000:01:00.0, compute capability: 9.0"
   std::string Description() const;
 
@@ -42,10 +54,7 @@ class Gpu {
 
   int number_ = 0;
   ContextHandle context_ = nullptr;
-  std::string name_, pci_bus_id_;
-  int major_ = 0, minor_ = 0;
-  size_t total_memory_ = 0;
-  int multiprocessors_ = 0, max_shared_bytes_ = 0;
+  GpuFacts facts_;
   std::unique_ptr<ProgramCache> programs_;
   std::unique_ptr<MemoryPool> pinned_;
 };

@@ -134,6 +134,11 @@ AllocatorStats MemoryPool::Stats() const {
           static_cast<int64_t>(options_.limit)};
 }
 
+void MemoryPool::ForgetPeak() {
+  absl::MutexLock lock(&mu_);
+  peak_ = in_use_;
+}
+
 int64_t MemoryPool::regions_taken() const {
   absl::MutexLock lock(&mu_);
   return regions_taken_;

@@ -56,6 +56,8 @@ class MemoryPool : public Allocator, public ExhaustionReport {
   bool Contains(const void* address) const;
   // The region that holds an address and its size; null if none does. For handles of memory that go to other processes.
   std::pair<void*, size_t> RegionOf(const void* address) const;
+  // Counts the peak from now on.
+  void ForgetPeak();
   // Gives regions that have no block in use back to the source.
   void Trim();
   int64_t regions_taken() const;  // how many times the source was asked, for tests and statistics

@@ -18,10 +18,11 @@ class RowWriter {
 
   std::string Write() {
     const size_t num_inputs = program_.inputs.size();
-    text_ = Cat("#include \"weir/device/cuda/device_code/rows.cuh\"\n\nstruct Arguments {\n  const void* in[", num_inputs,
-                "];\n  void* out[", program_.outputs.size(), "];\n  int64 rows;\n};\n\nconstexpr int kRow = ",
-                layout_.row, ", kBlock = ", layout_.block, ", kEach = ", Each(),
-                ";\n\nextern \"C\" __global__ void __launch_bounds__(kBlock) Rows(const Arguments a) {\n");
+    text_ =
+        Cat("#include \"weir/device/cuda/device_code/rows.cuh\"\n\nstruct Arguments {\n  const void* in[", num_inputs,
+            "];\n  void* out[", program_.outputs.size(), "];\n  int64 rows;\n};\n\nconstexpr int kRow = ", layout_.row,
+            ", kBlock = ", layout_.block, ", kEach = ", Each(),
+            ";\n\nextern \"C\" __global__ void __launch_bounds__(kBlock) Rows(const Arguments a) {\n");
     text_ += "  for (int64 row = blockIdx.x; row < a.rows; row += gridDim.x) {\n";
     for (size_t i = 0; i < num_inputs; ++i) Load(i);
     for (size_t i = 0; i < program_.steps.size(); ++i) Step(i);
@@ -39,9 +40,10 @@ class RowWriter {
   // A loop over this thread's elements of a row; `i` counts them, `at` is the place in the row.
   std::string Loop(std::string_view body) const {
     const std::string_view guard = IsWhole() ? "" : "if (at < kRow) ";
-    return Cat("#pragma unroll\n    for (int i = 0; i < kEach; ++i) {\n      const int at = threadIdx.x + i * kBlock;\n"
-               "      ",
-               guard, body, "    }\n");
+    return Cat(
+        "#pragma unroll\n    for (int i = 0; i < kEach; ++i) {\n      const int at = threadIdx.x + i * kBlock;\n"
+        "      ",
+        guard, body, "    }\n");
   }
 
   void Load(size_t i) {

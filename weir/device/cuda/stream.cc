@@ -1,5 +1,7 @@
 #include "weir/device/cuda/stream.h"
 
+#include <algorithm>
+
 #include "absl/time/clock.h"
 
 namespace weir::cuda {
@@ -51,13 +53,13 @@ void EventPool::Give(EventHandle event) {
   idle_.push_back(event);
 }
 
-StatusOr<std::unique_ptr<CudaStream>> CudaStream::Make(ContextHandle context, bool high_priority) {
+StatusOr<std::unique_ptr<CudaStream>> CudaStream::Make(ContextHandle context, int priority) {
   UseContext(context);
   int least = 0, greatest = 0;
   WEIR_RETURN_IF_CUDA_ERROR(Driver().CtxGetStreamPriorityRange(&least, &greatest), "asking for stream priorities");
   StreamHandle handle = nullptr;
   WEIR_RETURN_IF_CUDA_ERROR(
-      Driver().StreamCreateWithPriority(&handle, kStreamNonBlocking, high_priority ? greatest : least),
+      Driver().StreamCreateWithPriority(&handle, kStreamNonBlocking, std::clamp(priority, greatest, least)),
       "making a stream");
   return std::unique_ptr<CudaStream>(new CudaStream(context, handle));
 }

@@ -34,7 +34,8 @@ class EventPool {
 // and sleeps while none is wanted. Thread-safe.
 class CudaStream {
  public:
-  static StatusOr<std::unique_ptr<CudaStream>> Make(ContextHandle context, bool high_priority);
+  // Less is more urgent; the driver knows a few priorities around 0, of which the nearest one is taken.
+  static StatusOr<std::unique_ptr<CudaStream>> Make(ContextHandle context, int priority = 0);
   // Waits for the stream's work and its callbacks, except for the callback that lets the stream go, if one does.
   ~CudaStream();
 

@@ -24,9 +24,9 @@ constexpr std::string_view kFillUrl = "weir/fill";
 constexpr std::string_view kOutOfBandUrl = "weir/out_of_band";
 
 // Fields of the request's value.
-constexpr int kHost = 1, kKey = 2, kBuffer = 3, kOffset = 4;
+constexpr int kHost = 1, kKey = 2, kBuffer = 3, kOffset = 4, kTakesExported = 5;
 // Fields of the answer's.
-constexpr int kInBuffer = 1, kSocket = 2, kDescription = 3;  // a TensorProto without its content
+constexpr int kInBuffer = 1, kSocket = 2, kDescription = 3, kExported = 4;  // 3: a TensorProto without its content
 
 bool ReadTransportFields(CodedInputStream* in, RecvTransport* out) {
   while (uint32_t tag = in->ReadTag()) {
@@ -42,6 +42,8 @@ bool ReadTransportFields(CodedInputStream* in, RecvTransport* out) {
     } else if (tag == Tag(kOffset, 0)) {
       good = ReadNumber(in, &number);
       out->offset = static_cast<uint64_t>(number);
+    } else if (tag == Tag(kTakesExported, 0)) {
+      good = ReadFlag(in, &out->takes_exported);
     } else {
       good = WireFormatLite::SkipField(in, tag);
     }
@@ -59,6 +61,8 @@ bool ReadOutOfBand(CodedInputStream* in, std::optional<OutOfBand>* out) {
       good = ReadFlag(in, &found.in_buffer);
     } else if (tag == Tag(kSocket, 2)) {
       good = ReadText(in, &found.socket);
+    } else if (tag == Tag(kExported, 2)) {
+      good = ReadText(in, &found.exported);
     } else if (tag == Tag(kDescription, 2)) {
       good = ReadNested(in, [&] { return described.MergeFromCodedStream(in) && in->ConsumedEntireMessage(); });
     } else {
@@ -99,6 +103,7 @@ void WriteOptions(const OutOfBand& tensor, WireBuffer* out) {
   WireBuffer value;
   WriteNumber(kInBuffer, tensor.in_buffer ? 1 : 0, &value);
   WriteText(kSocket, tensor.socket, &value);
+  WriteText(kExported, tensor.exported, &value);
   value.AppendBytesField(kDescription, described.SerializeAsString());
   WireBuffer any;
   any.AppendBytesField(1, kOutOfBandUrl);
@@ -154,6 +159,7 @@ std::string TransportValue(const RecvTransport& transport) {
   WriteText(kKey, transport.key, &out);
   WriteNumber(kBuffer, transport.buffer, &out);
   WriteNumber(kOffset, transport.offset, &out);
+  WriteNumber(kTakesExported, transport.takes_exported ? 1 : 0, &out);
   return out.Flatten();
 }
 

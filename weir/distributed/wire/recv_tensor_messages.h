@@ -33,6 +33,7 @@ struct RecvTransport {
   std::string key;      // the secret that its buffers bear
   uint64_t buffer = 0;  // one of them; 0: none yet
   uint64_t offset = 0;
+  bool takes_exported = false;  // of kShared: the receiver's device may read the sender's memory (memory_exporter.h)
 };
 // The type_url and the value of a RecvTensorRequest's transport options.
 std::string_view TransportUrl(RecvTransport::Kind kind);
@@ -44,6 +45,7 @@ StatusOr<RecvTransport> ReadTransport(std::string_view url, std::string_view val
 struct OutOfBand {
   bool in_buffer = false;  // they are in the buffer that the request named; otherwise the sender keeps them
   std::string socket;      // where a buffer for them may be handed over; empty: they can be had in pieces only
+  std::string exported;    // by what the receiver's device finds them; empty: they are in the host's memory
   DType dtype = DType::kInvalid;
   Shape shape;
 };

@@ -27,6 +27,11 @@ void StartCollective(KernelContext& ctx, CollectiveCall call, Completion done) {
   call.cancellation = step.cancellation;
   call.allocator = ctx.device().allocator();
   call.runner = step.runner;
+  if (!ctx.device().is_host() && step.device_run != nullptr) {
+    call.home = &ctx.device();
+    call.device_run = step.device_run;
+    if (auto* chunks = dynamic_cast<ChunkDevice*>(&ctx.device())) call.arithmetic = chunks->ChunksOf(*step.device_run);
+  }
   auto completion = std::make_shared<Completion>(std::move(done));
   CollectiveDomain::Of(ctx.device().info())->Execute(std::move(call), [&ctx, completion](StatusOr<Tensor> result) {
     if (!result.ok()) return (*completion)(result.status());

@@ -6,6 +6,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels) {
   GpuRegistry registry(ops, kernels);
   registry.AddHostKernels();
   RegisterColorKernels(registry);
+  RegisterCollectiveKernels(registry);
   RegisterCombineKernels(registry);
   RegisterCompactKernels(registry);
   RegisterContainerKernels(registry);

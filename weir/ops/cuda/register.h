@@ -11,6 +11,7 @@ void RegisterGpuKernels(const OpRegistry& ops, KernelRegistry& kernels);
 
 // By family.
 void RegisterColorKernels(GpuRegistry& registry);
+void RegisterCollectiveKernels(GpuRegistry& registry);
 void RegisterCombineKernels(GpuRegistry& registry);
 void RegisterCompactKernels(GpuRegistry& registry);
 void RegisterContainerKernels(GpuRegistry& registry);

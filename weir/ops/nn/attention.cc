@@ -24,8 +24,7 @@ StatusOr<AttentionSizes> SizesOfAttention(const KernelContext& ctx, const Attent
   if (k.dim(0) != sizes.batch || k.dim(2) != sizes.heads || k.dim(3) != sizes.size) {
     return InvalidArgument("query and key must differ in their times alone: ", q.ToString(), " ", k.ToString());
   }
-  sizes.scale = attrs.scale != 0 ? attrs.scale
-                                 : 1 / std::sqrt(static_cast<float>(std::max<int64_t>(sizes.size, 1)));
+  sizes.scale = attrs.scale != 0 ? attrs.scale : 1 / std::sqrt(static_cast<float>(std::max<int64_t>(sizes.size, 1)));
   if (!is_gradient) return sizes;
   for (int i : {3, 5}) {
     if (ctx.input(i).shape() == q) continue;

@@ -65,8 +65,8 @@ class AttentionKernel : public Kernel {
             values(v, s, s.keys, batch, head);
         const Head<T> results(y, s, s.queries, batch, head);
         for (int64_t query = 0; query < s.queries; ++query) {
-          logs[i * s.queries + query] = Attend(s, queries.at(query), keys, values, KeysOf(attrs_, s, query), weights,
-                                               sums);
+          logs[i * s.queries + query] =
+              Attend(s, queries.at(query), keys, values, KeysOf(attrs_, s, query), weights, sums);
           for (int64_t c = 0; c < s.size; ++c) results.at(query)[c] = T(sums[c]);
         }
       }
@@ -168,7 +168,8 @@ void RegisterAttentionKernels(KernelRegistry& registry) {
   registry.Add(KernelBuilder("_Attention").Types("T", {DType::kBFloat16}), MakeKernel<AttentionKernel<BFloat16>>);
   registry.Add(KernelBuilder("_AttentionGrad").Types("T", {DType::kFloat}), MakeKernel<AttentionGradKernel<float>>);
   registry.Add(KernelBuilder("_AttentionGrad").Types("T", {DType::kHalf}), MakeKernel<AttentionGradKernel<Half>>);
-  registry.Add(KernelBuilder("_AttentionGrad").Types("T", {DType::kBFloat16}), MakeKernel<AttentionGradKernel<BFloat16>>);
+  registry.Add(KernelBuilder("_AttentionGrad").Types("T", {DType::kBFloat16}),
+               MakeKernel<AttentionGradKernel<BFloat16>>);
 }
 
 }  // namespace weir

@@ -37,8 +37,9 @@ void AddAll(GradientRegistry& r) {
     return {Cast(ReshapeLike(pooled(flow) / pooled(OnesLike(flow)), g.grad(0)), g.input(0).dtype())};
   });
   r.Add("_Attention", [](G& g) -> Gradients {
-    Values grads = g.OutputsLike("_AttentionGrad", {g.input(0), g.input(1), g.input(2), g.output(0), g.output(1), g.grad(0)},
-                                 {"causal", "scale"});
+    Values grads =
+        g.OutputsLike("_AttentionGrad", {g.input(0), g.input(1), g.input(2), g.output(0), g.output(1), g.grad(0)},
+                      {"causal", "scale"});
     return {grads[0], grads[1], grads[2]};
   });
   // The op computes the derivative beside the loss.

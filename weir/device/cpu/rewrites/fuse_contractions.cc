@@ -186,7 +186,8 @@ Status FuseContractions(RewriteContext& context, const std::vector<DType>& types
 
 void AllowWinograd(RewriteContext& context) {
   for (const auto& node : context.graph().nodes()) {
-    if (node == nullptr || !IsOf({DType::kFloat}, *node) || node->schema->contraction != Contraction::kConvolution) continue;
+    if (node == nullptr || !IsOf({DType::kFloat}, *node) || node->schema->contraction != Contraction::kConvolution)
+      continue;
     node->attrs.Set("_winograd", true);
   }
 }

@@ -20,7 +20,7 @@ Status FuseElementwise(RewriteContext& context);
 
 // The same for a device with loops of its own.
 struct FuseElementwiseOptions {
-  bool rows = true;  // sums, means and softmax too
+  bool rows = true;                            // sums, means and softmax too
   std::vector<DType> types = {DType::kFloat};  // of programs; all values of one have the same
   std::function<bool(std::string_view op)>
       has_loop;  // whether the device's kernel knows an operation; null: the host's

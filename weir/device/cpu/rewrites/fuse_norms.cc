@@ -40,8 +40,8 @@ class NormFuser {
   bool IsImages(const Node& node) const {
     if (!IsNorm(node) && !IsNormGradient(node)) return false;
     auto format = node.Attr<std::string>("data_format");
-    return std::ranges::count(types_, node.output_type(0)) > 0 && format.ok() && *format == "NHWC" && context_.MayRewrite(node) &&
-           context_.ShapeOf({node.id, 0}).rank() == 4;
+    return std::ranges::count(types_, node.output_type(0)) > 0 && format.ok() && *format == "NHWC" &&
+           context_.MayRewrite(node) && context_.ShapeOf({node.id, 0}).rank() == 4;
   }
 
   // The one node that takes the first output, if nothing else has to happen before it.

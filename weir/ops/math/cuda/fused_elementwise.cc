@@ -146,9 +146,9 @@ class FusedElementwiseKernel : public Kernel {
     for (size_t i = 0; i < results_.size(); ++i) {
       const int value = num_inputs_ + static_cast<int>(results_[i]);
       if (shapes[value].num_elements() != (is_single[value] ? rows : rows * row)) {
-        return OfFusedNode(InvalidArgument("A result of shape ", shapes[value].ToString(), " beside rows of ",
-                                           whole.ToString()),
-                           static_cast<size_t>(results_[i]));
+        return OfFusedNode(
+            InvalidArgument("A result of shape ", shapes[value].ToString(), " beside rows of ", whole.ToString()),
+            static_cast<size_t>(results_[i]));
       }
       WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(static_cast<int>(i), shapes[value]));
       to.push_back(Address(*out));

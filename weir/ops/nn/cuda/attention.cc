@@ -1,5 +1,5 @@
-// _Attention and its gradient on GPUs: half and bfloat16 by kernels that keep no scores; float by products of cuBLASLt, a
-// batch at a time, with the scores of that batch in memory.
+// _Attention and its gradient on GPUs: half and bfloat16 by kernels that keep no scores; float by products of cuBLASLt,
+// a batch at a time, with the scores of that batch in memory.
 #include "weir/ops/nn/attention.h"
 
 #include "weir/device/cuda/blas.h"
@@ -33,8 +33,8 @@ unsigned Blocks(int64_t rows) { return static_cast<unsigned>((rows + kRows - 1) 
 Status CheckSmall(const AttentionSizes& s) {
   constexpr int64_t kMost = int64_t{1} << 30;
   if (s.queries > kMost || s.keys > kMost || s.batch * s.heads > 65535) {
-    return Unimplemented("Attention of ", s.batch, " batches, ", s.heads, " heads, ", s.queries, " queries and ", s.keys,
-                         " keys on a GPU");
+    return Unimplemented("Attention of ", s.batch, " batches, ", s.heads, " heads, ", s.queries, " queries and ",
+                         s.keys, " keys on a GPU");
   }
   if (s.size % 16 == 0 && s.size <= 128) return OkStatus();
   return Unimplemented("Attention of heads of size ", s.size, " in 16 bits on a GPU: it must be 16, 32, ... 128");
@@ -146,8 +146,7 @@ class GpuAttentionKernel : public Kernel {
     const HeadProducts products(ctx, s);
     WEIR_ASSIGN_OR_RETURN(Tensor scores, ctx.AllocateTemp(DType::kFloat, Shape({s.heads, s.queries, s.keys})));
     for (int64_t b = 0; b < s.batch; ++b) {
-      WEIR_RETURN_IF_ERROR(
-          products.Scores(BatchOf(ctx.input(0), b), BatchOf(ctx.input(1), b), Address(scores)));
+      WEIR_RETURN_IF_ERROR(products.Scores(BatchOf(ctx.input(0), b), BatchOf(ctx.input(1), b), Address(scores)));
       WEIR_RETURN_IF_ERROR(Launch(ctx, {kScoresSource, Cat("AttentionWeights<", attrs_.is_causal, ">")},
                                   products.RowsShape(), Address(scores), BatchOf(stats, b), s.heads * s.queries,
                                   s.queries, s.keys, s.scale));
@@ -197,7 +196,8 @@ class GpuAttentionGradKernel : public Kernel {
 
  private:
   // For each query the sum of its output times the gradient.
-  Status FindDelta(KernelContext& ctx, const AttentionSizes& s, DType dtype, const AttentionArguments& arguments) const {
+  Status FindDelta(KernelContext& ctx, const AttentionSizes& s, DType dtype,
+                   const AttentionArguments& arguments) const {
     const LaunchShape shape{.grid = static_cast<unsigned>((s.queries + 3) / 4),
                             .grid_y = static_cast<unsigned>(s.batch * s.heads),
                             .block = kThreads};

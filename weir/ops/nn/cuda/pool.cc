@@ -218,8 +218,8 @@ class GpuMaxPoolGrad : public GpuPoolKernel {
       const std::string more = Cat(", ", pack);
       const int64_t windows = g.output.num_elements();
       WEIR_ASSIGN_OR_RETURN(Tensor steps, ctx.AllocateTemp(DType::kUInt8, Shape({windows})));
-      WEIR_RETURN_IF_ERROR(RunPacks(ctx, g, "MaxStepsOfPacks", x.dtype(), more, windows / pack, Address(x),
-                                    Address(steps)));
+      WEIR_RETURN_IF_ERROR(
+          RunPacks(ctx, g, "MaxStepsOfPacks", x.dtype(), more, windows / pack, Address(x), Address(steps)));
       return RunPacks(ctx, g, "MaxPoolGradOfPacks", x.dtype(), more, n / pack, Address(steps), Address(dy),
                       Address(*dx));
     }

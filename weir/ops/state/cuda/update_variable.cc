@@ -19,9 +19,8 @@ Status UpdateVariable(KernelContext& ctx, DType dtype, absl::FunctionRef<Status(
     return InvalidArgument("DType of variable handle and value does not match: the variable is ",
                            Name(variable->tensor.dtype()), ", the value ", Name(dtype));
   }
-  WEIR_RETURN_IF_ERROR(variable->MakeWritable(ctx.device().allocator(), [&](const Tensor& from, const Tensor& to) {
-    return CopyVariable(ctx, from, to);
-  }));
+  WEIR_RETURN_IF_ERROR(variable->MakeWritable(
+      ctx.device().allocator(), [&](const Tensor& from, const Tensor& to) { return CopyVariable(ctx, from, to); }));
   return body(variable->tensor);
 }
 

@@ -42,8 +42,8 @@ KernelFactory AssignUpdate(const char* operation) {
   };
 }
 
-// AssignVariableOp: the value becomes the variable's memory, as on the host. In a recording, which finds variables where
-// they were, it is copied there.
+// AssignVariableOp: the value becomes the variable's memory, as on the host. In a recording, which finds variables
+// where they were, it is copied there.
 class AssignKernel : public Kernel {
  public:
   explicit AssignKernel(std::unique_ptr<Kernel> moving) : moving_(std::move(moving)) {}

@@ -1,0 +1,16 @@
+// Flags of subcommands that say which GPUs to use, and how.
+#ifndef WEIR_CLI_GPU_FLAGS_H_
+#define WEIR_CLI_GPU_FLAGS_H_
+
+#include <CLI/CLI.hpp>
+
+#include "weir/runtime/gpu_options.h"
+
+namespace weir {
+
+// `options` must live as long as the command.
+void AddGpuFlags(CLI::App* command, GpuOptions* options);
+
+}  // namespace weir
+
+#endif  // WEIR_CLI_GPU_FLAGS_H_

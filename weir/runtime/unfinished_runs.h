@@ -1,0 +1,43 @@
+// UnfinishedRuns: what devices still do for operations that have returned.
+#ifndef WEIR_RUNTIME_UNFINISHED_RUNS_H_
+#define WEIR_RUNTIME_UNFINISHED_RUNS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "weir/framework/device.h"
+
+namespace weir {
+
+// Keeps the runs whose work may fail by itself until somebody waits for their device, and then gives the first error.
+// Thread-safe.
+class UnfinishedRuns : public RunKeeper {
+ public:
+  void Keep(Device& device, std::shared_ptr<DeviceRun> run) override { Keep(device, std::move(run), ""); }
+  // `op` is named in the error.
+  void Keep(Device& device, std::shared_ptr<DeviceRun> run, std::string_view op);
+
+  // Takes out what was kept of a device.
+  struct Run {
+    std::shared_ptr<DeviceRun> run;
+    std::string op;
+  };
+  std::vector<Run> Take(const Device& device);
+  // The first error of runs that were taken out. REQUIRES: their work has ended.
+  static Status FirstError(const std::vector<Run>& runs);
+
+ private:
+  absl::Mutex mu_;
+  std::map<const Device*, std::vector<Run>> runs_ ABSL_GUARDED_BY(mu_);
+};
+
+// Blocks until all work of a run has ended, and gives its error.
+Status Await(DeviceRun& run);
+
+}  // namespace weir
+
+#endif  // WEIR_RUNTIME_UNFINISHED_RUNS_H_
