@@ -44,7 +44,9 @@ StatusOr<Task> StartTask(const std::string& addresses, int number) {
 pid_t StartChild(const std::string& addresses) {
   std::string variable = std::string(kChild) + "=" + addresses;
   std::vector<char*> variables = {variable.data()};
-  for (char** each = environ; *each != nullptr; ++each) variables.push_back(*each);
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (!std::string_view(*each).starts_with("GTEST_")) variables.push_back(*each);  // the child runs this test, whole
+  }
   variables.push_back(nullptr);
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
   std::string filter = std::string("--gtest_filter=") + test->test_suite_name() + "." + test->name();

@@ -82,6 +82,38 @@ TEST(GpuRecording, VariablesMayBeReadAndReplacedBetweenSteps) {
   ExpectTensorNear(seen.back(), (*expected)[0], 2e-3, 2e-3);
 }
 
+TEST(GpuRecording, MemoryIsGivenBackWithTheSession) {
+  Device* device = GpuEnvironment()->devices.Find("/job:localhost/replica:0/task:0/device:GPU:0");
+  ASSERT_NE(device, nullptr);
+  const int64_t before = device->allocator()->Stats().bytes_in_use;
+  {
+    auto gpu = Trainer::Make("/device:GPU:0");
+    ASSERT_TRUE(gpu.ok()) << gpu.status();
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE(gpu->Step(12, i).ok());
+    EXPECT_GT(device->allocator()->Stats().bytes_in_use, before);
+  }
+  EXPECT_EQ(device->allocator()->Stats().bytes_in_use, before);
+}
+
+TEST(GpuRecording, EveryReplayDrawsNewRandomNumbers) {
+  Scope root = Scope::NewRoot(GpuEnvironment()).WithDevice("/device:GPU:0");
+  Output drawn = ops::RandomUniform(root, Tensor::Vector<int32_t>({3, 5}), DType::kFloat, {.seed = 3, .seed2 = 4});
+  Output changed = ops::Mul(root, drawn, 2.0f);
+  Scope host = Scope::NewRoot(GpuEnvironment()).WithDevice("/device:CPU:0");
+  Output same = ops::RandomUniform(host, Tensor::Vector<int32_t>({3, 5}), DType::kFloat, {.seed = 3, .seed2 = 4});
+  auto gpu_session = ClientSession::Create(root), host_session = ClientSession::Create(host);
+  ASSERT_TRUE(gpu_session.ok() && host_session.ok());
+  const int64_t before = cuda::CountReplays();
+  for (int i = 0; i < 8; ++i) {
+    auto values = (*gpu_session)->Run({drawn, changed}), expected = (*host_session)->Run({same});
+    ASSERT_TRUE(values.ok()) << values.status();
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    SCOPED_TRACE(i);
+    ExpectTensorEqual((*values)[0], (*expected)[0]);
+  }
+  EXPECT_GE(cuda::CountReplays() - before, 6);
+}
+
 TEST(GpuRecording, PipelinedStepsEndBeforeTheirWorkAndTellErrorsLater) {
   SessionOptions options;
   options.pipelined_steps = 4;

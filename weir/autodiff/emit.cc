@@ -84,9 +84,7 @@ Value OnesLike(Value x) {
 Value Densify(const GradientValue& gradient) {
   if (!gradient.is_sparse()) return gradient.dense;
   Emitter& e = gradient.values.emitter();
-  Value rows = At(gradient.dense_shape, 0);
-  if (rows.dtype() != gradient.indices.dtype()) rows = Cast(rows, gradient.indices.dtype());
-  return e.Op("UnsortedSegmentSum", {gradient.values, gradient.indices, rows});
+  return e.Op("UnsortedSegmentSum", {gradient.values, gradient.indices, At(gradient.dense_shape, 0)});
 }
 
 GradientValue AddUp(const std::vector<GradientValue>& terms) {

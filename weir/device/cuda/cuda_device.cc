@@ -92,6 +92,16 @@ MemoryPool& CudaParts::arena() {
   return *arena_;
 }
 
+void CudaParts::BeginRecording() {
+  absl::MutexLock lock(&arena_mu_);
+  ++recordings_;
+}
+
+void CudaParts::EndRecording() {
+  absl::MutexLock lock(&arena_mu_);
+  if (--recordings_ == 0 && arena_ != nullptr) arena_->Trim();
+}
+
 CudaRun::CudaRun(std::shared_ptr<CudaParts> parts) : parts_(std::move(parts)) {}
 CudaRun::~CudaRun() = default;
 

@@ -56,8 +56,11 @@ class CudaParts {
   void EndLeft(const Status& status);
   // The first error of runs that were left, once.
   Status TakeLeftError();
-  // Where recordings take the memory that their work needs while it runs (recording.h).
+  // Where recordings take the memory that their work needs while it runs (recording.h). Its memory is the device's again
+  // when the last recording ends.
   MemoryPool& arena();
+  void BeginRecording();
+  void EndRecording();
   // Memory of the host that the GPU reads and writes.
   MemoryPool& pinned() { return gpu->pinned(); }
 
@@ -77,6 +80,7 @@ class CudaParts {
 
  private:
   std::unique_ptr<MemoryPool> arena_ ABSL_GUARDED_BY(arena_mu_);
+  int64_t recordings_ ABSL_GUARDED_BY(arena_mu_) = 0;  // made, or being made
 
  public:
   std::unique_ptr<EventPool> timers;

@@ -85,6 +85,7 @@ GraphHandle CudaRecorder::EndCapture() {
 
 CudaRecorder::~CudaRecorder() {
   if (GraphHandle graph = EndCapture(); graph != nullptr) Driver().GraphDestroy(graph);
+  parts_->EndRecording();
 }
 
 void CudaRecorder::Hold(std::vector<Tensor> tensors) {
@@ -123,6 +124,7 @@ StatusOr<std::shared_ptr<DeviceRecording>> CudaRecorder::End(std::span<const Ten
 CudaRecording::CudaRecording(std::shared_ptr<CudaParts> parts, GraphExecHandle graph, RecordedMemory memory,
                              std::span<const Tensor> outputs)
     : parts_(std::move(parts)), graph_(graph), memory_(std::move(memory)) {
+  parts_->BeginRecording();
   for (const Tensor& output : outputs) {
     outputs_.push_back({Address(output), output.dtype(), output.shape(), output.num_bytes()});
   }
@@ -133,6 +135,7 @@ CudaRecording::~CudaRecording() {
   // Replays may be under way, and pinned memory is not ordered by the stream.
   parts_->compute->Synchronize().IgnoreError();
   Driver().GraphExecDestroy(graph_);
+  parts_->EndRecording();
 }
 
 // As weir/device/cuda/device_code/set_words.cu declares it.

@@ -57,7 +57,7 @@ class CudaRecorder {
   StatusOr<std::shared_ptr<DeviceRecording>> End(std::span<const Tensor> outputs);
 
  private:
-  explicit CudaRecorder(std::shared_ptr<CudaParts> parts) : parts_(std::move(parts)) {}
+  explicit CudaRecorder(std::shared_ptr<CudaParts> parts) : parts_(std::move(parts)) { parts_->BeginRecording(); }
   GraphHandle EndCapture();
 
   const std::shared_ptr<CudaParts> parts_;

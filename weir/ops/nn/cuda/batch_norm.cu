@@ -169,17 +169,47 @@ __global__ void FinishNorm(const Images images, const T* x, const double* sums, 
   }
 }
 
+// The numbers of a pack of channels.
+template <int kPack>
+struct Channels {
+  float v[kPack];
+  void Load(const float* values, int64 pack) {
+    for (int k = 0; k < kPack; ++k) v[k] = values[pack * kPack + k];
+  }
+};
+// Calls begin(pack of channels) before body(i) for each pack of elements. With channels last, and as many threads
+// as let each stay with its channels, only once.
+template <bool kLast, typename Begin, typename Body>
+void ForPacks(const Images& images, int64 packs, Begin begin, Body body) {
+  const int64 n = images.outer * packs * images.inner;
+  if (kLast && GridStride() % packs == 0) {
+    begin(GridFirst() % packs);
+#pragma unroll 2
+    for (int64 i = GridFirst(); i < n; i += GridStride()) body(i);
+    return;
+  }
+  ForChannels<kLast>(images.outer, packs, images.inner, [&](int64 i, int64 pack) {
+    begin(pack);
+    body(i);
+  });
+}
+
 template <typename T, bool kRelu, bool kLast, int kPack>
 __global__ void Normalize(const Images images, const T* x, const float* mean, const float* factor, const float* offset,
                           const T* side, T* y) {
   typedef Pack<T, kPack> P;
-  ForChannels<kLast>(images.outer, images.channels / kPack, images.inner, [&](int64 i, int64 pack) {
+  Channels<kPack> means, factors, offsets;
+  auto begin = [&](int64 pack) {
+    means.Load(mean, pack);
+    factors.Load(factor, pack);
+    offsets.Load(offset, pack);
+  };
+  ForPacks<kLast>(images, images.channels / kPack, begin, [&](int64 i) {
     const P from = ((const P*)x)[i];
     P other, to;
     if (side) other = ((const P*)side)[i];
     for (int k = 0; k < kPack; ++k) {
-      const int64 c = pack * kPack + k;
-      float value = ((float)from.v[k] - mean[c]) * factor[c] + offset[c];
+      float value = ((float)from.v[k] - means.v[k]) * factors.v[k] + offsets.v[k];
       if (side) value = value + (float)other.v[k];
       to.v[k] = (T)(kRelu && value < 0 ? 0.0f : value);
     }
@@ -214,14 +244,20 @@ template <typename T, bool kLast, int kPack>
 __global__ void NormalizeGrad(const Images images, const T* x, const T* dy, const T* output, const float* mean,
                               const float* factor, const float* shift, const float* slope, T* dx) {
   typedef Pack<T, kPack> P;
-  ForChannels<kLast>(images.outer, images.channels / kPack, images.inner, [&](int64 i, int64 pack) {
+  Channels<kPack> means, factors, shifts, slopes;
+  auto begin = [&](int64 pack) {
+    means.Load(mean, pack);
+    factors.Load(factor, pack);
+    shifts.Load(shift, pack);
+    slopes.Load(slope, pack);
+  };
+  ForPacks<kLast>(images, images.channels / kPack, begin, [&](int64 i) {
     const P from = ((const P*)x)[i], gradient = ((const P*)dy)[i];
     P rectified, to;
     if (output) rectified = ((const P*)output)[i];
     for (int k = 0; k < kPack; ++k) {
-      const int64 c = pack * kPack + k;
       const float d = output && !((float)rectified.v[k] > 0) ? 0 : (float)gradient.v[k];
-      to.v[k] = (T)(factor[c] * (d - shift[c] - ((float)from.v[k] - mean[c]) * slope[c]));
+      to.v[k] = (T)(factors.v[k] * (d - shifts.v[k] - ((float)from.v[k] - means.v[k]) * slopes.v[k]));
     }
     ((P*)dx)[i] = to;
   });

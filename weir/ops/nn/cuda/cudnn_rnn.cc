@@ -255,6 +255,8 @@ class CudnnRnnBackpropKernel : public Kernel {
     return has_c ? BatchFirst(ctx, problem, made_dc, *dc) : OkStatus();
   }
 
+  bool is_repeatable() const override { return attrs_.layers.dropout == 0; }
+
  private:
   static Status CheckShape(const KernelContext& ctx, int input, const Shape& shape) {
     if (ctx.input(input).shape() == shape) return OkStatus();
