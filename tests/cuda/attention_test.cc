@@ -13,7 +13,8 @@ struct Case {
 };
 
 const Case kCases[] = {{1, 64, 64, 1, 64, false}, {2, 100, 100, 2, 32, true}, {1, 130, 130, 2, 64, true},
-                       {1, 5, 70, 3, 16, false},  {1, 33, 20, 1, 128, true},  {1, 20, 150, 1, 128, true}};
+                       {1, 5, 70, 3, 16, false},  {1, 33, 20, 1, 128, true},  {1, 6, 7, 2, 5, true},
+                       {1, 20, 150, 1, 128, true}};
 
 class GpuAttention : public testing::TestWithParam<DType> {};
 

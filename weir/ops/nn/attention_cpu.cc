@@ -50,7 +50,7 @@ class AttentionKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * stats, ctx.AllocateOutput(1, s.stats()));
     if (s.IsEmpty()) {
       std::ranges::fill(out->span<T>(), T(0.0f));
-      std::ranges::fill(stats->span<float>(), INFINITY);
+      std::ranges::fill(stats->span<float>(), 0.0f);
       return OkStatus();
     }
     const T *q = ctx.input(0).data<T>(), *k = ctx.input(1).data<T>(), *v = ctx.input(2).data<T>();

@@ -176,6 +176,8 @@ class Fuser {
 
 }  // namespace
 
+Status FuseContractions(RewriteContext& context) { return FuseContractions(context, {DType::kFloat}); }
+
 Status FuseContractions(RewriteContext& context, const std::vector<DType>& types) {
   const bool has_any = std::ranges::any_of(context.graph().nodes(), [](const auto& node) {
     return node != nullptr && (node->op() == "Conv2D" || node->op() == "MatMul");

@@ -12,7 +12,9 @@ namespace weir {
 // addition of a tensor that may well have the same shape, and an activation, become _FusedConv2D and _FusedMatMul,
 // which are named as the last node was. Only what nobody else looks at is fused. Contractions whose second operand is a
 // constant are marked, so that their kernels keep it in the order they like best.
-Status FuseContractions(RewriteContext& context, const std::vector<DType>& types = {DType::kFloat});
+Status FuseContractions(RewriteContext& context);
+// The same for tensors of other types, for devices with kernels for them.
+Status FuseContractions(RewriteContext& context, const std::vector<DType>& types);
 
 // Marks convolutions of floats and their gradients, so that their kernels may use other arithmetic than a
 // plain sum (weir/device/cpu/winograd.h).

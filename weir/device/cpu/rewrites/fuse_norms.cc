@@ -129,6 +129,8 @@ class NormFuser {
 
 }  // namespace
 
+Status FuseNorms(RewriteContext& context) { return FuseNorms(context, {DType::kFloat}); }
+
 Status FuseNorms(RewriteContext& context, const std::vector<DType>& types) {
   const bool has_any = std::ranges::any_of(context.graph().nodes(), [](const auto& node) {
     return node != nullptr && (IsNorm(*node) || IsNormGradient(*node));

@@ -10,7 +10,9 @@ namespace weir {
 
 // FusedBatchNorm of channels-last float images, then perhaps the sum with another image, then Relu become
 // _FusedBatchNormEx; the gradient of the norm after that of the Relu becomes _FusedBatchNormGradEx.
-Status FuseNorms(RewriteContext& context, const std::vector<DType>& types = {DType::kFloat});
+Status FuseNorms(RewriteContext& context);
+// The same for tensors of other types, for devices with kernels for them.
+Status FuseNorms(RewriteContext& context, const std::vector<DType>& types);
 
 }  // namespace weir
 

@@ -26,10 +26,8 @@ DeviceRewrite Fusing(std::string_view made, Pass pass) {
 void RegisterCpuRewrites(DeviceRewrites& rewrites) {
   rewrites.Add("CPU", "mix precisions", MixPrecision);
   rewrites.Add("CPU", "sink reshapes", Fusing("_FusedMatMul", SinkReshapes));
-  rewrites.Add("CPU", "fuse contractions",
-               Fusing("_FusedMatMul", [](RewriteContext& context) { return FuseContractions(context); }));
-  rewrites.Add("CPU", "fuse norms",
-               Fusing("_FusedBatchNormEx", [](RewriteContext& context) { return FuseNorms(context); }));
+  rewrites.Add("CPU", "fuse contractions", Fusing("_FusedMatMul", FuseContractions));
+  rewrites.Add("CPU", "fuse norms", Fusing("_FusedBatchNormEx", FuseNorms));
   rewrites.Add("CPU", "fuse padded pools", Fusing("MaxPool", FusePaddedPools));
   rewrites.Add("CPU", "fuse scatters", Fusing("_ScaledResourceScatterSub", FuseScatters));
   rewrites.Add("CPU", "fold transposes", Fusing("_BatchMatMulOfViews", FoldTransposes));

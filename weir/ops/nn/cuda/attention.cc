@@ -1,4 +1,5 @@
-// _Attention and its gradient on GPUs: half and bfloat16 by kernels that keep no scores; float by products of cuBLASLt,
+// _Attention and its gradient on GPUs: half and bfloat16 by kernels that keep no scores; float, and heads
+// of odd sizes, by products of cuBLASLt,
 // a batch at a time, with the scores of that batch in memory.
 #include "weir/ops/nn/attention.h"
 
@@ -30,14 +31,28 @@ Strides StridesOf(const AttentionSizes& s, int64_t times) { return {times * s.ro
 
 unsigned Blocks(int64_t rows) { return static_cast<unsigned>((rows + kRows - 1) / kRows); }
 
-Status CheckSmall(const AttentionSizes& s) {
+// Whether the kernels that keep no scores take such heads.
+bool HasTiles(const AttentionSizes& s, DType dtype) {
   constexpr int64_t kMost = int64_t{1} << 30;
-  if (s.queries > kMost || s.keys > kMost || s.batch * s.heads > 65535) {
-    return Unimplemented("Attention of ", s.batch, " batches, ", s.heads, " heads, ", s.queries, " queries and ",
-                         s.keys, " keys on a GPU");
-  }
-  if (s.size % 16 == 0 && s.size <= 128) return OkStatus();
-  return Unimplemented("Attention of heads of size ", s.size, " in 16 bits on a GPU: it must be 16, 32, ... 128");
+  return dtype != DType::kFloat && s.size % 16 == 0 && s.size <= 128 && s.queries <= kMost && s.keys <= kMost &&
+         s.batch * s.heads <= 65535;
+}
+
+Status Convert(KernelContext& ctx, const Tensor& from, const Tensor& to) {
+  const std::string name = Cat("ConvertElements<", DeviceTypeName(from.dtype()), ", ", DeviceTypeName(to.dtype()), ">");
+  return LaunchOver(ctx, {kScoresSource, name}, from.num_elements(), Address(from), Address(to), from.num_elements());
+}
+// A tensor as float: itself, or a copy.
+StatusOr<Tensor> AsFloat(KernelContext& ctx, const Tensor& tensor) {
+  if (tensor.dtype() == DType::kFloat) return tensor;
+  WEIR_ASSIGN_OR_RETURN(Tensor wide, ctx.AllocateTemp(DType::kFloat, tensor.shape()));
+  WEIR_RETURN_IF_ERROR(Convert(ctx, tensor, wide));
+  return wide;
+}
+// Memory for a result in float: its own, or some that Convert brings there.
+StatusOr<Tensor> RoomFor(KernelContext& ctx, const Tensor& result) {
+  if (result.dtype() == DType::kFloat) return result;
+  return ctx.AllocateTemp(DType::kFloat, result.shape());
 }
 
 // The two tiles of operands, twice, and two of statistics for each row.
@@ -132,8 +147,7 @@ class GpuAttentionKernel : public Kernel {
       WEIR_RETURN_IF_ERROR(FillZero(ctx, Address(*out), out->num_bytes()));
       return FillZero(ctx, Address(*stats), stats->num_bytes());
     }
-    if (out->dtype() == DType::kFloat) return ComputeFloat(ctx, s, *out, *stats);
-    WEIR_RETURN_IF_ERROR(CheckSmall(s));
+    if (!HasTiles(s, out->dtype())) return ComputeFloat(ctx, s, *out, *stats);
     AttentionArguments arguments = ArgumentsOf(ctx, s, attrs_.is_causal);
     arguments.out = Address(*out);
     arguments.out_at = arguments.q_at;
@@ -144,15 +158,20 @@ class GpuAttentionKernel : public Kernel {
  private:
   Status ComputeFloat(KernelContext& ctx, const AttentionSizes& s, const Tensor& out, const Tensor& stats) const {
     const HeadProducts products(ctx, s);
+    Tensor inputs[3];
+    for (int i = 0; i < 3; ++i) {
+      WEIR_ASSIGN_OR_RETURN(inputs[i], AsFloat(ctx, ctx.input(i)));
+    }
+    WEIR_ASSIGN_OR_RETURN(const Tensor result, RoomFor(ctx, out));
     WEIR_ASSIGN_OR_RETURN(Tensor scores, ctx.AllocateTemp(DType::kFloat, Shape({s.heads, s.queries, s.keys})));
     for (int64_t b = 0; b < s.batch; ++b) {
-      WEIR_RETURN_IF_ERROR(products.Scores(BatchOf(ctx.input(0), b), BatchOf(ctx.input(1), b), Address(scores)));
+      WEIR_RETURN_IF_ERROR(products.Scores(BatchOf(inputs[0], b), BatchOf(inputs[1], b), Address(scores)));
       WEIR_RETURN_IF_ERROR(Launch(ctx, {kScoresSource, Cat("AttentionWeights<", attrs_.is_causal, ">")},
                                   products.RowsShape(), Address(scores), BatchOf(stats, b), s.heads * s.queries,
                                   s.queries, s.keys, s.scale));
-      WEIR_RETURN_IF_ERROR(products.ForQueries(Address(scores), BatchOf(ctx.input(2), b), BatchOf(out, b)));
+      WEIR_RETURN_IF_ERROR(products.ForQueries(Address(scores), BatchOf(inputs[2], b), BatchOf(result, b)));
     }
-    return OkStatus();
+    return out.dtype() == DType::kFloat ? OkStatus() : Convert(ctx, result, out);
   }
 
   AttentionAttrs attrs_;
@@ -176,8 +195,7 @@ class GpuAttentionGradKernel : public Kernel {
     if (s.IsEmpty()) return OkStatus();
     WEIR_ASSIGN_OR_RETURN(Tensor delta, ctx.AllocateTemp(DType::kFloat, s.stats()));
     const DType dtype = out[0]->dtype();
-    if (dtype == DType::kFloat) return ComputeFloat(ctx, s, out, delta);
-    WEIR_RETURN_IF_ERROR(CheckSmall(s));
+    if (!HasTiles(s, dtype)) return ComputeFloat(ctx, s, out, delta);
     AttentionArguments arguments = ArgumentsOf(ctx, s, attrs_.is_causal);
     arguments.o = Address(ctx.input(3));
     arguments.stats = Address(ctx.input(4));
@@ -205,9 +223,16 @@ class GpuAttentionGradKernel : public Kernel {
   }
 
   Status ComputeFloat(KernelContext& ctx, const AttentionSizes& s, Tensor* const* out, const Tensor& delta) const {
+    Tensor inputs[6], results[3];
+    for (int i : {0, 1, 2, 3, 5}) {
+      WEIR_ASSIGN_OR_RETURN(inputs[i], AsFloat(ctx, ctx.input(i)));
+    }
+    for (int i = 0; i < 3; ++i) {
+      WEIR_ASSIGN_OR_RETURN(results[i], RoomFor(ctx, *out[i]));
+    }
     AttentionArguments arguments = ArgumentsOf(ctx, s, attrs_.is_causal);
-    arguments.o = Address(ctx.input(3));
-    arguments.dy = Address(ctx.input(5));
+    arguments.o = Address(inputs[3]);
+    arguments.dy = Address(inputs[5]);
     arguments.delta = Address(delta);
     WEIR_RETURN_IF_ERROR(FindDelta(ctx, s, DType::kFloat, arguments));
     const HeadProducts products(ctx, s);
@@ -215,16 +240,19 @@ class GpuAttentionGradKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor weights, ctx.AllocateTemp(DType::kFloat, shape));
     WEIR_ASSIGN_OR_RETURN(Tensor slopes, ctx.AllocateTemp(DType::kFloat, shape));
     for (int64_t b = 0; b < s.batch; ++b) {
-      const DeviceAddress q = BatchOf(ctx.input(0), b), k = BatchOf(ctx.input(1), b), v = BatchOf(ctx.input(2), b),
-                          dy = BatchOf(ctx.input(5), b);
+      const DeviceAddress q = BatchOf(inputs[0], b), k = BatchOf(inputs[1], b), v = BatchOf(inputs[2], b),
+                          dy = BatchOf(inputs[5], b);
       WEIR_RETURN_IF_ERROR(products.Scores(q, k, Address(weights)));
       WEIR_RETURN_IF_ERROR(products.Scores(dy, v, Address(slopes)));
       WEIR_RETURN_IF_ERROR(Launch(ctx, {kScoresSource, Cat("AttentionSlopes<", attrs_.is_causal, ">")},
                                   products.RowsShape(), Address(weights), Address(slopes), BatchOf(ctx.input(4), b),
                                   BatchOf(delta, b), s.heads * s.queries, s.queries, s.keys, s.scale));
-      WEIR_RETURN_IF_ERROR(products.ForQueries(Address(slopes), k, BatchOf(*out[0], b)));
-      WEIR_RETURN_IF_ERROR(products.ForKeys(Address(slopes), q, BatchOf(*out[1], b)));
-      WEIR_RETURN_IF_ERROR(products.ForKeys(Address(weights), dy, BatchOf(*out[2], b)));
+      WEIR_RETURN_IF_ERROR(products.ForQueries(Address(slopes), k, BatchOf(results[0], b)));
+      WEIR_RETURN_IF_ERROR(products.ForKeys(Address(slopes), q, BatchOf(results[1], b)));
+      WEIR_RETURN_IF_ERROR(products.ForKeys(Address(weights), dy, BatchOf(results[2], b)));
+    }
+    for (int i = 0; i < 3 && out[i]->dtype() != DType::kFloat; ++i) {
+      WEIR_RETURN_IF_ERROR(Convert(ctx, results[i], *out[i]));
     }
     return OkStatus();
   }

@@ -40,3 +40,8 @@ __global__ void AttentionSlopes(float* scores, float* slopes, const float* stats
     }
   }
 }
+
+template <typename From, typename To>
+__global__ void ConvertElements(const From* from, To* to, int64 n) {
+  for (int64 i = GridFirst(); i < n; i += GridStride()) to[i] = (To)(float)from[i];
+}
