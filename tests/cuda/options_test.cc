@@ -46,6 +46,7 @@ TEST(GpuChoice, LogicalDevicesDivideACard) {
 }
 
 TEST(GpuChoice, ListsOfCardsThatMakeNoSenseAreErrorsInTensorFlowsWords) {
+  ChooseDriver();
   const std::string count = Cat(ListGpuCards().size());
   for (const auto& [list, message] : std::vector<std::pair<std::string, std::string>>{
            {"x", "Could not parse entry in 'visible_device_list': 'x'. visible_device_list = x"},

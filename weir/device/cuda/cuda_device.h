@@ -56,8 +56,8 @@ class CudaParts {
   void EndLeft(const Status& status);
   // The first error of runs that were left, once.
   Status TakeLeftError();
-  // Where recordings take the memory that their work needs while it runs (recording.h). Its memory is the device's again
-  // when the last recording ends.
+  // Where recordings take the memory that their work needs while it runs (recording.h). Its memory is the device's
+  // again when the last recording ends.
   MemoryPool& arena();
   void BeginRecording();
   void EndRecording();
