@@ -101,15 +101,15 @@ class DnnStream {
 
   CudnnHandle handle() const { return handle_; }
   // Held while the handle is used.
-  absl::Mutex& mutex() { return mu_; }
+  absl::Mutex& mutex() ABSL_LOCK_RETURNED(mu_) { return mu_; }
   // Lets the handle give its work to where the run's goes.
-  Status Enter(CudaRun& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex());
+  Status Enter(CudaRun& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
  private:
   explicit DnnStream(const CudnnFunctions& dnn) : dnn_(dnn) {}
   StatusOr<std::unique_ptr<DnnPlan>> Choose(DnnGraph& graph, const DnnEngineLimits& limits);
   Status FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& graph, const DnnEngineLimits& limits, DnnPlan* plan);
-  Status Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex());
+  Status Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   StatusOr<bool> IsAllowed(const DnnDescriptor& config, const DnnEngineLimits& limits);
 
   const CudnnFunctions& dnn_;
