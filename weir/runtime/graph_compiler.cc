@@ -50,11 +50,11 @@ void LogPlacement(const Graph& graph) {
 
 }  // namespace
 
-GraphCompiler::GraphCompiler(const Environment& environment, DeviceSet devices,
+GraphCompiler::GraphCompiler(const Environment& environment, const DeviceSet& devices,
                              std::shared_ptr<const FunctionLibrary> functions, ThreadPool* intra_op,
                              SessionOptions options, Preference preference)
     : environment_(environment),
-      devices_(std::move(devices)),
+      devices_(devices),
       functions_(std::move(functions)),
       intra_op_(intra_op),
       options_(std::move(options)),

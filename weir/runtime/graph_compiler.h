@@ -43,8 +43,9 @@ class GraphCompiler {
 
   // REQUIRES: `environment` and `intra_op` outlive the compiler. Only the options for placement, transfers and rewrites
   // are used. `functions` tells which ops are function calls.
-  GraphCompiler(const Environment& environment, DeviceSet devices, std::shared_ptr<const FunctionLibrary> functions,
-                ThreadPool* intra_op, SessionOptions options, Preference preference = Preference::kAccelerators);
+  GraphCompiler(const Environment& environment, const DeviceSet& devices,
+                std::shared_ptr<const FunctionLibrary> functions, ThreadPool* intra_op, SessionOptions options,
+                Preference preference = Preference::kAccelerators);
 
   // Runs all phases. Constant folding uses kernels of `kernels`. With `late_args`, arguments arrive while the step
   // runs, so results must not be delayed until the end of the step.
