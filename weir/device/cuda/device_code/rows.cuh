@@ -41,4 +41,6 @@ void RowSoftmax(const T (&x)[kEach], T (&y)[kEach]) {
 }
 // Of one number for each row.
 template <typename T, int kRow, int kBlock, int kEach>
-void RowSum(const T& x, T& sum) { sum = x; }
+void RowSum(const T& x, T& sum) {
+  sum = x;
+}

@@ -180,8 +180,7 @@ struct Sums {
     const int lane = threadIdx.x % 32, row = first + lane / 4, column = lane % 4 * 2;
 #pragma unroll
     for (int i = 0; i < kColumns / 8; ++i) {
-      if (row < end)
-        *(uint32*)(head + (int64)row * time + i * 8 + column) = PackPair<T>(c[i][0] * low, c[i][1] * low);
+      if (row < end) *(uint32*)(head + (int64)row * time + i * 8 + column) = PackPair<T>(c[i][0] * low, c[i][1] * low);
       if (row + 8 < end)
         *(uint32*)(head + (int64)(row + 8) * time + i * 8 + column) = PackPair<T>(c[i][2] * high, c[i][3] * high);
     }

@@ -221,7 +221,8 @@ __global__ void MaxPoolGradOfPacks(const Pool<int32> pool, const uint8* steps, c
     C sums[kPack] = {};
     for (int32 r = rows.First(at.y); r < rows.Last(at.y); ++r) {
       for (int32 c = columns.First(at.x); c < columns.Last(at.x); ++c) {
-        const int32 step = (at.y + rows.before - r * rows.stride) * columns.size + at.x + columns.before - c * columns.stride;
+        const int32 step =
+            (at.y + rows.before - r * rows.stride) * columns.size + at.x + columns.before - c * columns.stride;
         const int64 offset = image + ((int64)r * columns.output + c) * pool.channels;
         const Pack<uint8, kPack> taken = *(const Pack<uint8, kPack>*)(steps + offset);
         const Pack<T, kPack> slopes = *(const Pack<T, kPack>*)(dy + offset);
