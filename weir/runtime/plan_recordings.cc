@@ -9,6 +9,7 @@ constexpr int kRunsBefore = 2;
 constexpr size_t kMostRecordings = 8;
 constexpr int64_t kFewReplays = 8;
 constexpr int kMostMoves = 3;
+constexpr int kMostRefusals = 4;
 // Larger values of the host are taken to be data, which differ in every step.
 constexpr size_t kMostHostBytes = 256;
 
@@ -60,7 +61,7 @@ void PlanRecordings::Refuse(const std::string& key) {
   FastMutexLock lock(&mu_);
   Entry& entry = entries_[key];
   entry.is_being_made = false;
-  entry.is_refused = true;
+  entry.is_refused = ++entry.refusals >= kMostRefusals;
 }
 
 void PlanRecordings::Drop(const std::string& key) {

@@ -47,7 +47,8 @@ class PlanRecordings {
   Choice Choose(const std::vector<ReceivedValue>& received, std::string* key,
                 std::shared_ptr<const PlanRecording>* recording);
   void Add(const std::string& key, std::shared_ptr<const PlanRecording> recording);
-  // Runs like this one are never recorded.
+  // The run could not be recorded: because of something that passes, such as a reader of a variable, or because runs
+  // like it never can. After a few tries there is no other.
   void Refuse(const std::string& key);
   // The recording is out of date; after too many of these there is no other.
   void Drop(const std::string& key);
@@ -55,6 +56,7 @@ class PlanRecordings {
  private:
   struct Entry {
     int runs = 0;
+    int refusals = 0;
     bool is_refused = false;
     bool is_being_made = false;
     int moves = 0;  // times in a row that a recording was soon out of date
