@@ -11,9 +11,10 @@ using namespace cuda;
 
 thread_local std::string last_error;
 
-// Engines that a graph can run on: the second one wants scratch memory.
-constexpr int64_t kEngines = 2;
-constexpr int64_t kWorkspaceSizes[kEngines] = {0, 1024};
+// Engines that a graph can run on. The heuristics name kInexact first: it is so fast because it leaves everything out,
+// and says that it adds up in few digits, so nobody who reads the notes takes it. kUnordered wants scratch memory.
+enum Engine : int64_t { kInexact, kPlain, kUnordered, kEngines };
+constexpr int64_t kWorkspaceSizes[kEngines] = {0, 0, 1024};
 
 size_t SizeOf(CudnnAttributeType type) {
   switch (type) {
@@ -208,7 +209,7 @@ CudnnStatus HeuristicResults(const Descriptor& heuristics, int64_t requested, in
     return kCudnnSuccess;
   }
   const AttributeValue* graph = heuristics.Find(kCudnnAttrHeuristicOperationGraph);
-  *count = std::min(requested, kEngines);
+  *count = std::min<int64_t>(requested, kEngines);
   for (int64_t i = 0; i < *count; ++i) {
     Descriptor* config = Of(static_cast<CudnnDescriptor*>(elements)[i]);
     if (config == nullptr || config->type != kCudnnEngineConfigDescriptor) {
@@ -226,15 +227,16 @@ CudnnStatus HeuristicResults(const Descriptor& heuristics, int64_t requested, in
   return kCudnnSuccess;
 }
 
-// The second engine sums the gradient of a filter in any order.
+// kUnordered sums the gradient of a filter in any order.
 CudnnStatus EngineNotes(const Descriptor& engine, int64_t requested, int64_t* count, void* elements) {
   const AttributeValue* operations =
       engine.GetDescriptor(kCudnnAttrEngineOperationGraph)->Find(kCudnnAttrOperationGraphOps);
   const bool is_filter = operations->descriptors[0]->type == kCudnnConvolutionBackwardFilterDescriptor;
-  const bool noted = is_filter && engine.Get<int64_t>(kCudnnAttrEngineGlobalIndex) == 1;
-  *count = noted ? 1 : 0;
-  if (noted && requested > 0 && elements != nullptr) {
-    static_cast<CudnnNumericalNote*>(elements)[0] = kCudnnNoteNondeterministic;
+  const auto index = engine.Get<int64_t>(kCudnnAttrEngineGlobalIndex);
+  *count = index == kInexact || (is_filter && index == kUnordered) ? 1 : 0;
+  if (*count > 0 && requested > 0 && elements != nullptr) {
+    static_cast<CudnnNumericalNote*>(elements)[0] =
+        index == kInexact ? kCudnnNoteReducedPrecisionReduction : kCudnnNoteNondeterministic;
   }
   return kCudnnSuccess;
 }
@@ -428,6 +430,7 @@ WEIR_EXPORT CudnnStatus cudnnBackendExecute(CudnnHandle handle, CudnnDescriptor 
   if (!weir::cuda_emulator::HasAllTensors(*weir::cuda_emulator::GraphOf(*plan), *pack)) {
     return Fail(kCudnnBadParam, "the variant pack lacks a tensor of the graph");
   }
+  if (weir::cuda_emulator::EngineOf(*plan) == weir::cuda_emulator::kInexact) return kCudnnSuccess;
   const bool enqueued = weir::cuda_emulator::Enqueue(
       handle->stream, [plan = *static_cast<DescriptorPointer*>(plan_handle), pack = *pack] {
         weir::cuda_emulator::RunGraph(*weir::cuda_emulator::GraphOf(*plan), pack);

@@ -209,7 +209,6 @@ Status DnnStream::FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& grap
 }
 
 StatusOr<bool> DnnStream::IsAllowed(const DnnDescriptor& config, const DnnEngineLimits& limits) {
-  if (!limits.deterministic && !limits.without_tensor_float) return true;
   WEIR_ASSIGN_OR_RETURN(DnnDescriptor engine, DnnDescriptor::Make(dnn_, kCudnnEngineDescriptor));
   CudnnDescriptor handle = engine.get();
   int64_t count = 0;
@@ -224,10 +223,10 @@ StatusOr<bool> DnnStream::IsAllowed(const DnnDescriptor& config, const DnnEngine
                                           kCudnnNumericalNotes, &count, notes),
                  "asking for an engine's notes"));
   for (int64_t i = 0; i < count; ++i) {
+    // Engines that add up in 16 bits, or read float operands as half, give fewer digits than the types promise.
+    if (notes[i] == kCudnnNoteReducedPrecisionReduction || notes[i] == kCudnnNoteDownConvertInputs) return false;
     if (limits.deterministic && notes[i] == kCudnnNoteNondeterministic) return false;
-    if (limits.without_tensor_float && (notes[i] == kCudnnNoteTensorCore || notes[i] == kCudnnNoteDownConvertInputs)) {
-      return false;
-    }
+    if (limits.without_tensor_float && notes[i] == kCudnnNoteTensorCore) return false;
   }
   return true;
 }

@@ -70,7 +70,7 @@ class DnnGraph {
   std::vector<DnnDescriptor> operations_;
 };
 
-// What an engine must not be.
+// What an engine must not be, beside inexact in ways that the types of a graph do not tell.
 struct DnnEngineLimits {
   bool deterministic = false;         // nothing that adds up in any order
   bool without_tensor_float = false;  // nothing that rounds float operands
