@@ -18,91 +18,12 @@ enum class Rows {
 
 using Names = std::set<std::string_view>;
 
-const Names& Elementwise() {
-  static const Names* const names = new Names{"Abs",
-                                              "Acos",
-                                              "Acosh",
-                                              "Add",
-                                              "AddV2",
-                                              "AddN",
-                                              "Asin",
-                                              "Asinh",
-                                              "Atan",
-                                              "Atan2",
-                                              "Atanh",
-                                              "Cast",
-                                              "Ceil",
-                                              "Cos",
-                                              "Cosh",
-                                              "Div",
-                                              "DivNoNan",
-                                              "Elu",
-                                              "Equal",
-                                              "Erf",
-                                              "Erfc",
-                                              "Exp",
-                                              "Expm1",
-                                              "Floor",
-                                              "FloorDiv",
-                                              "FloorMod",
-                                              "Greater",
-                                              "GreaterEqual",
-                                              "Identity",
-                                              "IdentityN",
-                                              "IsFinite",
-                                              "IsInf",
-                                              "IsNan",
-                                              "LeakyRelu",
-                                              "Less",
-                                              "LessEqual",
-                                              "Log",
-                                              "Log1p",
-                                              "LogicalAnd",
-                                              "LogicalNot",
-                                              "LogicalOr",
-                                              "Maximum",
-                                              "Minimum",
-                                              "Mul",
-                                              "Neg",
-                                              "NotEqual",
-                                              "Pow",
-                                              "RealDiv",
-                                              "Reciprocal",
-                                              "Relu",
-                                              "Relu6",
-                                              "Rint",
-                                              "Round",
-                                              "Rsqrt",
-                                              "Select",
-                                              "SelectV2",
-                                              "Selu",
-                                              "Sigmoid",
-                                              "Sign",
-                                              "Sin",
-                                              "Sinh",
-                                              "Softplus",
-                                              "Softsign",
-                                              "Sqrt",
-                                              "Square",
-                                              "SquaredDifference",
-                                              "StopGradient",
-                                              "PreventGradient",
-                                              "CheckNumerics",
-                                              "Snapshot",
-                                              "Sub",
-                                              "Tan",
-                                              "Tanh",
-                                              "TruncateDiv",
-                                              "Xlogy",
-                                              "ClipByValue",
-                                              "ZerosLike",
-                                              "OnesLike",
-                                              "StringLower",
-                                              "StringUpper",
-                                              "StringStrip",
-                                              "AsString",
-                                              "StringToNumber",
-                                              "StringToHashBucketFast"};
+// Operations that treat each element by itself without having the trait: they hand tensors on, or broadcast or sum up
+// operands in ways of their own.
+const Names& ElementByElement() {
+  static const Names* const names =
+      new Names{"AddN",   "CheckNumerics", "ClipByValue",  "Identity", "IdentityN", "OnesLike", "PreventGradient",
+                "Select", "Snapshot",      "StopGradient", "ZerosLike"};
   return *names;
 }
 
@@ -112,12 +33,6 @@ const Names& FirstInput() {
                                               "MaxPool", "MaxPool3D",    "AvgPool",        "AvgPool3D",
                                               "BiasAdd", "BiasAddV1",    "ResizeBilinear", "ResizeNearestNeighbor",
                                               "LRN",     "SpaceToDepth", "DepthToSpace"};
-  return *names;
-}
-
-const Names& Reductions() {
-  static const Names* const names =
-      new Names{"Sum", "Mean", "Max", "Min", "Prod", "Any", "All", "ArgMax", "ArgMin", "EuclideanNorm"};
   return *names;
 }
 
@@ -231,9 +146,11 @@ class Analysis {
   bool KeepsRows(const Node& node) {
     const std::string_view op = node.op();
     if (op == "_Retval") return context_.ShapeOf(node.inputs[0]).rank() != 0;
-    if (Elementwise().contains(op)) return BroadcastsRows(node);
+    if (node.schema->is_elementwise || ElementByElement().contains(op)) return BroadcastsRows(node);
     if (FirstInput().contains(op)) return OthersAreFixed(node, 0);
-    if (Reductions().contains(op)) return OthersAreFixed(node, 0) && AvoidsFirst(Constant(node, 1), Rank(node, 0));
+    if (node.schema->is_reduction || op == "ArgMax" || op == "ArgMin") {
+      return node.inputs.size() == 2 && OthersAreFixed(node, 0) && AvoidsFirst(Constant(node, 1), Rank(node, 0));
+    }
     if (op == "Softmax" || op == "LogSoftmax") return Rank(node, 0) >= 2;
     if (op == "MatMul") return OthersAreFixed(node, 0) && !node.Attr<bool>("transpose_a").value_or(true);
     if (op == "BatchMatMulV2" || op == "BatchMatMul") {
