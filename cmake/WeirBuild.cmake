@@ -42,6 +42,10 @@ add_compile_options(-fno-semantic-interposition)
 add_library(weir_options INTERFACE)
 target_compile_options(weir_options INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare
                                               -Wno-missing-field-initializers)
+# GCC takes abseil's inlined vectors for arrays that are left uninitialised, or read beyond their end.
+target_compile_options(weir_options INTERFACE
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 target_include_directories(weir_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
 # Rooms of loops over numbers: vectorise them also where the number of elements is not known, and let neither errno nor

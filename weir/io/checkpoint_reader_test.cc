@@ -69,7 +69,9 @@ TEST(CheckpointReader, APatternNamesTheFilesOfTheFirstFormat) {
     ASSERT_TRUE(writer.Add(Cat("whole_", i), Shape({1, 2}), TensorSlice::Full(2), row).ok());
     ASSERT_TRUE(writer.Finish().ok());
   }
-  auto reader = CheckpointReader::Open(prefix + "-?????-of-00002");
+  auto reader = CheckpointReader::Open(prefix +
+                                       "-?????"
+                                       "-of-00002");
   ASSERT_TRUE(reader.ok()) << reader.status();
   EXPECT_EQ((*reader)->tensors().size(), 3u);
   StatusOr<Tensor> joined = (*reader)->Read("in_parts");
@@ -77,7 +79,9 @@ TEST(CheckpointReader, APatternNamesTheFilesOfTheFirstFormat) {
   EXPECT_EQ(joined->ToString(), Tensor::FromSpan<float>(std::vector<float>{1, 2, 1, 2}, Shape({2, 2})).ToString());
   EXPECT_TRUE((*reader)->Read("whole_0").ok());
   EXPECT_TRUE((*reader)->Read("whole_1").ok());
-  EXPECT_TRUE(absl::IsNotFound(CheckpointReader::Open(prefix + "-?????-of-00003").status()));
+  EXPECT_TRUE(absl::IsNotFound(CheckpointReader::Open(prefix + "-?????"
+                                                               "-of-00003")
+                                   .status()));
 }
 
 TEST(CheckpointReader, ATurnedBitInTheDataIsFound) {

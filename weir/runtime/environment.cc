@@ -17,7 +17,9 @@ void Environment::DeferGpus(GpuStarter start) {
       options = gpu_options_;
     }
     Status status = start_gpus_(options);
-    if (!status.ok()) WEIR_LOG(ERROR) << "the GPUs are not used: " << Message(status);
+    if (!status.ok()) {
+      WEIR_LOG(ERROR) << "the GPUs are not used: " << Message(status);
+    }
     return OkStatus();
   });
 }

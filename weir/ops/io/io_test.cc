@@ -51,7 +51,8 @@ TEST_F(IoTest, ShardNames) {
   Expect(run("ShardedFilename").Inputs({Tensor::Scalar("m"), Tensor::Scalar<int32_t>(2), Tensor::Scalar<int32_t>(10)}),
          Tensor::Scalar("m-00002-of-00010"));
   Expect(run("ShardedFilespec").Inputs({Tensor::Scalar("m"), Tensor::Scalar<int32_t>(10)}),
-         Tensor::Scalar("m-?????-of-00010"));
+         Tensor::Scalar("m-?????"
+                        "-of-00010"));
 }
 
 TEST_F(IoTest, RawBytes) {
