@@ -193,16 +193,17 @@ class OneHost(unittest.TestCase):
 class SeveralHosts(network_namespaces.TwoHosts):
     """The launcher runs on the first of two hosts."""
 
-    def launch(self, *worker):
+    def launch(self, *worker, flags=()):
         command = ["ip", "netns", "exec", self.names[0], WEIR, "launch", "--elastic", "--min", "1", "--hosts",
-                   f"localhost:2,{self.names[1]}:2", "--agent", self.agent, "--address", self.addresses[0], "--", WORKER]
+                   f"localhost:2,{self.names[1]}:2", "--agent", self.agent, "--address", self.addresses[0], *flags, "--",
+                   WORKER]
         done = subprocess.run(command + [str(word) for word in worker], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=TIME, check=False)
         return done.returncode, done.stdout
 
     def test_deaths_on_either_host(self):
-        for victim in (0, 3):
-            code, text = self.launch(60, "die", victim, 20)
+        for victim, flags in ((0, []), (3, []), (3, ["--tls"])):
+            code, text = self.launch(60, "die", victim, 20, flags=flags)
             self.assertEqual(code, 0, text)
             self.assertEqual(set(finished(text).values()), {60}, text)
             self.assertLessEqual({0, 1, 2, 3} - {victim}, set(finished(text)), text)

@@ -102,16 +102,24 @@ class OneHost(unittest.TestCase):
 
 
 class Namespaces(network_namespaces.TwoHosts):
-    def launch(self, hosts, *arguments):
+    def launch(self, hosts, *arguments, flags=()):
         slots = ",".join(f"{name}:{count}" for name, count in zip(self.names, hosts))
-        return [WEIR, "launch", "--hosts", slots, "--agent", self.agent, "--address", self.addresses[0], "--", RANKS,
-                *arguments]
+        return [WEIR, "launch", "--hosts", slots, "--agent", self.agent, "--address", self.addresses[0], *flags, "--",
+                RANKS, *arguments]
 
     def test_launch(self):
         for hosts in ([2, 2], [1, 2]):
             code, text = run(self.launch(hosts))
             self.assertEqual(code, 0, text)
             self.assertEqual(places(text), expected(hosts), text)
+
+    def test_launch_with_tls(self):
+        code, text = run(self.launch([1, 2], flags=["--tls"]))
+        self.assertEqual(code, 0, text)
+        self.assertEqual(places(text), expected([1, 2]), text)
+        code, text = run(self.launch([1, 1], flags=["--tls", "--tls_cert", "none.pem"]))
+        self.assertNotEqual(code, 0, text)
+        self.assertIn("all three", text)
 
     def test_a_rank_that_dies_is_named_on_all_hosts(self):
         for victim in (0, 3):

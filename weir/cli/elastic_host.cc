@@ -72,7 +72,7 @@ void ElasticHost::Accept() {
     StatusOr<Socket> socket = collective::Accept(listener_);
     if (!socket.ok() || !socket->is_open()) return;
     const absl::Time limit = absl::Now() + kTimeToSay;
-    if (!collective::ProveAsListener(*socket, options_.secret, collective::kRendezvousTopic, limit).ok()) continue;
+    if (!collective::ProveAsListener(*socket, options_.credentials, collective::kRendezvousTopic, limit).ok()) continue;
     StatusOr<std::string> name = collective::ReceiveText(*socket, limit);
     int number = 0;
     if (!name.ok() || !absl::SimpleAtoi(*name, &number) || !workers_.contains(number)) continue;

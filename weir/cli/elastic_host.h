@@ -20,7 +20,7 @@
 namespace weir {
 
 struct ElasticHostOptions {
-  std::string secret;
+  collective::Credentials credentials;
   int min_workers = 1;
   absl::Duration first_round_after = absl::Seconds(30);  // if there are enough, but not all
   absl::Duration patience = absl::Seconds(60);           // with a worker that does not come to a round

@@ -53,6 +53,7 @@ struct LaunchFlags {
   std::string address;
   std::vector<std::string> variables{"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "OMP_NUM_THREADS"};
   std::vector<std::string> more_variables;
+  collective::TlsOptions tls;
   bool elastic = false;
   ElasticLaunch elastic_launch;
   double elastic_timeout = 600;  // seconds
@@ -151,6 +152,17 @@ StatusOr<int> RunRanks(const LaunchFlags& flags) {
   launch.variables = flags.variables;
   launch.variables.insert(launch.variables.end(), flags.more_variables.begin(), flags.more_variables.end());
   launch.command = flags.command;
+  // What the flags do not say, this process's environment may.
+  WEIR_ASSIGN_OR_RETURN(launch.tls, collective::FindTlsOptions([&flags](const char* name) -> std::string {
+                          const std::string_view variable = name;
+                          if (variable == "WEIR_SECRET") return "made for the job";
+                          if (variable == "WEIR_TLS" && flags.tls.is_on) return "1";
+                          if (variable == "WEIR_TLS_CERT" && !flags.tls.certificate.empty())
+                            return flags.tls.certificate;
+                          if (variable == "WEIR_TLS_KEY" && !flags.tls.key.empty()) return flags.tls.key;
+                          if (variable == "WEIR_TLS_CA" && !flags.tls.ca.empty()) return flags.tls.ca;
+                          return collective::ProcessVariable(name);
+                        }));
   if (!flags.agent.empty()) launch.agent = absl::StrSplit(flags.agent, ' ', absl::SkipEmpty());
   if (!flags.hosts.empty()) {
     WEIR_ASSIGN_OR_RETURN(launch.hosts, collective::ParseHosts(flags.hosts));
@@ -182,6 +194,12 @@ void AddLaunchCommand(CLI::App& program) {
   command->add_option("--address", flags->address, "rank 0's host, or host:port, as all hosts know it");
   command->add_option("-x", flags->more_variables, "a variable to be passed on to other hosts; may be repeated")
       ->allow_extra_args(false);
+  CLI::Option* tls = command->add_flag("--tls", flags->tls.is_on,
+                                       "encrypt what ranks on different hosts exchange; the job's secret is the key");
+  command->add_option("--tls_cert", flags->tls.certificate, "PEM file: the ranks' certificate, instead of the secret")
+      ->needs(tls);
+  command->add_option("--tls_key", flags->tls.key, "PEM file: its private key")->needs(tls);
+  command->add_option("--tls_ca", flags->tls.ca, "PEM file: the CA that has signed it")->needs(tls);
   ElasticLaunch& elastic = flags->elastic_launch;
   CLI::Option* is_elastic =
       command->add_flag("--elastic", flags->elastic, "workers may come and go, and are started again when they fail");

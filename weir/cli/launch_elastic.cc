@@ -272,12 +272,12 @@ StatusOr<int> LaunchElastic(const ElasticLaunch& given) {
     return InvalidArgument("--max ", launch.max_workers, " is less than --min ", launch.min_workers);
   }
   ElasticHostOptions options;
-  options.secret = MakeJobSecret();
+  options.credentials = {MakeJobSecret(), launch.job.tls};
   options.min_workers = launch.min_workers;
   options.address = launch.job.address;
   options.patience = std::min(options.patience, launch.timeout);
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<ElasticHost> host, ElasticHost::Make(options));
-  return ElasticJob(launch, std::move(host), options.secret).Run();
+  return ElasticJob(launch, std::move(host), options.credentials.secret).Run();
 }
 
 }  // namespace weir

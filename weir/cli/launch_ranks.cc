@@ -72,6 +72,12 @@ std::string MakeJobSecret() {
 ProcessStart StartOn(const RankLaunch& launch, const std::string& host, const std::string& secret) {
   ProcessStart start;
   start.secret = secret;
+  start.variables.emplace_back("WEIR_TLS", launch.tls.is_on ? "1" : "0");
+  if (launch.tls.is_on && !launch.tls.certificate.empty()) {
+    start.variables.insert(
+        start.variables.end(),
+        {{"WEIR_TLS_CERT", launch.tls.certificate}, {"WEIR_TLS_KEY", launch.tls.key}, {"WEIR_TLS_CA", launch.tls.ca}});
+  }
   if (!IsThisHost(host)) {
     start.host = host;
     for (const std::string& variable : launch.variables) {

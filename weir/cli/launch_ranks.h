@@ -8,6 +8,7 @@
 #include "weir/base/status.h"
 #include "weir/cli/job_processes.h"
 #include "weir/collective/host_list.h"
+#include "weir/collective/place.h"
 
 namespace weir {
 
@@ -18,10 +19,12 @@ struct RankLaunch {
   std::vector<std::string> agent{"ssh", "-o", "BatchMode=yes"};  // called with a host and what its shell is to run
   std::vector<std::string> variables;                            // of this environment, passed on to other hosts
   std::vector<std::string> command;
+  collective::TlsOptions tls;  // between the ranks; files are the same on all hosts
 };
 
 // Runs the command once for every rank, with WEIR_RANK, WEIR_SIZE, WEIR_LOCAL_RANK, WEIR_LOCAL_SIZE, WEIR_HOST,
-// WEIR_JOB, WEIR_ADDRESS and WEIR_SECRET in its environment (collective/place.h). Each line of output is printed with
+// WEIR_JOB, WEIR_ADDRESS, WEIR_SECRET and WEIR_TLS in its environment (collective/place.h). Each line of output is
+// printed with
 // "[rank] " before it. When a rank fails, the others get SIGTERM, and SIGKILL five seconds later; SIGINT and SIGTERM
 // are passed on. Gives the first exit code that is not 0.
 StatusOr<int> LaunchRanks(const RankLaunch& launch);

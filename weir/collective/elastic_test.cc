@@ -43,13 +43,14 @@ class Rendezvouses : public ::testing::Test {
   std::string Variable(const char* name) const {
     if (std::string_view(name) == kRendezvousVariable) return Cat("127.0.0.1:", PortOf(listener_));
     if (std::string_view(name) == kWorkerVariable) return "3";
-    return std::string_view(name) == "WEIR_SECRET" ? "secret" : "job";
+    if (std::string_view(name) == "WEIR_SECRET") return "secret";
+    return std::string_view(name) == "WEIR_JOB" ? "job" : "";
   }
   // The worker's side; the launcher's is connection_.
   StatusOr<std::unique_ptr<Rendezvous>> Connect(const std::string& secret = "secret") {
     std::thread launcher([&] {
       while (!connection_.is_open()) connection_ = Accept(listener_).value();
-      if (!ProveAsListener(connection_, secret, kRendezvousTopic, Soon()).ok()) return connection_.Close();
+      if (!ProveAsListener(connection_, {secret, {}}, kRendezvousTopic, Soon()).ok()) return connection_.Close();
       EXPECT_EQ(ReceiveText(connection_, Soon()).value(), "3");
     });
     auto worker = Rendezvous::Connect(absl::Seconds(20), [&](const char* name) { return Variable(name); });

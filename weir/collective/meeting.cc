@@ -106,7 +106,7 @@ class MeetingHost {
       if (!socket.is_open()) continue;
       const absl::Time limit = std::min(deadline_, absl::Now() + kTimeToIntroduce);
       // Strangers, and processes of another job, are turned away; the job does not suffer.
-      if (!ProveAsListener(socket, place_.secret, kMeetingTopic, limit).ok()) continue;
+      if (!ProveAsListener(socket, {place_.secret, place_.tls}, kMeetingTopic, limit).ok()) continue;
       StatusOr<std::string> text = ReceiveText(socket, limit);
       StatusOr<Introduction> theirs = text.ok() ? Decode(*text) : text.status();
       if (!theirs.ok()) continue;
@@ -266,7 +266,8 @@ StatusOr<Socket> FindRankZero(const Place& place, absl::Time deadline, const Ala
       last = socket.status();
       if (alarm) WEIR_RETURN_IF_ERROR(alarm());
       if (!socket.ok()) continue;
-      last = ProveAsCaller(*socket, place.secret, kMeetingTopic, std::min(deadline, absl::Now() + kTimeToIntroduce));
+      last = ProveAsCaller(*socket, {place.secret, place.tls}, kMeetingTopic,
+                           std::min(deadline, absl::Now() + kTimeToIntroduce));
       if (last.ok()) return socket;
       if (absl::IsPermissionDenied(last) && candidates.size() == 1) return last;
     }

@@ -1,7 +1,6 @@
 #include "weir/collective/network.h"
 
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,9 +28,9 @@ bool Network::Peer::is_complete() const {
   return !streams.empty() && std::all_of(streams.begin(), streams.end(), [](const Socket& s) { return s.is_open(); });
 }
 
-Network::Network(int rank, MeetingResult meeting, std::string secret)
+Network::Network(int rank, MeetingResult meeting, Credentials credentials)
     : rank_(rank),
-      secret_(std::move(secret)),
+      credentials_(std::move(credentials)),
       addresses_(std::move(meeting.ranks)),
       listener_(std::move(meeting.listener)),
       watch_(std::move(meeting.watch)),
@@ -41,6 +40,7 @@ bool Network::HasData() const {
   std::vector<pollfd> entries{{listener_.file(), POLLIN, 0}, {watch_->file(), POLLIN, 0}};
   for (const Peer& peer : peers_) {
     for (const Socket& stream : peer.streams) {
+      if (stream.has_buffered()) return true;
       if (stream.is_open()) entries.push_back({stream.file(), POLLIN, 0});
     }
   }
@@ -53,7 +53,7 @@ Status Network::Welcome(absl::Time deadline) {
   if (!socket.is_open()) return OkStatus();
   const absl::Time limit = std::min(deadline, absl::Now() + kTimeForHello);
   StreamHello hello = {};
-  if (!ProveAsListener(socket, secret_, kStreamTopic, limit).ok() ||
+  if (!ProveAsListener(socket, credentials_, kStreamTopic, limit).ok() ||
       !ReceiveBytes(socket, &hello, sizeof(hello), limit).ok() || hello.rank <= rank_ || hello.rank >= size() ||
       hello.stream < 0 || hello.stream >= kStreams) {
     return OkStatus();
@@ -73,7 +73,7 @@ Status Network::Connect(const std::vector<int>& peers, absl::Time deadline) {
     for (int i = 0; i < kStreams; ++i) {
       auto connect = [&]() -> Status {
         WEIR_ASSIGN_OR_RETURN(Socket socket, ConnectTo(addresses_[other].endpoint, deadline, alarm));
-        WEIR_RETURN_IF_ERROR(ProveAsCaller(socket, secret_, kStreamTopic, deadline, alarm));
+        WEIR_RETURN_IF_ERROR(ProveAsCaller(socket, credentials_, kStreamTopic, deadline, alarm));
         const StreamHello hello{rank_, i};
         WEIR_RETURN_IF_ERROR(
             SendBytes(socket, std::string_view(reinterpret_cast<const char*>(&hello), sizeof(hello)), deadline, alarm));
@@ -174,7 +174,7 @@ StatusOr<bool> Exchange::Progress(Talk& talk, Stream& stream, bool* moved) {
   while (!stream.out.empty()) {
     Outgoing& next = stream.out.front();
     if (next.after != kNow && !incoming_[next.after].is_done) break;
-    const ssize_t sent = send(stream.file, next.data, next.bytes, MSG_NOSIGNAL);
+    const ssize_t sent = stream.socket->Send(next.data, next.bytes);
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN) return network_->watch_->ExplainLoss(talk.peer);
@@ -190,7 +190,7 @@ StatusOr<bool> Exchange::Progress(Talk& talk, Stream& stream, bool* moved) {
     Incoming& next = incoming_[stream.in.front()];
     if (next.into == nullptr && stream.memory.size() < next.bytes) stream.memory.resize(next.bytes);
     char* const into = next.into != nullptr ? next.into : stream.memory.data();
-    const ssize_t got = recv(stream.file, into + next.got, next.bytes - next.got, 0);
+    const ssize_t got = stream.socket->Receive(into + next.got, next.bytes - next.got);
     if (got < 0) {
       if (errno == EINTR) continue;
       if (errno != EAGAIN) return network_->watch_->ExplainLoss(talk.peer);
@@ -228,7 +228,7 @@ Status Exchange::WaitForEvents(absl::Time deadline) {
   for (const auto& talk : talks_) {
     for (const Stream& stream : talk->streams) {
       const int events = (stream.in.empty() ? 0 : POLLIN) | (stream.is_full ? POLLOUT : 0);
-      if (events != 0) entries.push_back({stream.file, static_cast<short>(events), 0});
+      if (events != 0) entries.push_back({stream.socket->file(), static_cast<short>(events), 0});
     }
   }
   const absl::Time now = absl::Now();
@@ -250,7 +250,7 @@ Status Exchange::Run() {
     return network_->watch_->Report(connected);
   }
   for (const auto& talk : talks_) {
-    for (int i = 0; i < Network::kStreams; ++i) talk->streams[i].file = network_->peers_[talk->peer].streams[i].file();
+    for (int i = 0; i < Network::kStreams; ++i) talk->streams[i].socket = &network_->peers_[talk->peer].streams[i];
   }
   while (true) {
     bool more = false, moved = false;

@@ -21,7 +21,7 @@ namespace weir::collective {
 class Network {
  public:
   static constexpr int kStreams = 4;
-  Network(int rank, MeetingResult meeting, std::string secret);
+  Network(int rank, MeetingResult meeting, Credentials credentials);
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(addresses_.size()); }
@@ -41,7 +41,7 @@ class Network {
   Status Welcome(absl::Time deadline);
 
   const int rank_;
-  const std::string secret_;
+  const Credentials credentials_;
   std::vector<RankAddress> addresses_;
   Socket listener_;
   std::unique_ptr<Watch> watch_;
@@ -84,7 +84,7 @@ class Exchange {
     int after = kNow;
   };
   struct Stream {
-    int file = -1;
+    Socket* socket = nullptr;
     std::deque<Outgoing> out;
     std::deque<int> in;
     std::vector<char> memory;

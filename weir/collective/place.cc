@@ -95,6 +95,7 @@ Status FindRankZeroAddress(const Variables& variables, Place* place) {
   place->address = variables("WEIR_ADDRESS");
   place->secret = variables("WEIR_SECRET");
   if (place->secret.empty()) place->secret = place->job;
+  WEIR_ASSIGN_OR_RETURN(place->tls, FindTlsOptions(variables));
   std::string node;
   if (place->launcher == "torchrun") {
     node = variables("GROUP_RANK");
@@ -123,6 +124,24 @@ Status FindRankZeroAddress(const Variables& variables, Place* place) {
 std::string ProcessVariable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
+}
+
+StatusOr<TlsOptions> FindTlsOptions(const Variables& variables) {
+  TlsOptions tls;
+  tls.certificate = variables("WEIR_TLS_CERT");
+  tls.key = variables("WEIR_TLS_KEY");
+  tls.ca = variables("WEIR_TLS_CA");
+  const bool has_files = !tls.certificate.empty();
+  if (tls.key.empty() == has_files || tls.ca.empty() == has_files) {
+    return InvalidArgument("TLS with certificates needs WEIR_TLS_CERT, WEIR_TLS_KEY and WEIR_TLS_CA, all three");
+  }
+  const std::string word = variables("WEIR_TLS");
+  if (!word.empty() && word != "0" && word != "1") return InvalidArgument("WEIR_TLS=", word, " is neither 0 nor 1");
+  tls.is_on = word == "1" || (word.empty() && has_files);
+  if (tls.is_on && !has_files && variables("WEIR_SECRET").empty()) {
+    return InvalidArgument("WEIR_TLS=1 needs a secret that only this job's processes know: set WEIR_SECRET");
+  }
+  return tls;
 }
 
 StatusOr<Place> FindPlace(const Variables& variables) {

@@ -11,6 +11,14 @@
 namespace WEIR_PUBLIC weir {
 namespace collective {
 
+// TLS on connections between the processes of a job.
+struct TlsOptions {
+  bool is_on = false;
+  // PEM files: this process's certificate and its private key, and the CA that has signed everybody's. None of them:
+  // the job's secret is the key.
+  std::string certificate, key, ca;
+};
+
 struct Place {
   int rank = 0;
   int size = 1;
@@ -23,6 +31,7 @@ struct Place {
   std::string address;  // host:port where rank 0 listens; empty: it says so through PMIx
   std::string secret;   // known to the processes of the job only
   int listener = -1;    // of rank 0: a socket that listens at the address already, which the group takes; -1: none
+  TlsOptions tls;
 };
 
 // The value of an environment variable; empty if it is not set.
@@ -36,6 +45,9 @@ std::string ProcessVariable(const char* name);
 // Rank 0 is found at WEIR_ADDRESS if that is set, else at torchrun's MASTER_ADDR and MASTER_PORT (the port after it if
 // torchrun's own store is there), or on the first node of SLURM_STEP_NODELIST at a port that follows from the job's
 // number. The secret is WEIR_SECRET, or else the job's name, which keeps out accidents but not attackers.
+// WEIR_TLS=1 turns TLS on, with the secret as its key; WEIR_TLS_CERT, WEIR_TLS_KEY and WEIR_TLS_CA name files to use
+// instead. INVALID_ARGUMENT if there is neither a secret nor all three files.
+StatusOr<TlsOptions> FindTlsOptions(const Variables& variables);
 StatusOr<Place> FindPlace(const Variables& variables = ProcessVariable);
 
 }  // namespace collective

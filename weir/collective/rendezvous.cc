@@ -42,13 +42,14 @@ StatusOr<std::unique_ptr<Rendezvous>> Rendezvous::Connect(absl::Duration timeout
   place.job = variables("WEIR_JOB");
   place.host = variables("WEIR_HOST");
   place.secret = variables("WEIR_SECRET");
+  WEIR_ASSIGN_OR_RETURN(place.tls, FindTlsOptions(variables));
   const absl::Time deadline = absl::Now() + timeout;
   StatusOr<Socket> connection = ConnectTo(endpoint, deadline);
   if (!connection.ok()) {
     return Unavailable("The launcher of this elastic job cannot be reached at ", address, ": ",
                        Message(connection.status()));
   }
-  WEIR_RETURN_IF_ERROR(ProveAsCaller(*connection, place.secret, kRendezvousTopic, deadline));
+  WEIR_RETURN_IF_ERROR(ProveAsCaller(*connection, {place.secret, place.tls}, kRendezvousTopic, deadline));
   WEIR_RETURN_IF_ERROR(SendText(*connection, variables(kWorkerVariable), deadline));
   return std::unique_ptr<Rendezvous>(new Rendezvous(*std::move(connection), std::move(place)));
 }

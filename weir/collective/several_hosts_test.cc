@@ -281,7 +281,7 @@ TEST(SeveralHostsTest, RankThatDiesWhileOthersAreAwaitedIsNamed) {
     const absl::Time deadline = absl::Now() + absl::Seconds(30);
     auto socket = ConnectTo(*ParseEndpoint(places[0].address), deadline);
     ASSERT_TRUE(socket.ok()) << socket.status();
-    ASSERT_EQ(ProveAsCaller(*socket, "secret", "weir meeting 1", deadline), OkStatus());
+    ASSERT_EQ(ProveAsCaller(*socket, {"secret", {}}, "weir meeting 1", deadline), OkStatus());
     ASSERT_EQ(SendText(*socket, "1\n3\n12345\nhost1\n127.0.0.1", deadline), OkStatus());
   });
   const Status status = ProcessGroup::Init(places[0], {.timeout = absl::Seconds(60)}).status();

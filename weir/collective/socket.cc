@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "weir/base/strings.h"
 #include "weir/collective/secret.h"
+#include "weir/collective/tls.h"
 
 namespace weir::collective {
 namespace {
@@ -78,18 +79,44 @@ std::string_view AsText(const Digest& digest) {
 
 }  // namespace
 
+Socket::Socket() = default;
+Socket::Socket(int file) : file_(file) {}
+Socket::Socket(Socket&& other) noexcept : file_(std::exchange(other.file_, -1)), tls_(std::move(other.tls_)) {}
+Socket::~Socket() { Close(); }
+
 Socket& Socket::operator=(Socket&& other) noexcept {
   if (this != &other) {
     Close();
     file_ = std::exchange(other.file_, -1);
+    tls_ = std::move(other.tls_);
   }
   return *this;
 }
 
 void Socket::Close() {
+  tls_ = nullptr;
   if (file_ >= 0) close(file_);
   file_ = -1;
 }
+
+Status Socket::StartTls(const Credentials& credentials, bool is_caller, absl::Time deadline, const Alarm& alarm) {
+  WEIR_ASSIGN_OR_RETURN(tls_, TlsSession::Make(file_, credentials.tls, credentials.secret, is_caller));
+  while (true) {
+    WEIR_ASSIGN_OR_RETURN(const short event, tls_->Handshake());
+    if (event == 0) return OkStatus();
+    WEIR_RETURN_IF_ERROR(WaitSlice(file_, event, deadline, alarm));
+  }
+}
+
+ssize_t Socket::Send(const void* data, size_t bytes) const {
+  return tls_ != nullptr ? tls_->Send(data, bytes) : send(file_, data, bytes, MSG_NOSIGNAL);
+}
+
+ssize_t Socket::Receive(void* into, size_t bytes) const {
+  return tls_ != nullptr ? tls_->Receive(into, bytes) : recv(file_, into, bytes, 0);
+}
+
+bool Socket::has_buffered() const { return tls_ != nullptr && tls_->has_buffered(); }
 
 std::string Endpoint::ToString() const {
   return host.find(':') != host.npos ? Cat("[", host, "]:", port) : Cat(host, ":", port);
@@ -197,7 +224,7 @@ StatusOr<Socket> Accept(const Socket& listener) {
 
 Status SendBytes(const Socket& socket, std::string_view bytes, absl::Time deadline, const Alarm& alarm) {
   while (!bytes.empty()) {
-    const ssize_t sent = send(socket.file(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = socket.Send(bytes.data(), bytes.size());
     if (sent > 0) {
       bytes.remove_prefix(static_cast<size_t>(sent));
     } else if (errno == EAGAIN) {
@@ -212,7 +239,7 @@ Status SendBytes(const Socket& socket, std::string_view bytes, absl::Time deadli
 Status ReceiveBytes(const Socket& socket, void* into, size_t bytes, absl::Time deadline, const Alarm& alarm) {
   char* at = static_cast<char*>(into);
   while (bytes > 0) {
-    const ssize_t got = recv(socket.file(), at, bytes, 0);
+    const ssize_t got = socket.Receive(at, bytes);
     if (got > 0) {
       at += got;
       bytes -= static_cast<size_t>(got);
@@ -244,10 +271,18 @@ StatusOr<std::string> ReceiveText(const Socket& socket, absl::Time deadline, con
 
 // The listener sends a number used once; the caller sends its own, and a proof over both; the listener answers with
 // another proof.
-Status ProveAsCaller(const Socket& socket, std::string_view secret, std::string_view topic, absl::Time deadline,
+Status ProveAsCaller(Socket& socket, const Credentials& credentials, std::string_view topic, absl::Time deadline,
                      const Alarm& alarm) {
+  const std::string& secret = credentials.secret;
+  if (credentials.tls.is_on) {
+    WEIR_RETURN_IF_ERROR(socket.StartTls(credentials, /*is_caller=*/true, deadline, alarm));
+  }
   std::string theirs(kNonceBytes, '\0');
-  WEIR_RETURN_IF_ERROR(ReceiveBytes(socket, theirs.data(), theirs.size(), deadline, alarm));
+  if (Status begun = ReceiveBytes(socket, theirs.data(), theirs.size(), deadline, alarm); absl::IsUnavailable(begun)) {
+    return Unavailable(Message(begun), credentials.tls.is_on ? "" : "; does it expect TLS?");
+  } else if (!begun.ok()) {
+    return begun;
+  }
   const std::string own = RandomBytes(kNonceBytes);
   const Digest proof = Proof(secret, Cat("caller", topic, theirs, own));
   WEIR_RETURN_IF_ERROR(SendBytes(socket, Cat(own, AsText(proof)), deadline, alarm));
@@ -260,7 +295,11 @@ Status ProveAsCaller(const Socket& socket, std::string_view secret, std::string_
   return OkStatus();
 }
 
-Status ProveAsListener(const Socket& socket, std::string_view secret, std::string_view topic, absl::Time deadline) {
+Status ProveAsListener(Socket& socket, const Credentials& credentials, std::string_view topic, absl::Time deadline) {
+  const std::string& secret = credentials.secret;
+  if (credentials.tls.is_on) {
+    WEIR_RETURN_IF_ERROR(socket.StartTls(credentials, /*is_caller=*/false, deadline, {}));
+  }
   const std::string own = RandomBytes(kNonceBytes);
   WEIR_RETURN_IF_ERROR(SendBytes(socket, own, deadline));
   std::string theirs(kNonceBytes, '\0');

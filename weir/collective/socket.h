@@ -1,33 +1,59 @@
-// Sockets between the processes of a job: TCP over IPv4 or IPv6, never blocking; every wait has a deadline.
+// Sockets between the processes of a job: TCP over IPv4 or IPv6, with TLS on request, never
+// blocking; every wait has a deadline.
 #ifndef WEIR_COLLECTIVE_SOCKET_H_
 #define WEIR_COLLECTIVE_SOCKET_H_
 
+#include <sys/types.h>
+
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "weir/base/status.h"
+#include "weir/collective/place.h"
 
 namespace weir::collective {
 
-// Owns a file descriptor.
+class TlsSession;
+
+// What a wait also looks at; an error of it ends the wait. May be empty.
+using Alarm = std::function<Status()>;
+
+// What the processes of a job know of each other when they connect.
+struct Credentials {
+  std::string secret;
+  TlsOptions tls;
+};
+
+// Owns a file descriptor, and the TLS session on it if there is one.
 class Socket {
  public:
-  Socket() = default;
-  explicit Socket(int file) : file_(file) {}
-  Socket(Socket&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  Socket();
+  explicit Socket(int file);
+  Socket(Socket&& other) noexcept;
   Socket& operator=(Socket&& other) noexcept;
-  ~Socket() { Close(); }
+  ~Socket();
 
   int file() const { return file_; }
   bool is_open() const { return file_ >= 0; }
   void Close();
+  // REQUIRES: no TLS.
   int Release() { return std::exchange(file_, -1); }
+
+  // From here on all bytes are encrypted. Both sides call it; the one that connected is the caller.
+  Status StartTls(const Credentials& credentials, bool is_caller, absl::Time deadline, const Alarm& alarm);
+  // As send(2) and recv(2), errno included: neither waits.
+  ssize_t Send(const void* data, size_t bytes) const;
+  ssize_t Receive(void* into, size_t bytes) const;
+  // Whether bytes have come that poll(2) does not report.
+  bool has_buffered() const;
 
  private:
   int file_ = -1;
+  std::unique_ptr<TlsSession> tls_;
 };
 
 struct Endpoint {
@@ -37,9 +63,6 @@ struct Endpoint {
 };
 // "host:port"; an IPv6 address stands in brackets.
 StatusOr<Endpoint> ParseEndpoint(std::string_view text);
-
-// What a wait also looks at; an error of it ends the wait. May be empty.
-using Alarm = std::function<Status()>;
 
 // Listens on all interfaces. Port 0: any that is free.
 StatusOr<Socket> Listen(int port);
@@ -61,10 +84,11 @@ Status ReceiveBytes(const Socket& socket, void* into, size_t bytes, absl::Time d
 Status SendText(const Socket& socket, std::string_view text, absl::Time deadline);
 StatusOr<std::string> ReceiveText(const Socket& socket, absl::Time deadline, const Alarm& alarm = {});
 
-// Both sides prove that they know the secret; `topic` must be the same. The one that connected is the caller.
-Status ProveAsCaller(const Socket& socket, std::string_view secret, std::string_view topic, absl::Time deadline,
+// Both sides start TLS if the credentials say so, and prove that they know the secret; `topic` must be the same. The
+// one that connected is the caller.
+Status ProveAsCaller(Socket& socket, const Credentials& credentials, std::string_view topic, absl::Time deadline,
                      const Alarm& alarm = {});
-Status ProveAsListener(const Socket& socket, std::string_view secret, std::string_view topic, absl::Time deadline);
+Status ProveAsListener(Socket& socket, const Credentials& credentials, std::string_view topic, absl::Time deadline);
 
 }  // namespace weir::collective
 

@@ -47,7 +47,7 @@ StatusOr<std::unique_ptr<Team>> Team::Make(const Place& place, absl::Duration ti
   if (place.local_size != place.size) {
     WEIR_ASSIGN_OR_RETURN(MeetingResult meeting, MeetRanks(place, timeout, alarm));
     for (int r = 0; r < place.size; ++r) team->host_of_[r] = meeting.ranks[r].host;
-    team->network_ = std::make_shared<Network>(place.rank, std::move(meeting), place.secret);
+    team->network_ = std::make_shared<Network>(place.rank, std::move(meeting), Credentials{place.secret, place.tls});
   }
   WEIR_RETURN_IF_ERROR(team->Prepare(place.job, alarm));
   return team;

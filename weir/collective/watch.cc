@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,10 +36,10 @@ bool TakeMessage(std::string* received, std::string* message) {
 }
 
 // Everything that can be read now. False at the end of the connection.
-bool ReadAvailable(int file, std::string* received) {
+bool ReadAvailable(Socket& connection, std::string* received) {
   char bytes[4096];
   while (true) {
-    const ssize_t got = recv(file, bytes, sizeof(bytes), MSG_DONTWAIT);
+    const ssize_t got = connection.Receive(bytes, sizeof(bytes));
     if (got > 0) {
       received->append(bytes, static_cast<size_t>(got));
       if (received->size() > (size_t{2} << 20)) return false;
@@ -133,7 +132,7 @@ struct Relay::State {
       for (size_t i = 0; i < ranks.size(); ++i) {
         if (files[i + 1].revents == 0) continue;
         const size_t rank = ranks[i];
-        const bool open = ReadAvailable(connections[rank].file(), &received[rank]);
+        const bool open = ReadAvailable(connections[rank], &received[rank]);
         std::string message;
         while (connections[rank].is_open() && TakeMessage(&received[rank], &message)) Handle(rank, message);
         if (!open && connections[rank].is_open()) {
@@ -185,7 +184,7 @@ Status Watch::Handle(std::string_view message) {
 
 Status Watch::Check() {
   if (!failed_.ok() || !connection_.is_open()) return failed_;
-  const bool open = ReadAvailable(connection_.file(), &received_);
+  const bool open = ReadAvailable(connection_, &received_);
   std::string message;
   while (TakeMessage(&received_, &message)) (void)Handle(message);
   if (!open) {
