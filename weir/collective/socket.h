@@ -1,4 +1,4 @@
-// Sockets between the processes of a job: TCP over IPv4 or IPv6, never blocking; every wait has a deadline.
+// Sockets between the processes of a job: non-blocking TCP over IPv4 or IPv6. Every wait has a deadline.
 #ifndef WEIR_COLLECTIVE_SOCKET_H_
 #define WEIR_COLLECTIVE_SOCKET_H_
 
@@ -35,13 +35,13 @@ struct Endpoint {
   int port = 0;
   std::string ToString() const;
 };
-// "host:port"; an IPv6 address stands in brackets.
+// "host:port"; an IPv6 address is written in brackets.
 StatusOr<Endpoint> ParseEndpoint(std::string_view text);
 
-// What a wait also looks at; an error of it ends the wait. May be empty.
+// Called during waits; an error ends the wait. May be empty.
 using Alarm = std::function<Status()>;
 
-// Listens on all interfaces. Port 0: any that is free.
+// Listens on all interfaces. Port 0: any free port.
 StatusOr<Socket> Listen(int port);
 int PortOf(const Socket& socket);
 // The numeric address of this end, and of the other.
@@ -49,19 +49,19 @@ std::string LocalAddress(const Socket& socket);
 std::string RemoteAddress(const Socket& socket);
 bool IsLoopback(std::string_view address);
 
-// Tries again and again until the deadline: the other side may not listen yet.
+// Retries until the deadline, because the other side may not be listening yet.
 StatusOr<Socket> ConnectTo(const Endpoint& to, absl::Time deadline, const Alarm& alarm = {});
-// The next connection that waits; a closed socket if there is none.
+// Accepts a pending connection; returns a closed socket if there is none.
 StatusOr<Socket> Accept(const Socket& listener);
 
 // DEADLINE_EXCEEDED at the deadline, UNAVAILABLE if the connection is closed.
 Status SendBytes(const Socket& socket, std::string_view bytes, absl::Time deadline, const Alarm& alarm = {});
 Status ReceiveBytes(const Socket& socket, void* into, size_t bytes, absl::Time deadline, const Alarm& alarm = {});
-// A text of at most a megabyte with its length before it.
+// A text of at most one megabyte, preceded by its length.
 Status SendText(const Socket& socket, std::string_view text, absl::Time deadline);
 StatusOr<std::string> ReceiveText(const Socket& socket, absl::Time deadline, const Alarm& alarm = {});
 
-// Both sides prove that they know the secret; `topic` must be the same. The one that connected is the caller.
+// Both sides prove that they know the secret; `topic` must be the same. The side that connected is the caller.
 Status ProveAsCaller(const Socket& socket, std::string_view secret, std::string_view topic, absl::Time deadline,
                      const Alarm& alarm = {});
 Status ProveAsListener(const Socket& socket, std::string_view secret, std::string_view topic, absl::Time deadline);
