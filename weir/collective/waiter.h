@@ -18,8 +18,7 @@ class Waiter {
  public:
   using Done = std::function<void(StatusOr<T>)>;
   // If the cancellation wins, `on_cancel` is called before `done`. `cancellation` may be null; it must live until
-  // `done` is
-  // called. If it has fired already, `done` is called before this returns, and finished() is true.
+  // `done` is called. If it has fired already, `done` is called before Make returns, and finished() is true.
   static std::shared_ptr<Waiter> Make(CancellationManager* cancellation, std::function<void()> on_cancel, Done done) {
     auto waiter = std::make_shared<Waiter>();
     waiter->done_ = std::move(done);
