@@ -1,4 +1,10 @@
-// Calls, If and Case.
+// The gradients of calls, If and Case.
+//
+// Each branch is differentiated on its own (DifferentiatedBody), but all branches of a node must have the same
+// signature. So every forward function returns the values that any backward function needs; in place of values of other
+// branches it returns a FakeParam, which nothing reads. Every backward function takes all of these values, and returns
+// a gradient for each argument for which any branch has one, filling in zeros. The backward node takes the same branch
+// as the forward node.
 #include "weir/autodiff/call_gradient.h"
 
 #include <algorithm>
@@ -9,7 +15,7 @@
 namespace weir {
 namespace {
 
-// Puts other functions into a node that calls.
+// Makes a node call other functions.
 Status ReplaceFunctions(Graph& graph, Node* node, const std::vector<FunctionAttr>& functions, bool stateful) {
   const std::string& op = node->op();
   if (op == "If" || op == "StatelessIf") {
@@ -21,7 +27,7 @@ Status ReplaceFunctions(Graph& graph, Node* node, const std::vector<FunctionAttr
     node->attrs.Set("branches", Attribute(std::move(list)));
   } else {
     if (op != "PartitionedCall" && op != "StatefulPartitionedCall") {
-      // A call by name, or of a gradient: the new function is called like any other.
+      // A direct call or a SymbolicGradient becomes a PartitionedCall of the new function.
       const std::vector<DType> in = node->types->inputs, out = node->types->outputs;
       AttrMap attrs;
       for (const auto& [name, value] : node->attrs) {
@@ -59,11 +65,11 @@ class BranchGradient {
   }
 
  private:
-  // A value that the backward functions take: an argument of the call, or a further result of branch `branch`.
+  // A value that the backward functions take: an argument of the call, or an additional result of branch `branch`.
   struct Input {
     int argument = -1;
     int branch = -1;
-    Endpoint forward;  // in that branch
+    Endpoint forward;  // the tensor in that branch
     DType dtype = DType::kInvalid;
   };
 
@@ -94,7 +100,7 @@ class BranchGradient {
     return OkStatus();
   }
 
-  // The call knows shapes of arguments that the function alone does not.
+  // Tells the body the shapes of its arguments that are known at the call.
   void SetShape(FunctionBody& body, int argument) const {
     Node* arg = body.graph.node(body.args[argument]);
     const InferredTensor& known = context_.forward.shapes().Of(node_->inputs[argument + context_.call.first_argument]);
@@ -114,7 +120,7 @@ class BranchGradient {
     }
   }
 
-  // All branches must return the same gradients: zeros where one has none.
+  // All branches must return the same gradients. A branch that has none returns zeros.
   void FillGradients() {
     for (int i = 0; i < num_arguments_; ++i) {
       const bool any = std::ranges::any_of(bodies_, [&](const auto& body) { return bool(body->gradients()[i]); });
@@ -124,7 +130,7 @@ class BranchGradient {
         Value& gradient = body->gradients()[i];
         Value argument = body->emitter().Borrow(body->forward_emitter().At({body->forward().args[i], 0}));
         if (!gradient) gradient = emit::ZerosLike(argument);
-        // Brings over what it still needs.
+        // Converting it to an endpoint imports the forward values that it needs.
         gradient = body->emitter().At(body->emitter().ToEndpoint(gradient));
       }
     }
@@ -144,7 +150,7 @@ class BranchGradient {
     }
   }
 
-  // The forward functions return what their own branch has, and something of the type for the others.
+  // Each forward function returns the values of its own branch, and placeholders of the right type for those of others.
   Status ExtendForward() {
     if (std::ranges::all_of(inputs_, [](const Input& input) { return input.argument >= 0; })) return OkStatus();
     std::vector<FunctionAttr> functions;
@@ -225,7 +231,7 @@ class BranchGradient {
     return out;
   }
 
-  // Gives the backward function of a branch its arguments in the common order.
+  // Gives the backward function of a branch its arguments in the order that all branches share.
   StatusOr<FunctionAttr> FinishBackward(size_t branch, bool& stateful) {
     DifferentiatedBody& body = *bodies_[branch];
     FunctionBody& backward = body.backward();
@@ -263,9 +269,9 @@ class BranchGradient {
   Node* node_;
   const int num_arguments_;
   const int num_results_;
-  std::vector<Value> flow_values_;  // of `backward`
+  std::vector<Value> flow_values_;  // for the results; tensors of `backward`
   std::vector<std::unique_ptr<DifferentiatedBody>> bodies_;
-  std::vector<int> returned_;  // arguments that get a gradient
+  std::vector<int> returned_;  // indices of the arguments that get a gradient
   std::vector<Input> inputs_;
 };
 

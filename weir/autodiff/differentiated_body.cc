@@ -47,7 +47,7 @@ StatusOr<Value> FunctionBackward::Import(Value foreign) {
   }
   Graph::NodeSpec spec{.name = graph().UniqueName(Cat("forward_", captures_.size())), .op = "_Arg"};
   spec.attrs.Set("T", foreign.dtype());
-  spec.attrs.Set("index", 0);  // its place is known at the end
+  spec.attrs.Set("index", 0);  // set once the order of the arguments is known
   AttrList shapes;
   shapes.shape.push_back(foreign.shape());
   spec.attrs.Set("_output_shapes", Attribute(std::move(shapes)));
@@ -75,7 +75,7 @@ StatusOr<std::unique_ptr<DifferentiatedBody>> DifferentiatedBody::Make(const Swe
   WEIR_ASSIGN_OR_RETURN(LoopFrames frames, FindLoopFrames(graph));
   WEIR_ASSIGN_OR_RETURN(Region region, Region::Make(graph, frames, 0));
   SweepSettings inner = settings;
-  inner.colocate = false;  // the two halves are different functions
+  inner.colocate = false;  // forward and backward nodes are in different functions
   Sweep sweep(inner, frames, region, *out->forward_emitter_, *out->emitter_);
   for (size_t i = 0; i < flows.size(); ++i) {
     if (flows[i] == DType::kInvalid) continue;

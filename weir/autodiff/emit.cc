@@ -58,7 +58,7 @@ Value ZerosLike(Value x) {
   if (!x) return {};
   Emitter& e = x.emitter();
   if (x.dtype() == DType::kResource) {
-    // The gradient of a handle is that of the variable it names.
+    // The gradient of a handle has the type and shape of its variable.
     std::vector<ResourceHandle::DTypeAndShape> data = e.handle_data(x);
     DType dtype = data.empty() ? DType::kFloat : data[0].dtype;
     Value shape = !data.empty() && data[0].shape.IsFullyDefined()
@@ -71,7 +71,7 @@ Value ZerosLike(Value x) {
     if (x.shape().rank() == 0) return Scalar(x, 0);
     return Fill(Shape(x), Scalar(x, 0));
   }
-  if (e.is_borrowed(x)) return Fill(Shape(x), Scalar(x, 0));  // without keeping its value
+  if (e.is_borrowed(x)) return Fill(Shape(x), Scalar(x, 0));  // the shape is enough: do not import the value
   return e.Op("ZerosLike", {x});
 }
 
@@ -145,7 +145,7 @@ Value BatchMatMul(Value a, Value b, bool adjoint_a, bool adjoint_b) {
 }
 
 namespace {
-// What does not is left to the op, which says so.
+// False if a dimension does not fit into the type. The Shape op then reports the error.
 bool Fits(std::span<const int64_t> sizes, DType dtype) {
   return dtype == DType::kInt64 || std::ranges::all_of(sizes, [](int64_t size) { return size <= INT32_MAX; });
 }
@@ -211,7 +211,7 @@ Value Slice(Value x, Value begin, Value size) {
 }
 Value At(Value vector, int64_t index) {
   if (!vector) return {};
-  const bool last = index == -1;  // there is no "end" after the last element but the mask
+  const bool last = index == -1;  // no index comes after the last element, so it needs the end mask
   return vector.emitter().Op("StridedSlice",
                              {vector, Ints(vector, {index}), Ints(vector, {last ? 0 : index + 1}), Ints(vector, {1})},
                              {{"shrink_axis_mask", 1}, {"end_mask", last ? 1 : 0}});
@@ -257,7 +257,7 @@ Value Where(Value condition) { return Unary("Where", condition); }
 
 namespace {
 
-// The dimensions of the result in which an operand was repeated; nothing if it cannot be known before the step.
+// The dimensions of the result over which an operand was repeated; nothing if they are not known before the step.
 std::optional<std::vector<int64_t>> RepeatedDims(const PartialShape& operand, const PartialShape& other) {
   if (!operand.has_rank() || !other.has_rank()) return std::nullopt;
   const int rank = std::max(operand.rank(), other.rank());
@@ -270,7 +270,7 @@ std::optional<std::vector<int64_t>> RepeatedDims(const PartialShape& operand, co
     }
     const int64_t size = operand.dim(mine), against = theirs < 0 ? 1 : other.dim(theirs);
     if (size == 1 && against != 1) {
-      dims.push_back(i);  // summing over a dimension of 1 does no harm where `against` is unknown
+      dims.push_back(i);  // summing over a dimension of size 1 does no harm if `against` is unknown
     } else if (size < 0 && against != 1) {
       return std::nullopt;
     }

@@ -3,7 +3,7 @@
 namespace weir {
 namespace {
 
-// Fills in the attributes that an argument's tensors decide.
+// Fills in the attributes that the tensors of an argument determine.
 Status InferAttrs(const OpSchema& schema, const ArgSchema& arg, const std::vector<Value>& values, AttrMap& attrs) {
   auto set = [&](const std::string& name, Attribute value) {
     if (attrs.Find(name) == nullptr) attrs.Set(name, std::move(value));
@@ -71,7 +71,7 @@ StatusOr<Value> Emitter::Own(Value value) {
   if (borrowed == nullptr) return value;
   const size_t slot = static_cast<size_t>(-2 - value.node());
   if (!imported_[slot]) {
-    // Importing may borrow more, and so move the tables.
+    // Import may borrow more values and so reallocate the tables.
     WEIR_ASSIGN_OR_RETURN(Value own, Import(*borrowed));
     imported_[slot] = own;
   }
@@ -88,7 +88,7 @@ StatusOr<std::vector<Value>> Emitter::TryOutputs(std::string_view op, const Emit
     return Internal(op, " takes ", schema->inputs.size(), " arguments, ", inputs.size(), " were given");
   }
   if (op == "Shape" || op == "Size" || op == "Rank") {
-    // Of a borrowed value only this is brought over, not the value.
+    // Compute these in the other emitter and import the result, not the value itself.
     if (const Value* borrowed = Borrowed(Borrow(inputs[0].values[0]))) {
       Value x = *borrowed;
       WEIR_ASSIGN_OR_RETURN(std::vector<Value> outputs, x.emitter().TryOutputs(op, {x}, std::move(attrs)));

@@ -20,6 +20,8 @@ StatusOr<Node*> AddEnd(Graph& graph, std::string_view op, std::string_view name,
 
 }  // namespace
 
+// Extends the body in place. The backward nodes are in the same graph as the forward nodes and read their values
+// directly; then the gradients replace the original results.
 StatusOr<std::unique_ptr<FunctionBody>> DifferentiateFunction(std::unique_ptr<FunctionBody> body,
                                                               const GradientRegistry& registry) {
   Graph& graph = body->graph;

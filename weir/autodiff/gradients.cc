@@ -39,7 +39,7 @@ Status CheckArguments(const Graph& graph, std::span<const Endpoint> ys, std::spa
   return OkStatus();
 }
 
-// `scope`, or `scope_1`, ..., such that no node is in it yet.
+// `scope`, or the first of `scope_1`, `scope_2` ... that has no nodes yet.
 std::string UniqueScope(const Graph& graph, const std::string& scope) {
   StringSet used;
   for (const auto& node : graph.nodes()) {

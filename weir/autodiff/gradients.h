@@ -8,8 +8,7 @@
 // - A loop gets an iteration counter and, for every forward value that the backward loop needs, a list to which each
 //   iteration appends one element. The backward loop runs the same number of iterations and pops the elements.
 // - A call, If, Case or While calls a forward function that also returns the values that its backward function needs,
-// so
-//   that nothing is computed twice and both see the same random numbers.
+//   so that nothing is computed twice and both see the same random numbers.
 //
 // The names of new nodes begin with `options.scope`. The gradients are ordinary nodes: calling AddGradients on them
 // gives second derivatives.

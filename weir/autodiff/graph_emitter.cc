@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::string_view kColocation = "loc:@";
 
-// Where `node` runs, as the value of `_class`.
+// The value of `_class` that places a node with `node`.
 Attribute ColocationOf(const Node& node) {
   AttrList list;
   if (const Attribute* attr = node.attrs.Find("_class"); attr != nullptr && attr->get_if<AttrList>() != nullptr) {
@@ -47,7 +47,7 @@ void GraphShapes::Infer(NodeId id) {
   std::vector<InferredTensor> inputs, inferred;
   bool known = true;
   for (Endpoint input : node->inputs) {
-    // A Merge waits for a node that comes later.
+    // A Merge of a loop has an input that is added later.
     known &= input.node < id;
     if (known) inputs.push_back(shapes_.of(input));
   }
@@ -69,7 +69,7 @@ StatusOr<Node*> GraphEmitter::AddNode(std::string_view op, std::vector<Endpoint>
                                       std::vector<NodeId> control_inputs) {
   Graph::NodeSpec spec;
   spec.op = op;
-  // Names of the engine's own ops begin as no node's name may.
+  // Names of internal ops begin with '_', which no node's name may.
   const std::string_view plain = op.substr(std::min(op.find_first_not_of('_'), op.size() - 1));
   spec.name = graph_.UniqueName(scope_.empty() ? std::string(plain) : Cat(scope_, "/", plain));
   spec.inputs = std::move(inputs);

@@ -1,4 +1,11 @@
 // The gradient of a loop of Enter, Merge, Switch, NextIteration and Exit: Sweep::DifferentiateLoop.
+//
+// The backward loop carries the gradient of each active variable: one that depends on an x, and that a gradient can
+// flow through. It starts with the gradient of the variable's Exit. In each iteration, the carried gradient is that of
+// the input of NextIteration; a sweep over the body turns it into the gradient of the variable's value at the beginning
+// of that iteration, which is carried to the iteration before. After the last one it is the gradient of the initial
+// value. A loop invariant contributes to every iteration, so the loop carries the sum of its gradients, starting with
+// zeros. LoopBackward fetches the forward values that the sweep needs (loop_emitter.h).
 #include <algorithm>
 
 #include "absl/functional/function_ref.h"
@@ -9,10 +16,10 @@
 namespace weir {
 namespace {
 
-// The variables and constants of a forward loop.
+// The variables and invariants of a forward loop.
 struct Loop {
   std::vector<LoopVariable> variables;
-  std::vector<NodeId> constants;  // Enter nodes
+  std::vector<NodeId> constants;  // the Enter nodes of invariants
 };
 
 StatusOr<Loop> FindLoop(const Graph& graph, const LoopFrames& frames, int frame) {
@@ -29,7 +36,7 @@ StatusOr<Loop> FindLoop(const Graph& graph, const LoopFrames& frames, int frame)
       if (IsEnter(*graph.node(input.node))) variable.enter = input.node;
       if (IsNextIteration(*graph.node(input.node))) variable.next = input.node;
     }
-    if (variable.enter == kNoNode || variable.next == kNoNode) continue;  // of a conditional
+    if (variable.enter == kNoNode || variable.next == kNoNode) continue;  // belongs to a conditional
     for (const Consumers::Use& use : consumers.of(id)) {
       if (use.input == 0 && use.output == 0 && IsLoopSwitch(graph, *graph.node(use.consumer))) {
         variable.turn = use.consumer;
@@ -46,7 +53,7 @@ StatusOr<Loop> FindLoop(const Graph& graph, const LoopFrames& frames, int frame)
   return loop;
 }
 
-// Where values of the body come from: per node, whether it depends on one of `sources`.
+// By node: whether a node of the body depends on one of `sources`.
 std::vector<bool> Dependents(const Graph& graph, const Region& body, const std::vector<NodeId>& sources) {
   std::vector<bool> out(graph.num_node_ids(), false);
   for (NodeId id : sources) out[id] = true;
@@ -63,8 +70,9 @@ std::vector<bool> Dependents(const Graph& graph, const Region& body, const std::
   return out;
 }
 
-// For each variable, whether it may change with what is reached outside: through its start, or through a variable or
-// constant in the body.
+// For each variable, whether it depends on something that is reached outside the loop: through its initial value, or
+// through an invariant or another active variable in the body. Repeated until nothing changes, because one iteration
+// after the other may make further variables active.
 std::vector<bool> FindActive(const Graph& graph, const Region& body, const Loop& loop,
                              absl::FunctionRef<bool(NodeId enter)> is_reached) {
   std::vector<NodeId> sources;
@@ -89,14 +97,14 @@ std::vector<bool> FindActive(const Graph& graph, const Region& body, const Loop&
   return active;
 }
 
-// The variables of a backward loop: the gradient of each active variable, and a sum for each constant.
+// The variables of a backward loop: the gradient of each active variable and the gradient sum of each invariant.
 class CarriedGradients {
  public:
-  // `outside` is where the loop stands. REQUIRES: both outlive this.
+  // `outside` emits into the region that contains the loop. REQUIRES: both outlive this object.
   CarriedGradients(GraphEmitter& outside, LoopBackward& back) : outside_(outside), back_(back) {}
 
-  // The gradient of a tensor `x` of the forward body begins with `initial`; after the loop it belongs to `target`.
-  // Gives its value in the body.
+  // Adds the gradient of `x`, a tensor of the forward body. It starts with `initial`; after the loop it is a gradient
+  // of `target`. Returns its value in the body.
   StatusOr<Endpoint> Begin(Value initial, Endpoint x, Endpoint target, bool is_sum) {
     Endpoint start = outside_.ToEndpoint(initial);
     WEIR_RETURN_IF_ERROR(outside_.status());
@@ -111,7 +119,8 @@ class CarriedGradients {
     for (const Carried& carried : carried_) out.push_back(carried.x);
     return out;
   }
-  // Closes the loop with what flowed in the body, and calls `flow` with each target and its gradient after the loop.
+  // Closes the loop with the gradients that the sweep over the body computed, and calls `flow` with each target and its
+  // gradient after the loop.
   Status End(Sweep& body, absl::FunctionRef<void(Endpoint target, Value gradient)> flow) {
     for (Carried& carried : carried_) {
       Value before = back_.At({carried.variable.turn, 1});
@@ -141,7 +150,7 @@ class CarriedGradients {
   std::vector<Carried> carried_;
 };
 
-// A node that runs when a loop is entered: what is added to the loop's start waits for it.
+// Adds a node that runs when the loop is entered. Nodes that initialize added loop variables wait for it.
 StatusOr<NodeId> AddStart(const Graph& graph, const Node& enter, GraphEmitter& forward) {
   AttrMap attrs;
   attrs.Set("T", BaseType(graph.type(enter.inputs[0])));
@@ -149,7 +158,7 @@ StatusOr<NodeId> AddStart(const Graph& graph, const Node& enter, GraphEmitter& f
   return start->id;
 }
 
-// Names what an emitter adds below another scope, until it goes.
+// Sets the scope of an emitter and restores the old one at the end.
 class ScopeOf {
  public:
   ScopeOf(GraphEmitter& emitter, const std::string& scope) : emitter_(emitter), before_(emitter.scope()) {
@@ -180,7 +189,8 @@ Status Sweep::DifferentiateLoop(const RegionUnit& unit) {
   forward_builder.set_condition(frame.loop_cond);
   LoopForward inside(forward_, body, std::move(forward_builder));
   inside.set_scope(scope);
-  // What is added to the start of the forward loop runs when the loop does.
+  // Initial values that are added to the forward loop must be computed where the loop is: in the same iteration of an
+  // outer loop, and only if the branch around the loop is taken.
   const Node* first_enter = graph_.node(loop.variables.empty() ? unit.enters[0] : loop.variables[0].enter);
   if (region_.frame() != 0 || !region_.GuardsOf(first_enter->inputs[0]).empty()) {
     WEIR_ASSIGN_OR_RETURN(NodeId start, AddStart(graph_, *first_enter, forward_));

@@ -29,8 +29,11 @@ StatusOr<Region> Region::Make(const Graph& graph, const LoopFrames& frames, int 
   return region;
 }
 
+// Collects the units and sorts them topologically. A loop, including the loops inside it, is a single unit, which its
+// Enters and Exits connect to the other units, so only the back edges of the region's own loop have to be left out.
+// Among ready units the one with the lowest index comes first: equal graphs get equal gradients.
 Status Region::Order(const LoopFrames& frames) {
-  // Which unit each node is in; -1: outside of the region.
+  // The unit that each node belongs to; -1: outside of the region.
   std::vector<int> unit_of(graph_->num_node_ids(), -1);
   std::vector<int> unit_of_frame(frames.frames.size(), -1);
   std::vector<RegionUnit> units;
@@ -89,6 +92,8 @@ Status Region::Order(const LoopFrames& frames) {
   return OkStatus();
 }
 
+// A node is dead if any of its inputs is dead, so it is under the guards of all its inputs. A Merge is dead only if all
+// inputs are dead, so it is under the guards that all its inputs share.
 void Region::FindGuards() {
   const bool any = std::ranges::any_of(units_, [&](const RegionUnit& unit) {
     return unit.node != kNoNode && IsSwitch(*graph_->node(unit.node)) &&

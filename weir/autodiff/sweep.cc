@@ -9,8 +9,9 @@
 namespace weir {
 namespace {
 
-// The functions that this thread is differentiating, one inside the other. A function that comes to itself again would
-// never end; functions that call others many times over are many when taken one by one.
+// The functions that this thread is differentiating, innermost last. Differentiating a recursive function would never
+// end, and nested calls multiply: if every function calls the next one twice, the last one has to be differentiated
+// exponentially often. Both are reported as errors.
 class FunctionsAtWork {
  public:
   explicit FunctionsAtWork(const CallNode& call) {
@@ -60,6 +61,8 @@ Sweep::Sweep(const SweepSettings& settings, const LoopFrames& frames, const Regi
 
 void Sweep::Seed(Endpoint tensor, GradientValue gradient) { flows_[tensor].push_back(gradient); }
 
+// Marks the nodes that depend on an x: only their gradients are worth computing. Dependencies through `stops_` do not
+// count.
 void Sweep::MarkReached(std::span<const Endpoint> xs) {
   reached_.assign(graph_.num_node_ids(), false);
   absl::flat_hash_set<Endpoint> targets(xs.begin(), xs.end());
@@ -132,8 +135,8 @@ Value Sweep::AddInPairs(std::vector<Value> terms) {
   return terms[0];
 }
 
-// Where the gradient of a node goes. A member of a collective is a device, so its gradient, a collective too, belongs
-// on that device in any case.
+// The node that gradient nodes are colocated with. The members of a collective are devices, so the gradient of a
+// collective, which is a collective itself, has to stay on the same device.
 const Node* Sweep::Colocation(const Node& node) const {
   return settings_.colocate || node.schema->is_distributed_communication ? &node : nullptr;
 }
@@ -174,7 +177,7 @@ Status Sweep::CallGradientFunction(const Node& node, std::vector<GradientValue> 
     if (std::string function = graph_.functions()->FindRegisteredGradient(*custom); !function.empty()) {
       return CallCustomGradient(node, {function, {}}, grads, /*with_inputs=*/false);
     }
-    // A call whose own gradient only its client knew can still be differentiated by its body.
+    // If only the client knew the custom gradient of a call, the body of the called function is differentiated instead.
     if (!call || settings_.registry->KindOf(*custom) != GradientRegistry::Kind::kUnknown) name = *std::move(custom);
   }
   if (call && name == node.op()) return DifferentiateCall(node, *call, grads);
@@ -221,7 +224,8 @@ Status Sweep::DifferentiateCall(const Node& node, const CallNode& call, const st
   return FlowAll(node, results);
 }
 
-// A gradient function takes the inputs and what flows into the outputs, or the latter alone.
+// Calls a user-defined gradient function. Its arguments are the inputs, if `with_inputs`, and the gradients of the
+// outputs.
 Status Sweep::CallCustomGradient(const Node& node, const FunctionAttr& function,
                                  const std::vector<GradientValue>& grads, bool with_inputs) {
   std::vector<Value> arguments;
@@ -241,12 +245,14 @@ Status Sweep::CallCustomGradient(const Node& node, const FunctionAttr& function,
   return FlowAll(node, std::vector<GradientValue>(results.begin(), results.end()));
 }
 
+// Switch and Merge are each other's gradients: the gradient of a Switch's input is the Merge of the gradients of its
+// outputs, of which one is dead.
 Status Sweep::DifferentiateSwitch(const Node& node, const std::vector<GradientValue>& grads) {
   Value data = backward_.Borrow(forward_.At(node.inputs[0]));
   Value predicate = backward_.Borrow(forward_.At(node.inputs[1]));
   std::vector<Value> sides(2);
   for (int i = 0; i < 2; ++i) {
-    // The side that was not taken gives zeros, but only when it was not taken.
+    // An output without a gradient contributes zeros, but only if its side was taken: the Merge expects one live input.
     sides[i] = grads[i].is_none() ? backward_.Outputs("Switch", {emit::ZerosLike(data), predicate})[i]
                                   : emit::Densify(grads[i]);
   }
@@ -254,9 +260,11 @@ Status Sweep::DifferentiateSwitch(const Node& node, const std::vector<GradientVa
   return OkStatus();
 }
 
+// The gradient of a Merge goes to the input that was live. A Switch on the predicate of the conditional sends it there;
+// it is the predicate for which the two inputs are on opposite sides.
 Status Sweep::DifferentiateMerge(const Node& node, const std::vector<GradientValue>& grads) {
   if (grads[0].is_none()) return OkStatus();
-  // Its inputs are the two sides of one conditional.
+  // The inputs must be the two sides of one conditional.
   std::vector<Guard> first = region_.GuardsOf(node.inputs[0]);
   if (node.inputs.size() == 2) {
     for (const Guard& other : region_.GuardsOf(node.inputs[1])) {

@@ -24,7 +24,9 @@ void Tape::Clear() {
   records_.clear();
 }
 
-// One walk from targets to sources.
+// One backward pass from targets to sources. Records are in the order of execution, which is a topological order: when
+// it is reversed, all consumers of an output have added their terms to its gradient before its record is visited.
+// Records that do not depend on a source, and those that no gradient reaches, are skipped.
 class Tape::Walk {
  public:
   Walk(const Tape& tape, const GradientRegistry& registry, TapeEmitter& emitter)
@@ -35,7 +37,7 @@ class Tape::Walk {
       const TapeTensor& target = request.targets[i];
       TapeTensor gradient = request.target_gradients.empty() ? TapeTensor() : request.target_gradients[i];
       if (!gradient.tensor.has_value()) {
-        // Nothing flows from integers and their like.
+        // Integers and the like have no gradient.
         if (!emit::IsTrainable(target.tensor.dtype()) || target.tensor.dtype() == DType::kResource) continue;
         flows_[target.id].push_back(emit::OnesLike(emitter_.Add(target)));
         continue;
@@ -76,7 +78,7 @@ class Tape::Walk {
     return reached_.contains(tensor.id) && emit::IsTrainable(tensor.tensor.dtype());
   }
 
-  // Only what depends on a source is worth a gradient.
+  // Only records that depend on a source need gradients.
   void MarkReached(const std::vector<TapeTensor>& sources) {
     for (const TapeTensor& source : sources) reached_.insert(source.id);
     for (const auto& record : tape_.records_) {

@@ -15,7 +15,8 @@ bool HasEffects(const FunctionBody& body) {
   });
 }
 
-// Gradients flow out of numbers; a handle that a function returns is no number.
+// Whether a result of a function can have a gradient. A handle that a function returns cannot, unlike a handle
+// argument.
 bool IsFlow(DType dtype) { return emit::IsTrainable(dtype) && BaseType(dtype) != DType::kResource; }
 
 }  // namespace

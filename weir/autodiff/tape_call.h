@@ -18,13 +18,13 @@ struct TapeCall {
   FunctionAttr backward;  // takes the gradients of `flows`, then `saved`; returns the gradients of `returned`
   bool backward_is_stateful = false;
   std::vector<DType> backward_types;
-  std::vector<int> flows;  // results
+  std::vector<int> flows;  // indices of the results that can have a gradient
   struct Saved {
     int argument = -1;
     int result = -1;
   };
   std::vector<Saved> saved;
-  std::vector<int> returned;  // arguments
+  std::vector<int> returned;  // indices of the arguments that get a gradient
 
   const char* forward_op() const { return forward_is_stateful ? "StatefulPartitionedCall" : "PartitionedCall"; }
   AttrMap forward_attrs() const;

@@ -1,4 +1,9 @@
-// While: the backward loop runs as often as the forward one did; what it needs of each iteration is kept in lists.
+// The gradient of While: the same method as for loops of Switch and Merge (loop_gradient.cc), but with functions.
+//
+// The forward body gets additional loop variables: an iteration counter, and for each forward value that the backward
+// body needs a list, to which every iteration appends. The backward While runs as many iterations as the counter says.
+// Its body pops an element of each list, runs the backward half of the body and passes on the gradients. Variables that
+// the body returns unchanged need no list: they are handed to the backward loop as they are.
 #include <algorithm>
 
 #include "weir/autodiff/call_gradient.h"
@@ -25,7 +30,8 @@ class WhileGradient {
   }
 
  private:
-  // Which variables may change with the xs.
+  // Which variables depend on an x. Repeated until nothing changes, because one iteration after the other may make
+  // further variables active.
   std::vector<bool> FindActive(const FunctionBody& body) const {
     const Graph& graph = body.graph;
     std::vector<bool> active(context_.reached);
@@ -73,7 +79,7 @@ class WhileGradient {
       return Annotate(differentiated.status(), "", Cat("\n\tIn function '", function.name, "'"));
     }
     body_ = *std::move(differentiated);
-    // Variables whose new gradient depends on nothing become zero.
+    // The gradient is zero if the variable's new value does not depend on its old one.
     for (size_t i = 0; i < active_index_.size(); ++i) {
       Value& gradient = body_->gradients()[active_index_[i]];
       if (!gradient) gradient = body_->emitter().Op("ZerosLike", {body_->emitter().At({body_->flow_args()[i], 0})});
@@ -100,7 +106,7 @@ class WhileGradient {
     return OkStatus();
   }
 
-  // The forward loop counts its turns and fills the lists.
+  // Lets the forward loop count its iterations and fill the lists.
   Status ExtendForward() {
     FunctionBody& body = body_->forward();
     GraphEmitter& inside = body_->forward_emitter();
@@ -145,7 +151,7 @@ class WhileGradient {
     return OkStatus();
   }
 
-  // Variables of the backward loop: turns left, gradients, lists, what does not change.
+  // Adds the backward loop. Its variables are the iterations left, the gradients, the lists and the invariants.
   StatusOr<std::vector<GradientValue>> RunBackward() {
     auto forward_value = [&](Endpoint tensor) { return context_.backward.Borrow(context_.forward.At(tensor)); };
     std::vector<Value> start = {forward_value({node_->id, num_variables_})};
@@ -175,7 +181,7 @@ class WhileGradient {
   StatusOr<std::string> MakeBackwardBody(bool& stateful) {
     FunctionBody& backward = body_->backward();
     FunctionBackward& emitter = body_->emitter();
-    std::vector<NodeId> flow_args = backward.args;  // so far only these
+    std::vector<NodeId> flow_args = backward.args;  // so far, these are all arguments
     backward.args.clear();
     backward.types.inputs.clear();
     WEIR_ASSIGN_OR_RETURN(NodeId turns, AddArgument(backward, "turns", DType::kInt32));
@@ -207,7 +213,7 @@ class WhileGradient {
     return AddFunction(backward, Cat("__backward_", context_.call.functions[1].name), *graph_.functions());
   }
 
-  // The argument that a capture was becomes an element of a list.
+  // Replaces the argument of a captured value by an element of a list.
   StatusOr<Value> TakeFromList(const FunctionBackward::Capture& capture) {
     FunctionBody& backward = body_->backward();
     FunctionBackward& emitter = body_->emitter();
@@ -247,8 +253,8 @@ class WhileGradient {
   Node* node_;
   const int num_variables_;
   std::vector<bool> active_;
-  std::vector<int> active_index_;  // variables that are
-  std::vector<Value> initial_;     // what flows into each of them after the loop
+  std::vector<int> active_index_;  // the indices of the active variables
+  std::vector<Value> initial_;     // the gradient of each of them after the loop
   std::unique_ptr<DifferentiatedBody> body_;
   std::vector<std::pair<int, NodeId>> invariants_;  // variable, argument of the backward body
   std::vector<FunctionBackward::Capture> lists_;

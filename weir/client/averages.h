@@ -1,4 +1,4 @@
-// What goes on beside the gradient step: averages of variables, and gradients gathered over several steps.
+// Moving averages of variables, and gradient accumulation over several steps.
 #ifndef WEIR_CLIENT_AVERAGES_H_
 #define WEIR_CLIENT_AVERAGES_H_
 
@@ -15,12 +15,12 @@ namespace WEIR_PUBLIC weir {
 // Moving averages of variables, kept in variables `<name>/ExponentialMovingAverage`.
 class MovingAverages {
  public:
-  // Each begins with the variable's own first value.
+  // Each average starts with the initial value of its variable.
   MovingAverages(const Scope& scope, std::span<const Variable> variables, double decay);
-  // average -= (average - variable) * (1 - decay), for all; to run after each training step.
+  // average -= (average - variable) * (1 - decay), for all variables; to be run after each training step.
   const Operation& update() const { return update_; }
   const Variable& Average(const Variable& variable) const { return averages_.at(variable.name()); }
-  // For RestoreOptions::names: a program that only predicts loads the averages into the variables.
+  // For RestoreOptions::names: lets a program that only predicts load the averages into the variables.
   std::map<std::string, std::string> RestoreNames() const;
 
  private:
@@ -28,8 +28,8 @@ class MovingAverages {
   Operation update_;
 };
 
-// Training on batches that do not fit at once: run `accumulate` on each part, then `apply.op`, which takes the mean of
-// the gradients since the last time.
+// Training on batches that do not fit into memory: run `accumulate` on each part, then `apply.op`, which applies the
+// mean of the gradients since its last run.
 struct AccumulatedTraining {
   Operation accumulate;
   Training apply;

@@ -1,4 +1,4 @@
-// All kernels that are linked in; a family is one line of builtin_kernels.cc.
+// All linked-in kernels; each family has one line in builtin_kernels.cc.
 #ifndef WEIR_CLIENT_BUILTIN_KERNELS_H_
 #define WEIR_CLIENT_BUILTIN_KERNELS_H_
 

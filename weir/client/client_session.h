@@ -1,5 +1,5 @@
-// ClientSession: a session over the graph of a Scope, spoken to with Outputs and Operations instead of names. The graph
-// may go on growing: every call first brings the session up to date.
+// ClientSession: a session for the graph of a Scope, which takes Outputs and Operations instead of names. The graph may
+// keep growing: every call first brings the session up to date.
 //
 //   WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Create(root));
 //   WEIR_RETURN_IF_ERROR(session->Run({InitializeVariables(root)}));
@@ -26,17 +26,17 @@ class ClientSession {
  public:
   using Feeds = std::vector<std::pair<Output, Tensor>>;
 
-  // Variables belong to this session alone unless `options.isolate_state` is false.
+  // Variables belong to this session only, unless `options.isolate_state` is false.
   static StatusOr<std::unique_ptr<ClientSession>> Create(const Scope& scope);
   static StatusOr<std::unique_ptr<ClientSession>> Create(const Scope& scope, SessionOptions options);
-  // On the server at a target ("grpc://host:port") and the cluster that it belongs to, where variables outlive sessions
-  // and are shared by all of them.
+  // Runs on the server at a target ("grpc://host:port") and its cluster, where variables outlive sessions and are
+  // shared by all of them.
   static StatusOr<std::unique_ptr<ClientSession>> Create(const Scope& scope, const std::string& target);
 
-  // Over a session of somebody else's making, such as a server's (weir/distributed/server.h), that has no nodes yet.
+  // Uses an existing session, such as a server's (weir/distributed/server.h), which must not have nodes yet.
   static StatusOr<std::unique_ptr<ClientSession>> Over(const Scope& scope, std::unique_ptr<Session> session);
 
-  // One step. Many threads may run steps at once while nobody builds the graph.
+  // Runs one step. Several threads may run steps concurrently as long as no thread builds the graph.
   StatusOr<std::vector<Tensor>> Run(const Feeds& feeds, const std::vector<Output>& fetches,
                                     const std::vector<Operation>& targets = {});
   StatusOr<std::vector<Tensor>> Run(const std::vector<Output>& fetches) { return Run({}, fetches); }
@@ -44,14 +44,14 @@ class ClientSession {
   // The value of one tensor.
   StatusOr<Tensor> Evaluate(const Output& tensor, const Feeds& feeds = {});
 
-  // A step made ready: feeds are given by position. It costs least.
+  // Compiles a step whose feeds are given by position. Running it has the least overhead.
   StatusOr<Session::Callable> Prepare(const std::vector<Output>& feeds, const std::vector<Output>& fetches,
                                       const std::vector<Operation>& targets = {});
   Status RunPrepared(Session::Callable step, std::span<const Tensor> feeds, std::vector<Tensor>* outputs) {
     return session_->RunCallable(step, feeds, outputs);
   }
 
-  // Gives the session the nodes that the graph has gained. The graph's error, if it has one.
+  // Sends new nodes of the graph to the session. Returns the graph's error, if it has one.
   Status Update();
   Session& session() { return *session_; }
   const Scope& scope() const { return scope_; }
@@ -61,7 +61,7 @@ class ClientSession {
   Scope scope_;
   std::unique_ptr<Session> session_;
   absl::Mutex update_mu_;
-  NodeId next_node_ ABSL_GUARDED_BY(update_mu_) = 0;  // the first that the session does not have
+  NodeId next_node_ ABSL_GUARDED_BY(update_mu_) = 0;  // the first node that the session does not have
 };
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// Collectives between processes (weir/collective/collective.h) as operations of graphs (of eager code:
-// weir/client/eager/collective.h), and training with them. Horovod's recipe in C++:
+// Collectives between processes (weir/collective/collective.h) as operations of graphs (for eager code, see
+// weir/client/eager/collective.h), and training with them. The recipe is Horovod's:
 //
 //   WEIR_RETURN_IF_ERROR(collective::Init());
 //   nn::Model model(...);
@@ -10,8 +10,8 @@
 //   model.Fit(my_part_of_the_data, options);
 //   collective::Shutdown();
 //
-// Tensors of one name meet; without a name it is the node's. All are differentiable: a gradient flows under a name of
-// its own, and every rank must ask for it.
+// Tensors with the same name are combined; the default is the name of the node. All operations are differentiable: the
+// gradient has a name of its own, and every rank must compute it.
 #ifndef WEIR_CLIENT_COLLECTIVE_OPS_H_
 #define WEIR_CLIENT_COLLECTIVE_OPS_H_
 
@@ -28,12 +28,12 @@
 namespace WEIR_PUBLIC weir {
 namespace collective {
 
-// In a graph. The gradient of a sum is a sum, of an average an average; minimum, maximum, product and Adasum have none.
+// The gradient of a sum is a sum, that of an average an average; minimum, maximum, product and Adasum have none.
 Output AllReduce(const Scope& scope, const Input& value, const AllReduceOptions& options = {},
                  const std::string& name = "");
-// Gradients of the gathered rows are added over all ranks.
+// The gradient sums those of the gathered rows over all ranks.
 Output AllGather(const Scope& scope, const Input& value, const std::string& name = "", ProcessSet set = kAllRanks);
-// Gradients are added over all ranks, and reach the root alone.
+// The gradient sums over all ranks; only the root gets it.
 Output Broadcast(const Scope& scope, const Input& value, int root, const std::string& name = "",
                  ProcessSet set = kAllRanks);
 Output ReduceScatter(const Scope& scope, const Input& value, const AllReduceOptions& options = {},
@@ -42,24 +42,25 @@ struct AllToAllOutputs {
   Output output;
   Output received_splits;
 };
-// `splits`: int64, the rows for each rank; an empty vector: equally many.
+// `splits`: int64, the number of rows for each rank; an empty vector: equal numbers.
 AllToAllOutputs AllToAll(const Scope& scope, const Input& value, const Input& splits, const std::string& name = "",
                          ProcessSet set = kAllRanks);
 
 struct DistributedOptions {
   ReduceOp op = ReduceOp::kAverage;  // or kSum, kAdasum
   Compression compression = Compression::kNone;
-  // Gradients are divided by this before they are added, and multiplied after: keeps halves in range.
+  // Gradients are divided by this before the reduction and multiplied by it afterwards, to keep float16 values in
+  // range.
   double predivide_factor = 1.0;
-  // Rows of embeddings are gathered from all ranks; or else they become whole tensors first.
+  // false: gather the rows of sparse gradients (of embeddings) from all ranks; true: convert them to dense ones first.
   bool sparse_as_dense = false;
   ProcessSet set = kAllRanks;
 };
-// The optimizer, with gradients that are averaged over all ranks as soon as each is there, before they are limited and
-// applied. For graphs, models and eager::Optimizer.
+// Wraps an optimizer so that each gradient is averaged over all ranks as soon as it is available, before gradients are
+// clipped and applied. For graphs, models and eager::Optimizer.
 Optimizer DistributedOptimizer(const Optimizer& optimizer, const DistributedOptions& options = {});
 
-// Gives all ranks the root's values.
+// Copies the root's values to all ranks.
 Operation BroadcastVariables(const Scope& scope, std::span<const Variable> variables, int root = 0);
 Status BroadcastVariables(ClientSession& session, std::span<const Variable> variables, int root = 0);
 

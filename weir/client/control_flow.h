@@ -1,7 +1,7 @@
-// Conditions, loops and functions, written as C++ lambdas that build their bodies.
+// Conditionals, loops and functions, written as C++ lambdas that build their bodies.
 //
-// A body is built once, in a scope of its own, and becomes a function of the graph. It may use tensors of the graph
-// around it: they become inputs of the function by themselves. Gradients go through all of these.
+// A body is built once, in a scope of its own, and becomes a function of the graph. It may use tensors of the
+// surrounding graph, which automatically become inputs of the function. Gradients flow through all of these.
 //
 //   std::vector<Output> sum = While(root, {zero, ten},
 //       [](const Scope& scope, const std::vector<Output>& v) { return v[1] > 0; },
@@ -23,27 +23,27 @@ using Branch = std::function<std::vector<Output>(const Scope& scope)>;
 using Body = std::function<std::vector<Output>(const Scope& scope, const std::vector<Output>& arguments)>;
 using Condition = std::function<Output(const Scope& scope, const std::vector<Output>& arguments)>;
 
-// What one of two branches gives. INVALID_ARGUMENT if their results differ in number or type.
+// Runs one of two branches. INVALID_ARGUMENT if their results differ in number or type.
 std::vector<Output> Cond(const Scope& scope, const Output& predicate, const Branch& then_branch,
                          const Branch& else_branch);
-// The branch with the number `index` (an int32 scalar); the last one for every other number.
+// Runs the branch with number `index` (an int32 scalar); the last one if the index is out of range.
 std::vector<Output> Case(const Scope& scope, const Output& index, const std::vector<Branch>& branches);
 
 struct WhileOptions {
   int64_t parallel_iterations = 10;
 };
-// Repeats `body` while `condition` holds; the values keep their types, and their shapes unless a loop changes them.
+// Repeats `body` while `condition` is true. The values keep their types, and their shapes unless the loop changes them.
 std::vector<Output> While(const Scope& scope, const std::vector<Output>& values, const Condition& condition,
                           const Body& body, const WhileOptions& options = {});
 
-// Calls a body as a function of the graph's library; `name` begins the function's name.
+// Calls a body as a function of the graph's library; the function's name begins with `name`.
 std::vector<Output> Call(const Scope& scope, const std::string& name, const std::vector<Output>& arguments,
                          const Body& body);
 
-// Applies a function to every row of `rows` and packs the results.
+// Applies a function to every row of `rows` and stacks the results.
 Output MapFn(const Scope& scope, const Output& rows,
              const std::function<Output(const Scope& scope, const Output& row)>& function);
-// Goes through the rows with a state: all states after each row, packed.
+// Applies a function to a state and each row in turn; returns all states, stacked.
 Output Scan(const Scope& scope, const Output& rows, const Output& initial,
             const std::function<Output(const Scope& scope, const Output& state, const Output& row)>& function);
 

@@ -1,5 +1,5 @@
-// Coordinator: threads that work until one of them asks all to stop. And queue runners: threads that keep a queue of
-// the graph filled.
+// Coordinator: stops a group of threads together as soon as one of them asks for it. Queue runners: threads that keep a
+// queue of the graph filled.
 //
 //   Coordinator coordinator;
 //   StartQueueRunner(*session, coordinator, MakeQueueRunner(root, queue, enqueue, 4));
@@ -24,21 +24,21 @@ namespace WEIR_PUBLIC weir {
 class Coordinator {
  public:
   Coordinator() = default;
-  ~Coordinator();  // asks to stop and joins
+  ~Coordinator();  // requests a stop and joins
   Coordinator(const Coordinator&) = delete;
 
-  // Runs `body` in a thread. An error that it returns asks all to stop; OUT_OF_RANGE, the end of data, does too but is
-  // no error.
+  // Runs `body` on a thread. An error that it returns stops all threads; so does OUT_OF_RANGE (end of data), but that
+  // is not reported as an error.
   void Start(std::function<Status()> body);
   bool ShouldStop() const;
-  // The first error that is given counts.
+  // The first error is kept.
   void RequestStop(Status error = OkStatus());
-  // False if nobody has asked for it within this time.
+  // False if no stop was requested within this time.
   bool WaitForStop(absl::Duration timeout = absl::InfiniteDuration());
-  // Called once somebody has asked to stop, in that thread; at once if that was before. For what ends other threads'
-  // waits.
+  // `callback` is called when a stop is requested, on the requesting thread; immediately if that has happened already.
+  // For ending the waits of other threads.
   void OnStop(std::function<void()> callback);
-  // Waits until all threads have ended; gives the first error. REQUIRES: not one of its threads.
+  // Waits until all threads have ended and returns the first error. REQUIRES: not called on one of these threads.
   Status Join();
 
  private:
@@ -50,15 +50,15 @@ class Coordinator {
 };
 
 struct QueueRunner {
-  std::vector<Operation> enqueue;  // one a thread
-  Operation close;                 // when all threads have come to the end of their data
-  Operation cancel;                // when the coordinator stops: also ends what waits for room
+  std::vector<Operation> enqueue;  // one per thread
+  Operation close;                 // runs when all threads have reached the end of their data
+  Operation cancel;                // runs when the coordinator stops; also ends waits for free space
 };
-// `enqueue` in so many threads at once. `queue` is a handle (FIFOQueueV2 ...).
+// Runs `enqueue` on this number of threads. `queue` is a handle (FIFOQueueV2 ...).
 QueueRunner MakeQueueRunner(const Scope& scope, const Output& queue, const Operation& enqueue, int threads = 1);
 
-// Runs the enqueue operations again and again, until they end with OUT_OF_RANGE, fail or the coordinator stops.
-// REQUIRES: the session outlives the coordinator's threads.
+// Runs the enqueue operations repeatedly until they return OUT_OF_RANGE, fail, or the coordinator stops. REQUIRES: the
+// session outlives the coordinator's threads.
 void StartQueueRunner(ClientSession& session, Coordinator& coordinator, const QueueRunner& runner);
 
 }  // namespace weir

@@ -1,11 +1,12 @@
-// weir::distribute: on which devices and in which processes a model trains. Models made while a strategy is current
-// train by it, and Fit stays as it is:
+// weir::distribute: the devices and processes on which a model trains. A model that is created inside a StrategyScope
+// trains with that strategy; its calls stay the same:
 //
 //   WEIR_ASSIGN_OR_RETURN(distribute::Strategy strategy, distribute::MultiWorkerMirrored());
 //   distribute::StrategyScope scope(strategy);
 //   nn::Model model(...);                       // Compile and Fit as without; a batch is that of all replicas together
 //
-// Checkpoints do not know of strategies: what one has written, any other and none can load.
+// Checkpoints are independent of strategies: a checkpoint that was written with one can be loaded with any other, or
+// without.
 #ifndef WEIR_CLIENT_DISTRIBUTE_H_
 #define WEIR_CLIENT_DISTRIBUTE_H_
 
@@ -23,31 +24,31 @@ namespace distribute {
 
 struct Strategy {
   std::string name;                  // "Mirrored", ...
-  std::vector<std::string> devices;  // one replica on each; none: one, where the placer puts its nodes
-  std::string variable_device;       // where variables are kept; empty: beside the first replica
+  std::vector<std::string> devices;  // one replica per device; empty: a single replica, placed by the placer
+  std::string variable_device;       // the device of all variables; empty: that of the first replica
   bool mirrors = false;              // replicas have copies of the variables
-  bool across_ranks = false;         // with the other processes of the job
+  bool across_ranks = false;         // includes the other processes of the job
 
   int num_local_replicas() const { return devices.empty() ? 1 : static_cast<int>(devices.size()); }
-  // Whose gradients go into one update.
+  // The number of replicas whose gradients are combined in one update.
   int num_replicas() const { return num_local_replicas() * (across_ranks ? collective::Size() : 1); }
 };
 
-// Everything on one device.
+// Everything runs on one device.
 Strategy OneDevice(const std::string& device);
-// A replica with a copy of all variables on each device; no devices: all GPUs of the environment, or else its CPUs.
-// Gradients are added on the first device, which updates its variables and gives them to the others.
+// One replica per device, each with a copy of all variables. No devices: all GPUs of the environment, or else its CPUs.
+// The first device sums the gradients, updates its variables and copies them to the others.
 Strategy Mirrored(const std::vector<std::string>& devices = {}, Environment* environment = nullptr);
-// Replicas on the devices read and update the same variables, on the parameter device.
+// Replicas on all devices read and update the same variables, which are on the parameter device.
 Strategy CentralStorage(const std::vector<std::string>& devices, const std::string& parameter_device = "/device:CPU:0");
-// The same model in every process of a job (weir launch, mpirun, srun, ...), with the local devices each. Gradients are
-// averaged over all (weir/collective/collective.h), and rank 0's first values count. Does the collectives' Init if the
-// program has not.
+// The same model in every process of a job (weir launch, mpirun, srun ...), each with its local devices. Gradients are
+// averaged over all of them (weir/collective/collective.h), and the initial values are those of rank 0. Initializes the
+// collectives if the program has not done so.
 StatusOr<Strategy> MultiWorkerMirrored(const std::vector<std::string>& local_devices = {});
-// MultiWorkerMirrored in a job with several processes, Mirrored with several GPUs, otherwise one replica.
+// MultiWorkerMirrored in a job with several processes, Mirrored with several GPUs, otherwise a single replica.
 StatusOr<Strategy> Default();
 
-// Makes a strategy the current one of this thread, for as long as it lives.
+// Makes a strategy the current one of this thread for the lifetime of the object.
 class StrategyScope {
  public:
   explicit StrategyScope(const Strategy& strategy);
@@ -59,13 +60,13 @@ class StrategyScope {
   const Strategy strategy_;
   const Strategy* const before_;
 };
-// One replica without a name if there is none.
+// The current strategy; without one, a single unnamed replica.
 const Strategy& Current();
 
-// For programs with their own loops. Calls the function once for every local replica, with a scope on its device.
+// For programs with their own training loops. Calls the function once per local replica, with a scope on its device.
 std::vector<Output> Run(const Scope& scope, const Strategy& strategy,
                         const std::function<Output(const Scope& scope, int replica)>& function);
-// What all replicas gave, those of other processes too: their sum or mean.
+// The sum or mean of the values of all replicas, including those of other processes.
 enum class Reduction { kSum, kMean };
 Output Reduce(const Scope& scope, const Strategy& strategy, Reduction reduction, const std::vector<Output>& values);
 

@@ -1,10 +1,10 @@
-// Running operations at once.
+// Eager execution of operations.
 //
 //   EagerTensor y = eager::Relu(eager::MatMul(x, w) + b);
 //   WEIR_RETURN_IF_ERROR(y.status());
 //
-// There is a function for every operation (weir/client/eager/ops/), named as the one for graphs, with the same
-// arguments but for the scope. All threads may call them.
+// There is a function for every operation (weir/client/eager/ops/), with the name and arguments of the graph function
+// except for the scope. They may be called on any thread.
 #ifndef WEIR_CLIENT_EAGER_EXECUTE_H_
 #define WEIR_CLIENT_EAGER_EXECUTE_H_
 
@@ -23,7 +23,8 @@ namespace WEIR_PUBLIC weir {
 class EagerRuntime;
 class Device;
 
-// What the generated functions are made of: where one operation goes (it runs, or is traced), and its results.
+// The generated functions consist of this: it decides where an operation runs (or that it is traced), and has its
+// results.
 class EagerCall {
  public:
   EagerCall();
@@ -31,7 +32,7 @@ class EagerCall {
   EagerCall(const EagerCall&) = delete;
   const Scope& scope() const { return scope_; }
   EagerTensor One(const Output& output) const;
-  // After an error one tensor that holds it.
+  // After an error, one tensor that holds it.
   std::vector<EagerTensor> List(const std::vector<Output>& outputs) const;
   Status Done(const Operation& operation) const;
 
@@ -42,19 +43,19 @@ class EagerCall {
 
 namespace eager {
 
-// A tensor from a literal, of the type that is asked for or the literal's own.
+// A tensor with the value of a literal, of the given type or of the literal's own.
 EagerTensor Constant(const Input& literal, DType dtype = DType::kInvalid);
 
-// Any operation by name: its inputs in order, flat, and attributes that do not follow from them.
+// Executes any operation by name, given its flattened inputs and the attributes that do not follow from them.
 std::vector<EagerTensor> Execute(std::string_view op, const std::vector<EagerTensor>& inputs, AttrMap attrs = {});
 
-// Operations of this thread run on a device ("/device:GPU:0"), for a while.
+// While this object lives, operations of this thread run on a device ("/device:GPU:0").
 class OnDevice {
  public:
   explicit OnDevice(std::string_view device);
   ~OnDevice();
   OnDevice(const OnDevice&) = delete;
-  // NOT_FOUND if there is no such device: operations then run where they did before.
+  // NOT_FOUND if there is no such device; operations are then not affected.
   const Status& status() const { return status_; }
 
  private:
@@ -62,8 +63,8 @@ class OnDevice {
   Device* before_;
 };
 
-// Operations of this thread that have to wait (for an element of a queue, say) give up after this time with
-// DEADLINE_EXCEEDED, or when `cancellation` says so.
+// While this object lives, operations of this thread that have to wait (for an element of a queue, say) fail with
+// DEADLINE_EXCEEDED after this time, or when `cancellation` fires.
 class WithinTime {
  public:
   explicit WithinTime(absl::Duration duration, CancellationManager* cancellation = nullptr);
@@ -75,12 +76,12 @@ class WithinTime {
   CancellationManager* cancellation_before_;
 };
 
-// What runs them, one for the process.
+// The runtime that executes them; one per process.
 EagerRuntime& Runtime();
 
 }  // namespace eager
 
-// Of tensors.
+// Operators on tensors.
 EagerTensor operator-(const EagerTensor& a);
 EagerTensor operator!(const EagerTensor& a);
 #define WEIR_DECLARE_OPERATOR(symbol)                                      \

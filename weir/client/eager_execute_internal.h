@@ -1,4 +1,4 @@
-// For weir/client alone.
+// For weir/client only.
 #ifndef WEIR_CLIENT_EAGER_EXECUTE_INTERNAL_H_
 #define WEIR_CLIENT_EAGER_EXECUTE_INTERNAL_H_
 
@@ -19,14 +19,14 @@ struct EagerRun {
 // Runs an operation with the settings of this thread and records it on the thread's tapes.
 StatusOr<EagerRun> ExecuteEagerly(const OpSchema& schema, std::vector<EagerTensor> inputs, AttrMap attrs);
 
-// Is told of every trainable variable that is read.
+// Is notified of every trainable variable that is read.
 class VariableWatcher {
  public:
   virtual ~VariableWatcher() = default;
   virtual void OnRead(const EagerTensor& handle) = 0;
 };
 
-// What this thread has set, and the tapes that record it, outermost first.
+// The settings of a thread, and the tapes that record it, outermost first.
 struct EagerThread {
   EagerOptions options;
   std::vector<Tape*> tapes;
@@ -34,7 +34,7 @@ struct EagerThread {
 };
 EagerThread& ThisEagerThread();
 
-// Puts a record onto the tapes of this thread that watch one of its inputs.
+// Adds a record to those tapes of this thread that watch one of its inputs.
 void RecordOnTapes(std::shared_ptr<const Tape::Record> record);
 std::vector<TapeTensor> ToTape(const std::vector<EagerTensor>& tensors);
 

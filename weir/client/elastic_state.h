@@ -1,5 +1,5 @@
-// The state of an elastic job (weir/collective/elastic.h) that trains a graph: a session's variables, and numbers of
-// the program.
+// The state of an elastic job (weir/collective/elastic.h) that trains a graph: a session's variables and numbers of the
+// program.
 //
 //   collective::SessionState state(model.session(), {{"epoch", 0}});
 //   collective::RunElastic(state, [&] {
@@ -24,8 +24,7 @@ namespace collective {
 
 class SessionState : public ElasticState {
  public:
-  // All variables that the session's graph has at this moment, which must have their values. The session must outlive
-  // the state.
+  // All variables that the session's graph has now; they must be initialized. The session must outlive the state.
   explicit SessionState(ClientSession& session, std::map<std::string, int64_t> numbers = {});
 
   // REQUIRES: the name is one of those given.
@@ -45,7 +44,7 @@ class SessionState : public ElasticState {
   std::vector<Output> placeholders_;
   Operation assign_;
   std::map<std::string, int64_t> numbers_;
-  std::vector<Tensor> saved_;  // of the variables; none before the first Save
+  std::vector<Tensor> saved_;  // empty before the first Save
   std::map<std::string, int64_t> saved_numbers_;
 };
 

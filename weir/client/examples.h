@@ -1,4 +1,4 @@
-// Sets of labelled examples in memory, read from the files that others publish.
+// Labelled datasets in memory, read from commonly published file formats.
 #ifndef WEIR_CLIENT_EXAMPLES_H_
 #define WEIR_CLIENT_EXAMPLES_H_
 
@@ -20,13 +20,13 @@ struct TrainAndTest {
   ExampleSet test;
 };
 
-// An IDX file (the format of MNIST), gzipped or not: a tensor of its type and shape. DATA_LOSS if it is cut short or
-// no such file.
+// Reads an IDX file (the format of MNIST), gzipped or not, with its type and shape. DATA_LOSS if it is truncated or not
+// an IDX file.
 StatusOr<Tensor> ReadIdx(const std::string& path);
-// The four files of MNIST (or of a set in its shape) in a folder, gzipped or not. Images are
-// [count, 28, 28, 1] in [0, 1].
+// Reads the four files of MNIST (or of a dataset in its format) from a folder, gzipped or not. Images are [count, 28,
+// 28, 1] in [0, 1].
 StatusOr<TrainAndTest> LoadMnist(const std::string& folder);
-// The binary version of CIFAR-10: data_batch_1.bin to _5.bin and test_batch.bin. [count, 32, 32, 3] in [0, 1].
+// Reads the binary version of CIFAR-10: data_batch_1.bin to _5.bin and test_batch.bin. [count, 32, 32, 3] in [0, 1].
 StatusOr<TrainAndTest> LoadCifar10(const std::string& folder);
 
 struct CsvOptions {
@@ -37,7 +37,7 @@ struct CsvTable {
   std::vector<std::string> columns;  // names; "0", "1", ... without a header
   Tensor values;                     // float [rows, columns]; an empty field is NaN
 };
-// A table of numbers. INVALID_ARGUMENT names the line and the field that is none.
+// Reads a table of numbers. INVALID_ARGUMENT has the line and the field that is not a number.
 StatusOr<CsvTable> ReadCsv(const std::string& path, const CsvOptions& options = {});
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// Writing SavedModels: what a session has learnt, in the form that TensorFlow, TensorFlow Serving and LoadedModel
-// (saved_model.h) run.
+// Writes SavedModels: the trained variables of a session, in a form that TensorFlow, TensorFlow Serving and LoadedModel
+// (saved_model.h) can run.
 #ifndef WEIR_CLIENT_EXPORT_H_
 #define WEIR_CLIENT_EXPORT_H_
 
@@ -11,15 +11,15 @@
 
 namespace WEIR_PUBLIC weir {
 
-// Tensors of the graph under the names that callers use.
+// Tensors of the graph, by the names that callers use.
 struct ExportSignature {
   std::map<std::string, Output> inputs;
   std::map<std::string, Output> outputs;
 };
 
-// Writes `<folder>/saved_model.pb` and `<folder>/variables/`, under the tag "serve". The graph is cut down to what the
-// signatures' outputs need; so are the variables. `saved_model.pb` comes last, so that a folder that has it is whole.
-// INVALID_ARGUMENT if there is no signature, or an output without a value.
+// Writes `<folder>/saved_model.pb` and `<folder>/variables/`, under the tag "serve". Graph and variables are reduced to
+// what the outputs of the signatures need. `saved_model.pb` is written last, so a folder that contains it is complete.
+// INVALID_ARGUMENT if there is no signature, or an output has no value.
 Status ExportSavedModel(ClientSession& session, const std::string& folder,
                         const std::map<std::string, ExportSignature>& signatures);
 

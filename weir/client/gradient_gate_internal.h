@@ -1,4 +1,4 @@
-// What stands between gradients and the updates made of them: loss scaling and accumulation over several steps.
+// The steps between gradients and their updates: loss scaling, and accumulation over several steps.
 #ifndef WEIR_CLIENT_GRADIENT_GATE_INTERNAL_H_
 #define WEIR_CLIENT_GRADIENT_GATE_INTERNAL_H_
 
@@ -10,13 +10,13 @@
 namespace weir {
 
 struct GradientGate {
-  // What is to be applied. In steps that are not to update, these are dead values (runtime/executor.h), and so is
-  // everything that is made of them: no update runs, and nothing that waits for one.
+  // The gradients to apply. In steps without an update, these are dead values (runtime/executor.h), and so is
+  // everything computed from them: no update runs, nor anything that waits for one.
   std::vector<GradientOutput> gradients;
-  std::vector<Operation> always;  // what every step does for the next one
+  std::vector<Operation> always;  // run in every step, in preparation for the next one
 };
 
-// The gradients themselves if the options ask for neither.
+// Returns the gradients themselves if the options ask for neither.
 GradientGate AddGradientGate(const Scope& scope, std::span<const Variable> variables,
                              std::vector<GradientOutput> gradients, const UpdateOptions& options);
 

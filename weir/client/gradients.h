@@ -1,4 +1,4 @@
-// Gradients with everything that is linked in.
+// Gradients with the gradient functions of all linked-in families.
 #ifndef WEIR_CLIENT_GRADIENTS_H_
 #define WEIR_CLIENT_GRADIENTS_H_
 
@@ -7,7 +7,7 @@
 
 namespace WEIR_PUBLIC weir {
 
-// The gradients of all families, made at first use and shared by the process. More may be added for ops of one's own.
+// The gradients of all families, shared by the process. Callers may add gradients for ops of their own.
 GradientRegistry& BuiltinGradients();
 
 // AddGradients of weir/autodiff/gradients.h with BuiltinGradients().

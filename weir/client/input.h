@@ -1,7 +1,7 @@
-// Input: what an operation takes: a tensor of the graph, or a literal that becomes a constant.
+// Input: an argument of an operation: a tensor of the graph, or a literal that becomes a constant.
 //
-// A number or a list of numbers has no type of its own: it takes that of the operation's other inputs, so `x * 2` works
-// whatever x is. A Tensor keeps its type.
+// A number or a list of numbers has no type of its own: it takes the type of the operation's other inputs, so `x * 2`
+// works for any numeric x. A Tensor keeps its type.
 //
 //   ops::Reshape(scope, x, {-1, 784});
 //   ops::Maximum(scope, x, 0);
@@ -26,7 +26,7 @@ class Input {
  public:
   Input(const Output& output) : output_(output) {}
   Input(Tensor value) : value_(std::move(value)) {}
-  // In a graph that is not traced it is a constant.
+  // Becomes a constant in a graph that is not being traced.
   Input(const EagerTensor& tensor);
   Input(const char* text) : value_(Tensor::Scalar(std::string(text))) {}
   Input(const std::string& text) : value_(Tensor::Scalar(text)) {}
@@ -49,18 +49,18 @@ class Input {
       : Input(std::span<const T>(numbers)) {}
 
   bool is_literal() const { return value_.has_value(); }
-  // True for a literal whose type is that of the other inputs.
+  // True for a literal that takes the type of the other inputs.
   bool is_weak() const { return is_weak_; }
   const Output& output() const { return output_; }
   const Tensor& value() const { return value_; }
-  const EagerTensor& eager() const { return eager_; }  // empty unless it was made from one
-  // The type it has if nothing else says: double literals are floats.
+  const EagerTensor& eager() const { return eager_; }  // empty unless created from one
+  // The type if nothing else determines it: double literals are floats.
   DType natural_dtype() const;
-  // The literal as a tensor of this type. INVALID_ARGUMENT if a number does not fit it. REQUIRES: is_literal().
+  // The literal as a tensor of this type. INVALID_ARGUMENT if a number does not fit. REQUIRES: is_literal().
   StatusOr<Tensor> ValueAs(DType dtype) const;
 
  private:
-  // Dies if the rows are not equally long: a mistake in the program's text.
+  // Dies if the rows have different lengths: that is a mistake in the program text.
   template <typename T>
   static Tensor Rows(std::initializer_list<std::initializer_list<T>> rows) {
     std::vector<T> all;
@@ -77,7 +77,7 @@ class Input {
   bool is_weak_ = false;
 };
 
-// Several of them, for an argument that takes a list.
+// A list of inputs, for an argument that takes several tensors.
 class InputList {
  public:
   InputList(std::initializer_list<Input> inputs) : inputs_(inputs) {}
@@ -91,9 +91,9 @@ class InputList {
   std::vector<Input> inputs_;
 };
 
-// A constant. With `dtype` the literal becomes one of that type.
+// A constant. With `dtype`, the literal is converted to that type.
 Output Constant(const Scope& scope, const Input& literal, DType dtype = DType::kInvalid);
-// A constant of one value everywhere.
+// A constant with the same value everywhere.
 Output Fill(const Scope& scope, const Shape& shape, double value, DType dtype = DType::kFloat);
 
 }  // namespace weir

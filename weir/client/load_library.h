@@ -1,12 +1,12 @@
-// Libraries of users, loaded at run time: operations, kernels, devices.
+// Loads users' libraries at run time: operations, kernels, devices.
 //
-// Such a library is a shared object that says once, at file scope,
+// Such a library is a shared object that contains, once and at file scope,
 //
 //   WEIR_LIBRARY(environment) { return RegisterMine(*environment); }
 //
-// and is built as a CMake MODULE that does not link weir: it uses the one copy in the program that loads it. That is
-// libweir.so, or the program itself if it is linked with ENABLE_EXPORTS (as `weir` is). The interface is C++, so
-// library and program come from the same release of weir and the same compiler.
+// and is built as a CMake MODULE that does not link weir: it uses the copy in the program that loads it, which is
+// libweir.so, or the program itself if it was linked with ENABLE_EXPORTS (as `weir` is). The interface is C++, so
+// library and program must come from the same release of weir and the same compiler.
 #ifndef WEIR_CLIENT_LOAD_LIBRARY_H_
 #define WEIR_CLIENT_LOAD_LIBRARY_H_
 
@@ -18,12 +18,12 @@
 
 namespace WEIR_PUBLIC weir {
 
-// Changes whenever a library built against older headers would no longer fit.
+// Incremented whenever libraries built against older headers no longer work.
 inline constexpr int kLibraryInterface = 1;
 
-// Loads the library at `path` and lets it register what it has. Sessions made before do not see what it adds. It stays
-// loaded until the process ends. NOT_FOUND if there is no such file, INVALID_ARGUMENT if it is no library of weir's,
-// FAILED_PRECONDITION if it was built for another release; else what the library itself answers.
+// Loads the library at `path` and lets it register its contents. Existing sessions do not see them. The library stays
+// loaded until the process ends. NOT_FOUND if there is no such file, INVALID_ARGUMENT if it is not a library for weir,
+// FAILED_PRECONDITION if it was built for another release; otherwise the status that the library returns.
 Status LoadLibrary(const std::string& path, Environment* environment);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// Loss scaling: what training in float16 needs. Gradients that float16 could not hold are computed of a loss that is so
-// many times larger; the scale follows what they turn out to be, as that of TensorFlow's LossScaleOptimizer does.
+// Loss scaling, for training in float16. Gradients that would underflow in float16 are computed from a scaled loss; the
+// scale adapts to the gradients, like that of TensorFlow's LossScaleOptimizer.
 //
 //   Training training = optimizer::Adam().Minimize(root, loss, {.loss_scale = LossScaleOptions()});
 #ifndef WEIR_CLIENT_LOSS_SCALE_H_
@@ -14,18 +14,18 @@ namespace WEIR_PUBLIC weir {
 
 struct LossScaleOptions {
   double initial = 1 << 15;
-  int64_t growth_interval = 2000;  // the scale doubles after so many updates in a row whose gradients were finite
+  int64_t growth_interval = 2000;  // the scale doubles after this many consecutive updates with finite gradients
 };
 
-// The scale of a graph's loss, in the variables `current_loss_scale` and `good_steps`. A step whose gradients are not
-// finite updates nothing but the scale, which it halves; never below 1.
+// The loss scale of a graph, in the variables `current_loss_scale` and `good_steps`. A step whose gradients are not
+// finite only updates the scale, which it halves (but not below 1).
 class LossScale {
  public:
   LossScale() = default;  // no scaling
   explicit LossScale(const Scope& scope, const LossScaleOptions& options = {});
 
   bool has_value() const { return scale_.has_value(); }
-  // What is to be differentiated instead of `loss`.
+  // Returns the scaled loss, to be differentiated instead of `loss`.
   Output Scale(const Scope& scope, const Output& loss) const;
 
   const Variable& scale() const { return scale_; }

@@ -1,5 +1,4 @@
-// Losses: what training makes small. Each is a function of labels and predictions and gives the mean over all examples,
-// a scalar.
+// Losses. Each is a function of labels and predictions and returns the mean over all examples, a scalar.
 #ifndef WEIR_CLIENT_LOSSES_H_
 #define WEIR_CLIENT_LOSSES_H_
 
@@ -14,7 +13,7 @@ using Loss = std::function<Output(const Scope& scope, const Output& labels, cons
 
 namespace loss {
 
-// Labels are the numbers of classes; predictions are logits [..., classes], or probabilities.
+// Labels are class numbers; predictions are logits [..., classes], or probabilities.
 Loss SparseCategoricalCrossentropy(bool from_logits = true);
 // Labels are distributions over classes.
 Loss CategoricalCrossentropy(bool from_logits = true, double label_smoothing = 0);
@@ -29,9 +28,10 @@ Loss Hinge();
 Loss KLDivergence();
 Loss Poisson();
 
-// The crossentropy of a softmax over very many classes, estimated while training from `num_sampled` classes drawn by
-// their rank (class 0 is the most frequent) instead of all: a step reads and changes only those rows of `weights`
-// [classes, size] and `biases` [classes]. `labels` is int64 [batch], `inputs` [batch, size]; one loss an example.
+// The cross-entropy of a softmax over a large number of classes, estimated in training from `num_sampled` classes. They
+// are sampled by rank (class 0 is the most frequent), and a step reads and modifies only their rows of `weights`
+// [classes, size] and `biases` [classes]. `labels` is int64 [batch], `inputs` [batch, size]; returns one loss per
+// example.
 Output SampledSoftmax(const Scope& scope, const Variable& weights, const Variable& biases, const Output& labels,
                       const Output& inputs, int64_t num_sampled);
 

@@ -1,5 +1,5 @@
-// Metrics: what people look at while a model trains. A metric turns every batch into a few sums; sums of batches are
-// added up outside the graph, and the metric says what they mean.
+// Metrics of a model in training. A metric turns every batch into a few sums; the sums of all batches are added outside
+// the graph, and the metric computes its value from them.
 #ifndef WEIR_CLIENT_METRICS_H_
 #define WEIR_CLIENT_METRICS_H_
 
@@ -16,22 +16,22 @@ struct Metric {
   std::string name;
   // A float vector of sums over the batch.
   std::function<Output(const Scope& scope, const Output& labels, const Output& predictions)> sums;
-  // The metric from all sums added up.
+  // Computes the metric from the accumulated sums.
   std::function<double(std::span<const double> sums)> result;
 };
 
 namespace metric {
 
-// Classes by number against the largest prediction.
+// Labels are class numbers, compared with the largest prediction.
 Metric SparseCategoricalAccuracy();
-// Classes as distributions.
+// Labels are distributions over classes.
 Metric CategoricalAccuracy();
-// Yes or no: predictions above the threshold are yes. For logits the threshold is 0.
+// Predictions above the threshold count as positive. For logits the threshold is 0.
 Metric BinaryAccuracy(double threshold = 0.5);
 Metric SparseTopKAccuracy(int k = 5);
 Metric Precision(double threshold = 0.5);
 Metric Recall(double threshold = 0.5);
-// The area under the curve of true against false positives, from as many thresholds.
+// The area under the ROC curve, approximated with this number of thresholds.
 Metric AUC(int thresholds = 200);
 Metric MeanSquaredError();
 Metric RootMeanSquaredError();

@@ -1,5 +1,5 @@
-// OpCall: adds one node from its arguments; what the generated functions are made of. It finds the types that follow
-// from the inputs (`T`, `N`, lists of types), and turns literals into constants of the right type.
+// OpCall: adds one node from its arguments; the generated functions consist of it. It infers the types that follow from
+// the inputs (`T`, `N`, lists of types), and turns literals into constants of the right type.
 //
 //   Output product = OpCall(scope, "MatMul").Add(a).Add(b).Set("transpose_a", true).Single();
 #ifndef WEIR_CLIENT_OP_CALL_H_
@@ -43,13 +43,13 @@ class OpCall {
   OpCall& Set(std::string_view name, const std::vector<Tensor>& values);
   OpCall& Set(std::string_view name, const std::vector<FunctionAttr>& values);
   OpCall& SetAttribute(std::string_view name, Attribute value) { return SetAny(name, std::move(value)); }
-  // Nothing: the schema's default.
+  // Does nothing without a value: the schema's default applies.
   template <typename T>
   OpCall& Set(std::string_view name, const std::optional<T>& value) {
     return value ? Set(name, *value) : *this;
   }
 
-  // Adds the node (once), then gives it, or its outputs.
+  // Adds the node, if that has not been done, and returns it or its outputs.
   Operation Finish();
   Output Single();
   // The tensors of the output argument `index`.

@@ -1,4 +1,4 @@
-// Operators on tensors of the graph; nodes go into the scope of the left operand that is one.
+// Operators on tensors of the graph. The node is added to the scope of the left operand, if that is a tensor.
 #ifndef WEIR_CLIENT_OPERATORS_H_
 #define WEIR_CLIENT_OPERATORS_H_
 
@@ -8,10 +8,10 @@
 namespace WEIR_PUBLIC weir {
 
 Output operator-(const Output& a);
-// Of booleans.
+// For booleans.
 Output operator!(const Output& a);
 
-// Division of integers is C++'s: towards zero.
+// Integer division is that of C++: it rounds towards zero.
 #define WEIR_DECLARE_OPERATOR(symbol)                       \
   Output operator symbol(const Output& a, const Output& b); \
   Output operator symbol(const Output& a, const Input& b);  \

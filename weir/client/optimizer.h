@@ -1,5 +1,5 @@
-// Optimizers: update rules as operations of the graph. State of a rule is kept in variables ("slots") with TensorFlow's
-// names, so checkpoints are shared with it: `w/Adam`, `w/Adam_1`, `beta1_power`, ...
+// Optimizers: update rules as operations of the graph. The state of a rule is kept in variables ("slots") with
+// TensorFlow's names, so checkpoints are compatible: `w/Adam`, `w/Adam_1`, `beta1_power` ...
 //
 //   Training training = optimizer::Adam({.learning_rate = 1e-3}).Minimize(scope, loss);
 //   session->RunTargets({training.op}, feeds);
@@ -19,18 +19,18 @@
 
 namespace WEIR_PUBLIC weir {
 
-// Limits to gradients before they are applied; 0: none.
+// Gradient clipping; 0: none.
 struct GradientLimits {
   double value = 0;
   double norm = 0;         // of each gradient
-  double global_norm = 0;  // of all together
+  double global_norm = 0;  // of all gradients together
 };
 
 std::vector<GradientOutput> Limit(const Scope& scope, std::vector<GradientOutput> gradients,
                                   const GradientLimits& limits);
 
 struct MinimizeOptions {
-  std::vector<Variable> variables;  // none: all trainable ones of the graph
+  std::vector<Variable> variables;  // empty: all trainable variables of the graph
   GradientLimits limits;
   std::optional<LossScaleOptions> loss_scale;
   int64_t accumulation_steps = 1;  // see UpdateOptions
@@ -38,19 +38,19 @@ struct MinimizeOptions {
 
 struct UpdateOptions {
   GradientLimits limits;
-  LossScale loss_scale;            // the gradients are of LossScale::Scale(loss)
-  int64_t accumulation_steps = 1;  // the mean of so many steps' gradients is applied, in the last of them
+  LossScale loss_scale;            // for gradients of LossScale::Scale(loss)
+  int64_t accumulation_steps = 1;  // the mean of this many steps' gradients is applied, in the last of them
 };
 
-// What makes one step of training.
+// The parts of a training step.
 struct Training {
-  Operation op;            // updates the variables and counts the step, unless loss scaling or accumulation say no
+  Operation op;            // updates the variables and counts the step, unless loss scaling or accumulation skips it
   Variable step;           // the graph's `global_step`
-  Output learning_rate;    // as the next step uses it
-  Variable rate_variable;  // holds it where it is no function of the step; may be assigned to
+  Output learning_rate;    // the rate of the next step
+  Variable rate_variable;  // the rate, if it does not depend on the step; may be assigned to
 };
 
-// The variable `global_step` (int64) of the graph, made if it is not there.
+// The variable `global_step` (int64) of the graph; created if necessary.
 Variable GlobalStep(const Scope& scope);
 
 class Optimizer {
@@ -61,7 +61,7 @@ class Optimizer {
   const Rule& rule() const { return *rule_; }
 
   Training Minimize(const Scope& scope, const Output& loss, const MinimizeOptions& options = {}) const;
-  // Variables without a gradient are left alone; INVALID_ARGUMENT if none has one.
+  // Variables without a gradient are not updated; INVALID_ARGUMENT if none has one.
   Training ApplyGradients(const Scope& scope, std::span<const Variable> variables,
                           std::span<const GradientOutput> gradients, const GradientLimits& limits = {}) const;
   Training ApplyGradients(const Scope& scope, std::span<const Variable> variables,
@@ -120,15 +120,15 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double weight_decay = 0;  // of AdamW and Lamb
+  double weight_decay = 0;  // for AdamW and Lamb
 };
 Optimizer Adam(const AdamOptions& options = {});
-// Adam whose variables also shrink by learning_rate * weight_decay a step.
+// Adam with decoupled weight decay: variables shrink by learning_rate * weight_decay per step.
 Optimizer AdamW(const AdamOptions& options = {.weight_decay = 0.004});
 Optimizer Adamax(const AdamOptions& options = {});
-// Adam with Nesterov's look ahead.
+// Adam with Nesterov momentum.
 Optimizer Nadam(const AdamOptions& options = {});
-// Adam's direction, scaled a variable at a time to the variable's own norm.
+// Adam's direction, scaled to the norm of each variable.
 Optimizer Lamb(const AdamOptions& options = {.epsilon = 1e-6, .weight_decay = 0.01});
 
 struct FtrlOptions {
@@ -145,7 +145,7 @@ struct ProximalOptions {
   LearningRate learning_rate = 0.01;
   double l1 = 0;
   double l2 = 0;
-  double initial_accumulator = 0.1;  // of ProximalAdagrad
+  double initial_accumulator = 0.1;  // for ProximalAdagrad
 };
 Optimizer ProximalGradientDescent(const ProximalOptions& options = {});
 Optimizer ProximalAdagrad(const ProximalOptions& options = {});

@@ -1,5 +1,5 @@
-// Devices of replicated training: every worker builds the same graph; its variables go to parameter servers, which all
-// workers share, and everything else to the worker itself.
+// Device assignment for replicated training with parameter servers: every worker builds the same graph; its variables
+// are placed on parameter servers, which all workers share, and all other nodes on the worker.
 //
 //   Training training = optimizer::Adam().Minimize(root, loss);
 //   WEIR_RETURN_IF_ERROR(SetReplicaDevices(root, {.ps_tasks = 2, .worker_device = "/job:worker/task:1"}));
@@ -15,21 +15,21 @@
 namespace WEIR_PUBLIC weir {
 
 enum class VariablePlacement {
-  kRoundRobin,  // one server after the other
-  kByBytes,     // always the server that has least so far
+  kRoundRobin,  // each server in turn
+  kByBytes,     // always the server with the fewest bytes so far
 };
 
 struct ReplicaDevices {
   int ps_tasks = 1;
-  std::string ps_device = "/job:ps";  // and the task's number
+  std::string ps_device = "/job:ps";  // followed by the number of the task
   std::string worker_device = "/job:worker/task:0";
   VariablePlacement placement = VariablePlacement::kRoundRobin;
 };
 
-// Gives every node of the graph that asks for no device one. Variables that an operation uses together, such as a
-// variable and an optimizer's slots of it, go to one server, and what takes their handles with them. What is colocated
-// with another node goes where that is. The same graph
-// gets the same devices in every worker. INVALID_ARGUMENT for a device that cannot be parsed or no servers.
+// Assigns a device to every node without one. Variables that an operation uses together, such as a variable and its
+// optimizer slots, are placed on the same server, and nodes that take their handles with them. Nodes that are colocated
+// with another node are placed with it. The assignment of a graph is the same in every worker. INVALID_ARGUMENT for a
+// malformed device, or without servers.
 Status SetReplicaDevices(const Scope& scope, const ReplicaDevices& options);
 
 }  // namespace weir

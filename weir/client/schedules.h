@@ -1,4 +1,4 @@
-// Learning rates: a number, or a function of the step.
+// Learning rates: constant, or a function of the step.
 #ifndef WEIR_CLIENT_SCHEDULES_H_
 #define WEIR_CLIENT_SCHEDULES_H_
 
@@ -12,7 +12,7 @@
 
 namespace WEIR_PUBLIC weir {
 
-// What a schedule computes from the number of steps done (a float scalar).
+// Computes the rate from the number of steps done (a float scalar).
 class LearningRate {
  public:
   using Function = std::function<Output(const Scope& scope, const Output& step)>;
@@ -32,15 +32,15 @@ namespace schedule {
 
 // rate * decay^(step / steps); `staircase`: whole steps only.
 LearningRate Exponential(double rate, double steps, double decay, bool staircase = false);
-// values[i] until boundaries[i], the last one after. REQUIRES: one value more than boundaries.
+// values[i] up to step boundaries[i], then the last value. REQUIRES: one more value than boundaries.
 LearningRate Piecewise(std::vector<int64_t> boundaries, std::vector<double> values);
-// From `rate` to `end` in so many steps, by a power of what is left.
+// Decays from `rate` to `end` in `steps` steps, polynomially with exponent `power`.
 LearningRate Polynomial(double rate, double steps, double end = 0.0001, double power = 1);
 // rate / (1 + decay * step / steps).
 LearningRate InverseTime(double rate, double steps, double decay, bool staircase = false);
-// Half a cosine wave down to alpha * rate, after a linear climb of `warmup` steps.
+// Rises linearly for `warmup` steps, then follows half a cosine wave down to alpha * rate.
 LearningRate Cosine(double rate, double steps, double alpha = 0, double warmup = 0);
-// Waves that begin anew, each `longer` times longer and `lower` times as high.
+// Cosine waves that restart, each `longer` times longer and `lower` times as high as the one before.
 LearningRate CosineRestarts(double rate, double first_steps, double longer = 2, double lower = 1, double alpha = 0);
 
 }  // namespace schedule

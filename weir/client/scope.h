@@ -1,18 +1,18 @@
-// Scope: where the nodes of a graph are added, and how they are named and placed.
+// Scope: determines where nodes of a graph are added, and their names and devices.
 //
-// All scopes made from one root add to the same graph. A scope is a cheap value: deriving one (`SubScope`, `WithDevice`
-// ...) changes nothing in the scope it came from. Names are made unique, as TensorFlow makes them: "dense/MatMul",
+// All scopes derived from one root add to the same graph. A scope is a cheap value: deriving one (`SubScope`,
+// `WithDevice` ...) does not change the original. Names are made unique as in TensorFlow: "dense/MatMul",
 // "dense/MatMul_1", "dense_1/MatMul".
 //
-// Errors are kept: the first one is remembered by the graph, every later operation on it does nothing and returns an
-// Output without a node. So a whole model is written without a check, and `status()` is asked once at its end.
+// Errors are sticky: the graph keeps the first one, and every later operation does nothing and returns an Output
+// without a node. So a whole model can be written without checks; call `status()` once at the end.
 //
 //   Scope root = Scope::NewRoot();
 //   Output x = ops::Placeholder(root.WithName("x"), DType::kFloat, {.shape = {-1, 2}});
 //   Output y = ops::Relu(root, x) * 2 + 1;
 //   WEIR_RETURN_IF_ERROR(root.status());
 //
-// One thread at a time builds a graph.
+// Only one thread at a time may build a graph.
 #ifndef WEIR_CLIENT_SCOPE_H_
 #define WEIR_CLIENT_SCOPE_H_
 
@@ -33,21 +33,21 @@ namespace WEIR_PUBLIC weir {
 struct Environment;
 class Output;
 class Operation;
-struct ScopeState;  // what the scopes of one graph share (scope_internal.h)
-struct ScopePlace;  // what one scope is
+struct ScopeState;  // shared by the scopes of one graph (scope_internal.h)
+struct ScopePlace;  // the data of one scope
 
 class Scope {
  public:
-  // A new graph over the ops of an environment; null: DefaultEnvironment().
+  // A new graph with the ops of an environment; null: DefaultEnvironment().
   static Scope NewRoot(std::shared_ptr<Environment> environment = nullptr);
 
-  // Nodes below get the prefix "<name>/", made unique: a second SubScope("dense") is "dense_1".
+  // A scope whose nodes get the prefix "<name>/", made unique: a second SubScope("dense") is "dense_1".
   Scope SubScope(std::string_view name) const;
-  // Exactly this prefix, used before or not.
+  // A scope with exactly this prefix, even if it is in use.
   Scope WithPrefix(std::string_view prefix) const;
-  // The next operation's name (made unique too).
+  // The name of the next operation (also made unique).
   Scope WithName(std::string_view name) const;
-  // May be partial: "/device:CPU:1". A partial one is merged over the scope's own.
+  // May be partial: "/device:CPU:1". It is merged over the scope's own device.
   Scope WithDevice(std::string_view device) const;
   Scope ColocateWith(const Operation& op) const;
   Scope WithControlDependencies(std::span<const Operation> before) const;
@@ -57,26 +57,26 @@ class Scope {
   // The first error of the graph, if there was one.
   Status status() const;
   bool ok() const { return status().ok(); }
-  // Keeps an error, unless there is one already.
+  // Records an error, unless there is one already.
   void Fail(Status error) const;
 
   Graph& graph() const;
   const std::shared_ptr<Environment>& environment() const;
   // "a/b", without a slash at the end; empty for the root.
   const std::string& prefix() const;
-  // A full name that nothing in the graph has yet: the prefix and `name`.
+  // An unused full name: the prefix and `name`, made unique.
   std::string UniqueName(std::string_view name) const;
-  // Marks the end of naming by WithName.
+  // The same scope without a name from WithName.
   Scope WithoutName() const;
 
-  // For who adds nodes by hand: adds one with this scope's name (or the op's), device and control inputs. kNoNode
-  // after an error. `spec.name`, if set, is a full name.
+  // For adding nodes directly: adds one with this scope's name (or the op's), device and control inputs. kNoNode after
+  // an error. `spec.name`, if set, is a full name.
   NodeId AddNode(Graph::NodeSpec spec) const;
   // As far as it is known.
   PartialShape shape(Endpoint tensor) const;
-  // The value of a tensor that is known already (constants, shapes); no value otherwise.
+  // The value of a tensor if it is known already (constants, shapes); otherwise no value.
   Tensor constant_value(Endpoint tensor) const;
-  // After nodes were added to graph() without this class: computes their shapes.
+  // Must be called after nodes were added to graph() without this class: infers their shapes.
   Status NoticeNewNodes() const;
 
   bool operator==(const Scope& other) const = default;
@@ -108,7 +108,7 @@ class Operation {
   NodeId node_ = kNoNode;
 };
 
-// One tensor of the graph. It remembers the scope it was made in: operators (`a + b`) add their nodes there.
+// A tensor of the graph. It remembers its scope: operators (`a + b`) add their nodes there.
 class Output {
  public:
   Output() = default;
@@ -122,7 +122,7 @@ class Output {
   DType dtype() const;         // kInvalid without a value
   PartialShape shape() const;  // as far as it is known
   std::string name() const;    // "dense/MatMul:0"; empty without a value
-  // REQUIRES: made by an operation, even if that failed.
+  // REQUIRES: it is the result of an operation, possibly a failed one.
   const Scope& scope() const { return *scope_; }
   bool has_scope() const { return scope_ != nullptr; }
 

@@ -1,4 +1,4 @@
-// What Scope keeps. For weir/client alone.
+// The data of a Scope. For weir/client only.
 #ifndef WEIR_CLIENT_SCOPE_INTERNAL_H_
 #define WEIR_CLIENT_SCOPE_INTERNAL_H_
 
@@ -21,34 +21,33 @@ struct ScopeState {
   std::shared_ptr<Environment> environment;
   Graph graph;
   Status status;
-  StringMap<int> names;  // used names of nodes and scopes, and how often they were asked for
+  StringMap<int> names;  // used names of nodes and scopes, and how often each was requested
   std::vector<std::vector<InferredTensor>> inferred;    // by node id, then output
-  std::map<std::string, std::shared_ptr<void>> extras;  // what other files of weir/client keep with a graph
+  std::map<std::string, std::shared_ptr<void>> extras;  // data that other files of weir/client attach to a graph
 
-  // Of a function's body: the scope around it, how many there are around, and what makes a tensor from there one of
-  // here.
+  // For a function body: the surrounding scope, the nesting depth, and a function that captures a tensor from there.
   std::shared_ptr<Scope> outer;
   int depth = 0;
   std::function<Output(const Output&)> capture;
-  // Of a function that eager functions build: what makes a tensor that exists one of here. Without a value if it is
-  // better a constant.
+  // For a function that is built from eager functions: captures an existing tensor. Returns no value if it should
+  // become a constant.
   std::function<Output(const EagerTensor&)> capture_eager;
-  // Operations with effects run in the order in which they were added.
+  // Operations with side effects run in the order in which they were added.
   bool orders_effects = false;
   NodeId last_effect = kNoNode;
 
-  // `output` as a tensor of this graph: itself, or captured from a graph around it. Without a value if it is neither.
+  // `output` as a tensor of this graph: itself, or captured from a surrounding graph. No value if it is neither.
   Output Import(const Output& output);
-  // The same for a tensor that exists. Without a value: it is to be a constant.
+  // The same for an eager tensor. No value means that it should become a constant.
   Output Import(const EagerTensor& tensor);
-  // The shapes of all nodes from `inferred.size()` on.
+  // Infers the shapes of all nodes from `inferred.size()` on.
   Status InferNew();
-  // ... and of those that gradients have given more outputs: conditions and calls.
+  // Also infers the shapes of nodes to which gradients have added outputs: conditionals and calls.
   Status InferChanged();
   Status InferNode(NodeId id);
 };
 
-// One operation that is run at once instead of being added to a graph.
+// An operation that is executed eagerly instead of being added to a graph.
 struct EagerFrame {
   Status status;
   std::shared_ptr<const AttrMap> attrs;  // complete
@@ -58,11 +57,11 @@ struct EagerFrame {
 struct ScopePlace {
   std::shared_ptr<ScopeState> state;
   std::string prefix;
-  std::string name;  // of the next operation; empty: the op's
+  std::string name;  // of the next operation; empty: named after its op
   std::string device;
-  std::string colocation;  // a node's name
+  std::string colocation;  // the name of a node
   std::vector<NodeId> control;
-  EagerFrame* frame = nullptr;  // set: nothing is added, the operation runs now
+  EagerFrame* frame = nullptr;  // if set, the operation is executed now instead of added
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Small functions over the generated ones, for what is written again and again.
+// Small functions for common combinations of generated ones.
 #ifndef WEIR_CLIENT_TENSOR_MATH_H_
 #define WEIR_CLIENT_TENSOR_MATH_H_
 
@@ -7,12 +7,12 @@
 
 namespace WEIR_PUBLIC weir {
 
-// Over all elements.
+// The mean of all elements.
 Output Mean(const Scope& scope, const Output& x);
 Output Sum(const Scope& scope, const Output& x);
-// Flattened to [batch, everything else].
+// Reshapes to [batch, everything else].
 Output Flatten(const Scope& scope, const Output& x);
-// The size of one dimension, as an int32 scalar: a constant where it is known.
+// The size of one dimension, as an int32 scalar; a constant if it is known.
 Output DimSize(const Scope& scope, const Output& x, int axis);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Tracer: a function under construction, built by a C++ function that adds nodes. For weir/client alone.
+// Tracer: a function under construction, built by a C++ function that adds nodes. For weir/client only.
 #ifndef WEIR_CLIENT_TRACER_INTERNAL_H_
 #define WEIR_CLIENT_TRACER_INTERNAL_H_
 
@@ -27,19 +27,19 @@ class Tracer {
   const std::vector<Output>& results() const { return results_; }
 
   Output AddArgument(DType dtype, const PartialShape& shape);
-  // Takes tensors of no graph as inputs too: `eager_captures` says which.
+  // Also accept eager tensors as inputs: `eager_captures` lists them.
   void CaptureEagerTensors();
   const std::vector<EagerTensor>& eager_captures() const { return eager_captures_; }
-  // What the body gives are the results. While it runs, eager functions of this thread add to the body too if they did
-  // to the graph around.
+  // Runs `body`, whose results become those of the function. While it runs, eager functions of this thread add to the
+  // body, provided that they added to the surrounding graph before.
   void Build(const std::function<std::vector<Output>(const Scope&)>& body);
-  // More results; tensors of the outer graph among them become inputs.
+  // Adds results; tensors of the outer graph among them become inputs.
   void AddResults(const std::vector<Output>& results);
-  // The inputs that were captured, in the order of the shared list; those of other bodies too.
+  // The captured inputs, in the order of the shared list, including those of other bodies.
   std::vector<Output> CapturedArguments();
   bool is_stateful() const;
 
-  // Makes it a function of the outer graph's library. Once, and last.
+  // Adds the function to the outer graph's library. Must be called once, at the end.
   StatusOr<FunctionAttr> Finish(const std::string& name);
 
  private:
@@ -58,10 +58,10 @@ class Tracer {
   std::vector<Output> eager_arguments_;
 };
 
-// The scope that eager functions of this thread add to instead of running; null if they run.
+// The scope to which eager functions of this thread add instead of executing; null if they execute.
 const Scope*& TracedScope();
 
-// Makes it `scope` for a while.
+// Sets it to `scope` for the lifetime of this object.
 class TraceInto {
  public:
   explicit TraceInto(const Scope* scope) : before_(std::exchange(TracedScope(), scope)) {}
@@ -72,19 +72,19 @@ class TraceInto {
   const Scope* before_;
 };
 
-// A C++ function over eager tensors as a function of the eager runtime's library.
+// A C++ function on eager tensors, as a function of the eager runtime's library.
 struct TracedFunction {
   FunctionAttr function;
   bool is_stateful = false;
   std::vector<DType> types;  // of its results
   std::vector<PartialShape> shapes;
-  std::vector<EagerTensor> captures;  // inputs after the arguments
+  std::vector<EagerTensor> captures;  // additional inputs, after the arguments
 };
 struct ArgumentSpec {
   DType dtype = DType::kInvalid;
   PartialShape shape;
 };
-// With `around` it may use what is traced around it, and is good for a call there only.
+// With `around`, the function may use tensors of the graph that is being traced, and can only be called there.
 StatusOr<TracedFunction> TraceFunction(
     const std::string& name, const std::vector<ArgumentSpec>& arguments,
     const std::function<std::vector<EagerTensor>(const std::vector<EagerTensor>&)>& body,

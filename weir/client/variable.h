@@ -1,4 +1,4 @@
-// Variable: state of the graph that lives across steps, under a name that checkpoints know it by.
+// Variable: state of the graph that persists across steps, stored in checkpoints under its name.
 #ifndef WEIR_CLIENT_VARIABLE_H_
 #define WEIR_CLIENT_VARIABLE_H_
 
@@ -16,21 +16,21 @@ namespace WEIR_PUBLIC weir {
 
 struct VariableOptions {
   bool trainable = true;
-  bool saved = true;  // in checkpoints
+  bool saved = true;  // stored in checkpoints
 };
 
-// A cheap handle; copies are the same variable. Where an Input or an Output is wanted it stands for its value.
+// A cheap handle; copies refer to the same variable. Converts to its value where an Input or an Output is expected.
 class Variable {
  public:
   Variable() = default;
-  // Named `name` below the scope's prefix. An operation of the graph computes the first value when it is initialised.
+  // A variable named `name` below the scope's prefix. The initializer runs as an operation of the graph.
   Variable(const Scope& scope, std::string_view name, const Shape& shape, const Initializer& initializer,
            DType dtype = DType::kFloat, const VariableOptions& options = {});
-  // From a literal or a tensor of the graph whose shape is known.
+  // Initialized with a literal, or with a tensor of the graph whose shape is known.
   Variable(const Scope& scope, std::string_view name, const Input& initial_value, const VariableOptions& options = {});
 
-  // One whose handle comes from elsewhere (an argument of a function, say). The graph does not count it as its own: it
-  // has no initialiser.
+  // A variable with an existing handle (an argument of a function, for example). It has no initializer and is not among
+  // the graph's Variables().
   static Variable FromHandle(const Scope& scope, std::string name, const Output& handle, const Shape& shape,
                              DType dtype);
 
@@ -43,11 +43,11 @@ class Variable {
   const Output& handle() const { return data_->handle; }
   const Operation& initializer() const { return data_->initializer; }
 
-  // The value as it is at some moment of the step; one node, shared by all users.
+  // The value at some point of the step; a single node, shared by all users.
   const Output& value() const { return data_->value; }
   operator const Output&() const { return data_->value; }
   operator Input() const { return Input(data_->value); }
-  // The value once the scope's control dependencies have run.
+  // The value after the scope's control dependencies have run.
   Output Read(const Scope& scope) const;
 
   Operation Assign(const Scope& scope, const Input& value) const;
@@ -77,9 +77,9 @@ class Variable {
 // All variables of the scope's graph whose names begin with the scope's prefix, in order of creation.
 std::vector<Variable> Variables(const Scope& scope);
 std::vector<Variable> TrainableVariables(const Scope& scope);
-// An operation that gives first values to all variables there are now.
+// An operation that initializes all variables that exist now.
 Operation InitializeVariables(const Scope& scope);
-// One that runs all of these.
+// An operation that runs all of these.
 Operation Group(const Scope& scope, std::span<const Operation> operations);
 
 }  // namespace weir

@@ -21,7 +21,7 @@ void CombineAdasum(DType dtype, const void* a, const void* b, void* out, int64_t
       x_norm += p * p;
       y_norm += q * q;
     }
-    // A vector of nothing shares nothing.
+    // A zero vector has nothing in common with the other one.
     const double least = std::sqrt(DBL_MIN);
     const double of_x = x_norm < least ? 1 : 1 - product / (2 * x_norm);
     const double of_y = y_norm < least ? 1 : 1 - product / (2 * y_norm);

@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 constexpr int64_t kAlignment = 64;           // of pieces, in bytes
-constexpr int64_t kMaxPieceBytes = 4 << 20;  // above it more rings run side by side, where they may
+constexpr int64_t kMaxPieceBytes = 4 << 20;  // larger pieces are split over more rings, if allowed
 constexpr int kDefaultSubdivs = 2;
 
 using RunPtr = std::shared_ptr<RoundRun>;
@@ -41,7 +41,7 @@ Status DivideBy(RoundRun& run, int divisor, Tensor& values) {
   return OkStatus();
 }
 
-// Finishes the run when `count` things are done.
+// Finishes the run after `count` calls of Done.
 class Countdown {
  public:
   Countdown(RunPtr run, Tensor output, int64_t count)
@@ -56,17 +56,17 @@ class Countdown {
   std::atomic<int64_t> left_;
 };
 
-// A piece of a tensor on its way around a ring.
+// A piece of a tensor on its way around a ring, as one member sees it.
 struct Piece {
   RunPtr run;
   std::shared_ptr<Countdown> countdown;
   std::vector<int> order;  // ranks along the ring
-  int position = 0;        // of this member
-  int start = 0;           // where the piece begins
+  int position = 0;        // of this member in the ring
+  int start = 0;           // where the piece starts
   int section = 0;
-  bool share = true;  // pass 1: all get the result. Otherwise it stays at the last position
+  bool share = true;  // all members get the result (pass 1); false: only the last one has it
   Tensor own;         // this member's values
-  Tensor out;         // where the result goes; may be the memory of `own`
+  Tensor out;         // for the result; may be the memory of `own`
 
   int n() const { return static_cast<int>(order.size()); }
   int hops() const { return (position - start + n()) % n(); }
@@ -77,7 +77,7 @@ using PiecePtr = std::shared_ptr<Piece>;
 
 void ShareOut(const PiecePtr& piece);
 
-// The last member of the first pass has the whole sum.
+// At the last member of pass 0, which has the whole sum.
 Status FinishMerge(const PiecePtr& piece) {
   const CollectiveSpec& spec = piece->run->spec();
   if (spec.divide) WEIR_RETURN_IF_ERROR(DivideBy(*piece->run, piece->n(), piece->out));
@@ -94,7 +94,7 @@ Status StartPiece(const PiecePtr& piece) {
     return OkStatus();
   }
   const bool is_last = piece->hops() == piece->n() - 1;
-  // The output is free until the merge, so what arrives may be put there, unless it is the own value's memory.
+  // The output is not needed before the merge, so the chunk is received there, unless that is the memory of `own`.
   Tensor into = piece->out;
   if (piece->out.raw_data() == piece->own.raw_data()) {
     WEIR_ASSIGN_OR_RETURN(into, run.Allocate(piece->own.dtype(), piece->own.shape()));
@@ -113,13 +113,13 @@ Status StartPiece(const PiecePtr& piece) {
   return OkStatus();
 }
 
-// Pass 1 at a member that does not have the result yet.
+// Pass 1, at a member that does not have the result yet.
 void ShareOut(const PiecePtr& piece) {
   if (!piece->share) return piece->countdown->Done();
   piece->run->Receive(piece->order[piece->previous()], piece->Key(1, piece->previous()), piece->out,
                       [piece](Tensor received) -> Status {
                         WEIR_RETURN_IF_ERROR(CopyInto(*piece->run, received, piece->out));
-                        // The member before the one that had it first is the last to get it.
+                        // The member before the one that finished the sum is the last to receive it.
                         if (piece->hops() != piece->n() - 2) {
                           WEIR_RETURN_IF_ERROR(piece->run->Send(piece->Key(1, piece->position), piece->out));
                         }
@@ -128,6 +128,8 @@ void ShareOut(const PiecePtr& piece) {
                       });
 }
 
+// Cuts the tensor into one piece per member and ring. Piece i starts at position i / rings of its ring: pass 0 adds
+// each member's values on the way around, pass 1 takes the result around once more. All pieces travel at the same time.
 Status StartReduce(const RunPtr& run) {
   const CollectiveGroup& group = run->group();
   const CollectiveSpec& spec = run->spec();
@@ -164,7 +166,7 @@ Status StartReduce(const RunPtr& run) {
   return OkStatus();
 }
 
-// One pass of the ring; part r of the first dimension ends at rank r.
+// Pass 0 of the ring only; part r of the first dimension ends at rank r.
 Status StartReduceScatter(const RunPtr& run) {
   const CollectiveGroup& group = run->group();
   const CollectiveSpec& spec = run->spec();
@@ -193,7 +195,7 @@ Status StartReduceScatter(const RunPtr& run) {
     piece->share = false;
     piece->own = run->input().Slice(i * part.dim(0), (i + 1) * part.dim(0));
     piece->out = output;
-    if (i != run->rank() && piece->hops() > 0) {  // sums that pass through need memory of their own
+    if (i != run->rank() && piece->hops() > 0) {  // partial sums need memory of their own
       WEIR_ASSIGN_OR_RETURN(piece->out, run->Allocate(spec.dtype, part));
     }
     WEIR_RETURN_IF_ERROR(StartPiece(piece));
@@ -240,7 +242,7 @@ Status StartGather(const RunPtr& run) {
   return OkStatus();
 }
 
-// The trees that this member is in, one after the other: it has the value once it has been through the first.
+// Visits the trees that contain this member one after the other; after the first one, the member has the value.
 void PassDown(const RunPtr& run, std::shared_ptr<std::vector<BroadcastTree>> trees, size_t next, Tensor value) {
   for (; next < trees->size(); ++next) {
     const BroadcastTree& tree = (*trees)[next];
@@ -285,7 +287,7 @@ Status StartBroadcast(const RunPtr& run) {
   return OkStatus();
 }
 
-// Everybody sends everybody a row.
+// Every member sends one row to every other member.
 Status StartAllToAll(const RunPtr& run) {
   const CollectiveSpec& spec = run->spec();
   const int n = run->group().size();
@@ -294,7 +296,7 @@ Status StartAllToAll(const RunPtr& run) {
     return InvalidArgument("An all-to-all over ", n, " members needs a first dimension of ", n, ", but the shape is ",
                            spec.shape.ToString());
   }
-  // TensorFlow writes the ranks of sender and receiver without anything between them.
+  // TensorFlow's keys have no separator between the ranks of sender and receiver.
   const std::string_view between = run->group().all_weir() ? ":" : "";
   auto key = [between](int from, int to) { return Cat(between, from, between, to); };
   WEIR_ASSIGN_OR_RETURN(Tensor output, run->Allocate(spec.dtype, spec.shape));

@@ -1,8 +1,9 @@
 // The algorithms that move and merge the data of a round. Each is a set of chains of chunks: a chunk that arrives is
-// merged or copied, then handed on. Chains do not wait for each other, and no thread waits for a chunk.
+// merged or copied, then passed on. Chains do not wait for each other, and no thread waits for a chunk.
 //
-// The ring adds in TensorFlow's order, to the bit: piece p of n members begins at rank p and travels p, p+1, ..., p-1;
-// each rank computes own + received, and the last one divides. Then the finished piece travels on to all others.
+// The ring all-reduce adds in TensorFlow's order, so results are equal bit for bit: with n members, piece p starts at
+// rank p and travels through p, p+1, ..., p-1. Each rank computes own + received, and the last one divides. Then the
+// finished piece travels on to all others.
 #ifndef WEIR_COLLECTIVE_ALGORITHM_H_
 #define WEIR_COLLECTIVE_ALGORITHM_H_
 
@@ -18,7 +19,7 @@
 
 namespace weir {
 
-// What an algorithm sees of a round: its data and the way to the other members.
+// The view that an algorithm has of a round: its data, and a way to exchange chunks with the other members.
 class RoundRun {
  public:
   virtual ~RoundRun() = default;
@@ -28,38 +29,40 @@ class RoundRun {
   virtual int rank() const = 0;
   virtual const Tensor& input() const = 0;
   virtual StatusOr<Tensor> Allocate(DType dtype, const Shape& shape) = 0;
-  // What computes with the chunks where they are; null: the host can.
+  // Computes with chunks in a device's memory; null: the chunks are in host memory.
   virtual ChunkArithmetic* arithmetic() { return nullptr; }
-  // Leaves a chunk for another member.
+  // Provides a chunk for another member.
   virtual Status Send(const std::string& key, Tensor chunk) = 0;
-  // `done` gets the chunk, in `into` or, if the sender is in this task, in its own memory. It is not called if the run
-  // fails meanwhile.
+  // `done` receives the chunk: in `into`, or in the sender's own memory if the sender is in this task. It is not called
+  // if the run fails in the meantime.
   virtual void Receive(int sender, const std::string& key, Tensor into, std::function<Status(Tensor)> done) = 0;
-  // Calls `work` soon, in a thread that may take its time if there are many bytes.
+  // Runs `work` soon; with many bytes, on a thread where it may take time.
   virtual void Work(size_t bytes, std::function<Status()> work) = 0;
-  // Exactly once, unless a callback has returned an error.
+  // Must be called exactly once, unless a callback has returned an error.
   virtual void Finish(Tensor output) = 0;
 };
 
-// Begins the algorithm for the round's kind. The run is kept alive by what it waits for.
+// Starts the algorithm for the round's kind. Whatever the run waits for keeps it alive.
 Status StartAlgorithm(const std::shared_ptr<RoundRun>& run);
 
-// Elements of each of `pieces` pieces but the last ones, as TensorFlow cuts them: multiples of 64 bytes.
+// The number of elements in each of `pieces` pieces except the last ones. Like TensorFlow, it cuts at multiples of 64
+// bytes.
 int64_t PieceElements(int64_t total, int64_t pieces, size_t element_bytes);
-// The offsets of the rings that run side by side. `offsets` as given, or as many as `max_subdivs` allows.
+// The offsets of the concurrent rings: those of the spec, or as many as its `max_subdivs` allows.
 std::vector<int> SubdivOffsets(const CollectiveSpec& spec, const CollectiveGroup& group);
-// The order of the ranks in the ring with this offset: the members of each task rotated (negative: reversed first).
+// The order of the ranks in the ring with this offset: the members of each task are rotated by it (negative: also
+// reversed).
 std::vector<int> RingOrder(const CollectiveGroup& group, int offset);
 
-// The tree of a broadcast, in which one member is the source; `members` are ranks of the group.
+// A tree of a broadcast, in which one member is the source; `members` are ranks of the group.
 struct BroadcastTree {
-  int index = 0;  // among the round's trees; part of the chunks' keys
+  int index = 0;  // among the round's trees; part of the keys of chunks
   std::vector<int> members;
   int source = 0;  // position in `members`
   int ParentOf(int position) const;
   std::vector<int> ChildrenOf(int position) const;
 };
-// One tree between the tasks, then one inside each task; only the latter if there is one task.
+// One tree between the tasks, then one tree inside each task; only the latter if there is a single task.
 std::vector<BroadcastTree> BroadcastTrees(const CollectiveGroup& group, int source_rank);
 
 }  // namespace weir

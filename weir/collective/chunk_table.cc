@@ -77,7 +77,7 @@ void ChunkTable::Take(uint64_t round_id, std::string_view key, CancellationManag
         if (it->second.items.empty() && it->second.aborted.ok()) rounds_.erase(it);
       },
       std::move(done));
-  // What came in the meantime is looked for again, now that the waiter is there to be found.
+  // The chunk may have arrived in the meantime, so look again before storing the waiter.
   std::shared_ptr<Waiter<Tensor>> second;
   {
     absl::MutexLock lock(&mu_);

@@ -1,5 +1,5 @@
-// ChunkTable: where a member leaves the pieces of data that other members fetch. A chunk belongs to a round, so that
-// what an unfinished round left behind can never be taken for data of a later one.
+// ChunkTable: holds the pieces of data that a member provides for others. A chunk belongs to a round, so that remains
+// of an unfinished round are never mistaken for data of a later one.
 #ifndef WEIR_COLLECTIVE_CHUNK_TABLE_H_
 #define WEIR_COLLECTIVE_CHUNK_TABLE_H_
 
@@ -21,13 +21,14 @@ class ChunkTable {
  public:
   using Done = std::function<void(StatusOr<Tensor>)>;
 
-  // One chunk per key and round; INTERNAL for a second one. What nobody has fetched is dropped after `expiry`.
+  // Adds a chunk. INTERNAL if the round already has one with this key. A chunk that nobody fetches is dropped after
+  // `expiry`.
   Status Provide(uint64_t round, std::string_view key, Tensor chunk, absl::Time expiry);
-  // Waits for the chunk; `done` is called once, perhaps before this returns.
+  // Waits for the chunk; `done` is called once, possibly before Take returns.
   void Take(uint64_t round, std::string_view key, CancellationManager* cancellation, Done done);
-  // Ends the round here: those who wait for chunks of it, and those who come until `expiry`, get `status`.
+  // Ends the round in this table: members that wait for its chunks, or ask for them until `expiry`, get `status`.
   void Abort(uint64_t round, const Status& status, absl::Time expiry);
-  // Ends all waits and refuses new ones.
+  // Ends all waits and rejects later calls.
   void Close(const Status& status);
   size_t num_rounds() const;
 

@@ -34,7 +34,7 @@ struct ProcessEngine {
   std::shared_ptr<Engine> engine ABSL_GUARDED_BY(mu);
 };
 
-// Not destroyed at exit: threads may still ask for it.
+// Never destroyed, because threads may use it during exit.
 ProcessEngine& TheEngine() {
   static ProcessEngine* const the = new ProcessEngine();
   return *the;
@@ -100,7 +100,7 @@ void SubmitToEngine(Request request) {
   if (engine == nullptr) {
     return request.done(FailedPrecondition("weir::collective::Init was not called, or Shutdown was"));
   }
-  // What a rank can see by itself is refused here: the other ranks see it, too.
+  // Reject errors that this rank can detect itself; the other ranks detect them, too.
   Status status;
   const Signature& signature = request.signature;
   for (const Tensor& value : request.values) {

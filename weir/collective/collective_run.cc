@@ -10,14 +10,14 @@
 namespace weir {
 namespace {
 
-// Larger chunks are merged by other threads than those that bring them.
+// Larger chunks are merged on other threads than those that receive them.
 constexpr size_t kMergeHereBytes = 64 << 10;
-// Those that keep a table name the missing members; their answer is waited for a little longer.
+// The tables of other tasks name the missing members, so wait a little longer for their answer.
 constexpr absl::Duration kAnswerTime = absl::Milliseconds(300);
 // How long chunks and errors of a round are kept for members that are late.
 constexpr absl::Duration kKeepRound = absl::Seconds(60);
 
-// A step's own deadline would not say which members are missing, so a collective gives up before it.
+// A step's own deadline would not name the missing members, so a collective gives up before it.
 absl::Time CallDeadline(const CollectiveCall& call, absl::Duration default_timeout) {
   const absl::Time now = absl::Now();
   const absl::Duration timeout = call.timeout > absl::ZeroDuration() ? call.timeout : default_timeout;
@@ -107,7 +107,7 @@ void CollectiveRun::HaveRound(StatusOr<RoundPtr> round) {
     absl::MutexLock lock(&mu_);
     round_id_ = round_->id;
   }
-  // A run that was cancelled meanwhile has not told those who wait for its chunks.
+  // If the run was cancelled in the meantime, the members that wait for its chunks have not been told.
   if (ended_.load()) {
     domain_->chunks().Abort(round_->id, Aborted(call_.device->name, " has left the collective ", call_.name),
                             absl::Now() + kKeepRound);
@@ -115,7 +115,7 @@ void CollectiveRun::HaveRound(StatusOr<RoundPtr> round) {
   }
   is_staged_ = call_.home != nullptr && !StaysOnDevices();
   if (!is_staged_ || !call_.input.has_value()) return StartData();
-  // The device's thread that answers is not ours to keep.
+  // The callback runs on a thread of the device, which must not be blocked.
   call_.home->CopyToHost(call_.input, call_.device_run, [self = shared_from_this()](StatusOr<Tensor> host) {
     self->call_.runner([self, host = std::move(host)] {
       if (!host.ok()) return self->Fail(host.status());
@@ -226,7 +226,7 @@ void CollectiveRun::Fail(const Status& status) {
   if (round_id != 0) {
     Status told = Annotate(status, Cat("The collective ", call_.name, " was ended by ", call_.device->name, ": "));
     if (absl::IsCancelled(status)) told = Aborted(Message(told));
-    // TensorFlow's masters use a step's id again after an error.
+    // TensorFlow's masters reuse a step's id after an error.
     domain_->chunks().Abort(round_id, told, absl::Now() + (group->all_weir() ? kKeepRound : absl::Seconds(5)));
   }
   cancellation_.StartCancel(status);

@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// Kept alive by what it waits for.
+// Whatever the run waits for keeps it alive.
 class CollectiveRun final : public RoundRun, public std::enable_shared_from_this<CollectiveRun> {
  public:
   static void Start(std::shared_ptr<CollectiveDomain> domain, CollectiveCall call, CollectiveDomain::Done done);
@@ -50,17 +50,17 @@ class CollectiveRun final : public RoundRun, public std::enable_shared_from_this
   CollectiveDomain::Done done_;
   absl::Time deadline_;
   std::atomic<bool> ended_{false};
-  CancellationManager cancellation_;  // of everything that this run waits for
-  std::atomic<CancellationManager::Token> token_{CancellationManager::kNoToken};  // in the call's own
+  CancellationManager cancellation_;  // cancels everything that this run waits for
+  std::atomic<CancellationManager::Token> token_{CancellationManager::kNoToken};  // in the cancellation of the call
   std::atomic<Timer::Id> timer_{0};
   GroupPtr group_;
   RoundPtr round_;
   int rank_ = -1;
-  bool is_staged_ = false;  // through the host's memory
+  bool is_staged_ = false;  // the data is copied to host memory and back
   absl::Mutex mu_;
-  GroupPtr known_group_ ABSL_GUARDED_BY(mu_);   // group_, for other threads than the one that goes through the stages
-  uint64_t round_id_ ABSL_GUARDED_BY(mu_) = 0;  // 0: none yet
-  std::map<int, int> awaited_ ABSL_GUARDED_BY(mu_);  // chunks, by sender
+  GroupPtr known_group_ ABSL_GUARDED_BY(mu_);        // group_, for threads other than the one that runs the stages
+  uint64_t round_id_ ABSL_GUARDED_BY(mu_) = 0;       // 0: none yet
+  std::map<int, int> awaited_ ABSL_GUARDED_BY(mu_);  // the number of chunks expected, by sender
 };
 
 }  // namespace weir

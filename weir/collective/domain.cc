@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// Which server a device belongs to. Devices are told apart by their incarnations, which are never the same twice.
+// The server of each device. Devices are identified by their incarnations, which are unique.
 struct Registry {
   absl::Mutex mu;
   absl::flat_hash_map<uint64_t, std::weak_ptr<CollectiveDomain>> by_device ABSL_GUARDED_BY(mu);
@@ -162,7 +162,7 @@ void CollectiveDomain::FindInstance(const GroupPtr& group, const CollectiveCall&
   join.device = call.device->name;
   join.device_type = call.device->device_type;
   join.spec = call.spec;
-  if (call.spec.kind == CollectiveKind::kGather) {  // TensorFlow's tasks compare the shapes of the results
+  if (call.spec.kind == CollectiveKind::kGather) {  // TensorFlow's tasks compare result shapes
     Status status = join.spec.shape.SetDim(0, call.spec.shape.dim(0) * call.group_size);
     if (!status.ok()) return done(status);
   }

@@ -1,15 +1,16 @@
-// CollectiveDomain: the collectives of one task. Kernels bring their calls here; peers' requests end in its tables.
+// CollectiveDomain: the collectives of one task. Its kernels start calls here, and its tables serve the requests of
+// peers.
 //
 // A call goes through three stages, none of which blocks a thread, and each of which ends with the call's deadline:
 //
 //   1. the group: known from an earlier call, or formed by the leader's GroupTable;
-//   2. the round: all members meet at the RoundTable of the task of rank 0 and agree on what they do. In a group with
-//      members of TensorFlow's there is no such table: the leader is told of the instance once (InstanceTable), and the
-//      step's id stands for the round, as TensorFlow's tasks do it;
+//   2. the round: all members meet at the RoundTable of the task of rank 0 and agree on the operation. A group with
+//      members that run TensorFlow has no such table: as TensorFlow's tasks do, the leader is told of each instance
+//      once (InstanceTable), and the step's id identifies the round;
 //   3. the data: the algorithm (algorithm.h) moves chunks between the ChunkTables of the members' tasks.
 //
-// A failure is confined to the round: the member that fails ends its own round with the error, so that those who fetch
-// data from it hear of it, and so on around the ring. The next round starts clean.
+// A failure is confined to the round: the member that fails ends its own round with the error, so that the members that
+// fetch data from it also fail, and so on around the ring. The next round starts clean.
 #ifndef WEIR_COLLECTIVE_DOMAIN_H_
 #define WEIR_COLLECTIVE_DOMAIN_H_
 
@@ -30,7 +31,7 @@
 
 namespace weir {
 
-// A chunk that is fetched from another task.
+// A request for a chunk from another task.
 struct ChunkRequest {
   uint64_t round = 0;
   std::string key;
@@ -38,7 +39,7 @@ struct ChunkRequest {
   const CollectiveMember* receiver = nullptr;
 };
 
-// The other tasks, whatever carries the calls. Nothing blocks; each `done` is called once. Thread-safe.
+// The other tasks, independent of the transport. Calls never block; each `done` is called once. Thread-safe.
 class CollectivePeers {
  public:
   virtual ~CollectivePeers() = default;
@@ -48,18 +49,18 @@ class CollectivePeers {
                                 InstanceTable::Done done) = 0;
   virtual void JoinRound(const CollectiveMember& coordinator, const RoundJoin& join, CancellationManager* cancellation,
                          RoundTable::Done done) = 0;
-  // The chunk's bytes are put into `into`, which is as large as the chunk.
+  // Copies the chunk's bytes into `into`, which has the size of the chunk.
   virtual void FetchChunk(const ChunkRequest& request, Tensor into, CancellationManager* cancellation,
                           std::function<void(Status)> done) = 0;
-  // The id that the leader gives the next step with this graph key.
+  // Asks the leader for the id of the next step with this graph key.
   virtual void GetStepSequence(const std::string& task, int64_t graph_key,
                                std::function<void(StatusOr<int64_t>)> done) = 0;
-  // UNAVAILABLE if the member's task is not there, ABORTED if it has restarted.
+  // UNAVAILABLE if the member's task does not answer, ABORTED if it has restarted.
   virtual void Probe(const CollectiveMember& member, std::function<void(Status)> done) = 0;
 };
 
 struct CollectiveCall {
-  std::string name;  // of the node
+  std::string name;  // the name of the node
   const DeviceInfo* device = nullptr;
   int32_t group_key = 0;
   int32_t group_size = 0;
@@ -69,47 +70,47 @@ struct CollectiveCall {
   int64_t iteration = 0;
   int64_t step_id = 0;
   CollectiveSpec spec;
-  Tensor input;                                   // no value: a broadcast's receiver
-  absl::Duration timeout = absl::ZeroDuration();  // zero: the domain's
+  Tensor input;                                   // without a value for a receiver of a broadcast
+  absl::Duration timeout = absl::ZeroDuration();  // zero: the domain's timeout
   absl::Time step_deadline = absl::InfiniteFuture();
-  CancellationManager* cancellation = nullptr;  // lives until `done`; may be null
+  CancellationManager* cancellation = nullptr;  // must live until `done` is called; may be null
   Allocator* allocator = CpuAllocator();
-  // Set if the member's tensors are in the memory of a device: they stay there if all members are devices of its type
-  // in this process, and else go through the host.
+  // Set if the member's tensors are in the memory of a device. They stay there if all members are devices of its type
+  // in this process; otherwise the data goes through host memory.
   Device* home = nullptr;
   DeviceRun* device_run = nullptr;
   std::shared_ptr<ChunkArithmetic> arithmetic;
-  std::function<void(std::function<void()>)> runner;  // where large chunks are merged
+  std::function<void(std::function<void()>)> runner;  // runs merges of large chunks
 };
 
 struct CollectiveDomainOptions {
   std::string task = "/job:localhost/replica:0/task:0";
-  std::string leader;                          // a task; empty: this one
-  std::vector<std::string> tasks;              // of the cluster, for messages
-  absl::Duration timeout = absl::Minutes(10);  // of calls that give none
+  std::string leader;                          // the leader's task; empty: this one
+  std::vector<std::string> tasks;              // the tasks of the cluster, for messages
+  absl::Duration timeout = absl::Minutes(10);  // for calls without one of their own
 };
 
 // Thread-safe.
 class CollectiveDomain : public std::enable_shared_from_this<CollectiveDomain> {
  public:
-  // `peers` may be null: all members are in this task. Otherwise they live until Close().
+  // `peers` may be null, if all members are in this task; otherwise it must live until Close().
   static std::shared_ptr<CollectiveDomain> Make(CollectiveDomainOptions options, CollectivePeers* peers);
 
-  // The domain of a device: that of its server, or else the one of this process.
+  // The domain of a device: that of its server, else the domain of this process.
   static std::shared_ptr<CollectiveDomain> Of(const DeviceInfo& device);
-  // Makes this the domain of a server's devices, until Close().
+  // Makes this the domain of a server's devices until Close().
   void Adopt(const std::vector<std::shared_ptr<Device>>& devices);
-  // Ends all calls, and uses the peers no more.
+  // Ends all calls. The peers are not used any more.
   void Close();
 
   using Done = std::function<void(StatusOr<Tensor>)>;
-  // `done` is called once, from any thread.
+  // `done` is called once, on any thread.
   void Execute(CollectiveCall call, Done done);
-  // Forms or finds the group without running anything.
+  // Forms or finds the group without running a collective.
   void ResolveGroup(const GroupJoin& join, CancellationManager* cancellation, GroupTable::Done done);
 
-  // In a cluster with TensorFlow's tasks all masters must give a step the same id. This is the next one for the graph
-  // key, as the leader counts; EndStep says that such a step has succeeded.
+  // In a cluster with tasks that run TensorFlow, all masters must give a step the same id. NextStepId returns the
+  // leader's next id for the graph key; EndStep records that this step has succeeded.
   void NextStepId(int64_t graph_key, std::function<void(StatusOr<int64_t>)> done);
   void EndStep(int64_t graph_key, int64_t step_id) { sequences_.Retire(graph_key, step_id); }
 
@@ -120,12 +121,12 @@ class CollectiveDomain : public std::enable_shared_from_this<CollectiveDomain> {
   InstanceTable& instances() { return *instances_; }
   StepSequences& sequences() { return sequences_; }
 
-  // The stages of a call; for the algorithms.
+  // The stages of a call, and helpers for the algorithms.
   bool IsHere(const CollectiveMember& member) const {
     return is_alone_ || TaskOfMember(member.device) == options_.task;
   }
   CollectivePeers* peers() const;
-  // Known groups are asked for again after an error that may be due to a restarted member.
+  // Drops a known group after an error that may be due to a restarted member, so that the next call forms it again.
   void ForgetGroup(const CollectiveGroup& group);
   void FindInstance(const GroupPtr& group, const CollectiveCall& call, CancellationManager* cancellation,
                     InstanceTable::Done done);

@@ -12,12 +12,12 @@ namespace {
 
 constexpr char kNewRound[] = "weir.elastic.new_round";
 
-// The connection of the job that RunElastic runs. A process is part of one job.
+// The connection of the running RunElastic. A process belongs to one job only.
 Rendezvous* the_rendezvous = nullptr;
 
 bool WantsNewRound(const Status& status) { return status.GetPayload(kNewRound).has_value(); }
 
-// One run of RunElastic.
+// One call of RunElastic.
 class ElasticRun {
  public:
   ElasticRun(ElasticState& state, const std::function<Status()>& train, const ElasticOptions& options)
@@ -41,7 +41,7 @@ class ElasticRun {
       if (!lost) continue;
       if (options_.max_losses >= 0 && ++losses_ > options_.max_losses) return status;
       WEIR_LOG(WARNING) << "the ranks meet anew: " << Message(status);
-      // Ranks of a round that never began have nothing to go back from.
+      // If the ranks never met, the round has changed nothing.
       if (!is_lost_) WEIR_RETURN_IF_ERROR(state_.Restore());
     }
   }
@@ -63,13 +63,14 @@ class ElasticRun {
     WEIR_RETURN_IF_ERROR(state_.Sync());
     if (rounds_++ > 0 && options_.on_new_round) WEIR_RETURN_IF_ERROR(options_.on_new_round());
     WEIR_RETURN_IF_ERROR(train_());
-    // Nobody ends before all have: who lost a rank in the last step needs the others once more.
+    // No rank ends before all have finished, because a rank that lost another one in the last step still needs the
+    // others.
     return rendezvous_ != nullptr ? Barrier() : OkStatus();
   }
 
   StatusOr<std::optional<Place>> Join() {
     StatusOr<std::optional<Place>> place = rendezvous_->Join(options_.join_timeout);
-    // Without a launcher there is no other round.
+    // Without a place there is no other round.
     if (!place.ok() || !place->has_value()) is_lost_ = false;
     if (place.ok() && !place->has_value())
       return Cancelled("This worker has left: its host was taken away from the job, or training has ended");
@@ -81,7 +82,7 @@ class ElasticRun {
   const ElasticOptions& options_;
   std::unique_ptr<Rendezvous> rendezvous_;
   bool has_init_ = false;
-  bool is_lost_ = false;  // while the ranks meet
+  bool is_lost_ = false;  // true while the ranks meet
   int rounds_ = 0;
   int losses_ = 0;
 };
@@ -96,7 +97,7 @@ Status ElasticState::Commit() {
 Status ElasticState::CheckWorkers() {
   if (the_rendezvous == nullptr) return OkStatus();
   WEIR_ASSIGN_OR_RETURN(const bool has_news, the_rendezvous->HasNews());
-  // The launcher's words reach the workers at different times.
+  // The workers receive the launcher's messages at different times, so they agree on the answer.
   WEIR_ASSIGN_OR_RETURN(
       Tensor any, AllReduce("weir/elastic/news", Tensor::Scalar<int32_t>(has_news ? 1 : 0), {.op = ReduceOp::kMax}));
   if (any.scalar<int32_t>() == 0) return OkStatus();

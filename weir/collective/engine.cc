@@ -13,7 +13,7 @@
 namespace weir::collective {
 namespace {
 
-// How often an idle rank looks whether others wait, and how long a cycle without result is followed by none.
+// How often an idle rank checks whether others wait, and the pause after a cycle without results.
 constexpr absl::Duration kLookAround = absl::Milliseconds(5);
 constexpr absl::Duration kPause = absl::Milliseconds(1);
 
@@ -125,7 +125,7 @@ void Engine::Run() {
   }
 }
 
-// What has come since the last cycle. Of several requests with one name the first is announced.
+// Collects the requests since the last cycle. Of several requests with one name, only the first is announced.
 CycleMessage Engine::Collect() {
   std::vector<Request> fresh;
   CycleMessage message;
@@ -176,7 +176,7 @@ Status Engine::Cycle(bool* was_idle) {
   std::vector<std::string_view> messages{own};
   Tensor all;
   if (size_ > 1) {
-    // Each rank's message with its length before it: lengths differ.
+    // Each rank's message is preceded by its length, because lengths differ.
     const uint32_t length = static_cast<uint32_t>(own.size());
     WEIR_ASSIGN_OR_RETURN(Tensor bytes, Tensor::Allocate(DType::kUInt8, Shape({static_cast<int64_t>(own.size() + 4)})));
     std::memcpy(bytes.raw_data(), &length, 4);
@@ -220,7 +220,7 @@ Request Engine::TakeRequest(const std::string& key, const Signature& signature, 
     }
     return request;
   }
-  // This rank has joined, or the request fails everywhere.
+  // This rank has joined, or the request fails on all ranks.
   Request request;
   request.signature = signature;
   request.done = [](StatusOr<Answer>) {};
@@ -261,7 +261,7 @@ void Engine::RunBucket(const Bucket& bucket) {
     status = answer.status();
     if (answer.ok()) answers[0] = *std::move(answer);
   }
-  // All ranks get an argument's error alike, and go on; any other is the end.
+  // All ranks get the same error for bad arguments and continue. Any other error is final.
   if (!status.ok() && !absl::IsInvalidArgument(status) && !absl::IsUnimplemented(status)) {
     absl::MutexLock lock(&mu_);
     failed_ = status;
@@ -298,7 +298,7 @@ StatusOr<Answer> Engine::RunOne(ProcessGroup& group, const Signature& signature,
     }
     case RequestKind::kAddSet:
       return MakeSet(signature);
-    default:  // a barrier: all have come
+    default:  // a barrier: all ranks are here
       answer.values.clear();
   }
   return answer;
@@ -321,7 +321,7 @@ Status Engine::RunReduction(ProcessGroup& group, const Bucket& bucket, std::vect
   const Signature& first = bucket.signatures[0];
   const ReduceOptions options{first.op, first.prescale, first.postscale};
   if (first.op == ReduceOp::kAdasum) {
-    // Each tensor by itself: what directions have in common is a matter of one layer.
+    // Each tensor by itself, because common directions are only meaningful within one layer.
     for (const Tensor& value : requests[0].values) {
       WEIR_ASSIGN_OR_RETURN(Tensor sum, group.AllReduce(value, options));
       (*answers)[0].values.push_back(std::move(sum));
@@ -370,7 +370,7 @@ Status Engine::ReducePart(ProcessGroup& group, const ReduceOptions& options, con
         if (buffer.part_of(next) != part) continue;
         std::vector<float>& kept = residuals_[Cat(bucket.keys[i], "#", j)];
         const size_t count = requests[i].values[j].num_elements();
-        if (kept.size() != count) kept.assign(count, 0);  // another tensor by the same name
+        if (kept.size() != count) kept.assign(count, 0);  // another tensor with the same name
         visit(kept, lost.data() + buffer.begin_of(next));
       }
     }

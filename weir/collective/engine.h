@@ -1,8 +1,8 @@
-// Engine: the thread in the background that runs what the program asks for (collective.h).
+// Engine: the background thread that runs the collectives of collective.h.
 //
-// It works in cycles. In each, every rank tells all others what has become ready; what is ready everywhere then runs,
-// on all ranks in the same order. A rank with nothing to ask for sleeps; it takes part in a cycle when it sees that
-// others wait for it.
+// It works in cycles. In each cycle every rank tells all others which requests have become ready; those that are ready
+// everywhere then run, in the same order on all ranks. A rank without requests sleeps; it takes part in a cycle when it
+// notices that others wait for it.
 #ifndef WEIR_COLLECTIVE_ENGINE_H_
 #define WEIR_COLLECTIVE_ENGINE_H_
 
@@ -29,13 +29,13 @@ class Engine {
  public:
   Engine(std::unique_ptr<ProcessGroup> group, const InitOptions& options);
   ~Engine() { Stop(); }
-  // Waits until all ranks stop, but not longer than the time-out. Not from the engine's own thread.
+  // Waits until all ranks stop, but no longer than the timeout. Must not be called on the engine's own thread.
   void Stop();
 
-  // The answer comes on the engine's thread, which must not wait for another request.
+  // `request.done` is called on the engine's thread, so it must not wait for another request.
   void Submit(Request request);
 
-  // Set by the start, and constant.
+  // Constant.
   int rank() const { return rank_; }
   int size() const { return size_; }
   int local_rank() const { return local_rank_; }
@@ -45,7 +45,7 @@ class Engine {
   // The ranks of a set; empty if it is unknown.
   std::vector<int> RanksOf(ProcessSet set) const;
   Timeline& timeline() { return timeline_; }
-  // Why no request can be made any more; OK if one can.
+  // The reason why requests are rejected; OK if they are not.
   Status failure() const {
     absl::MutexLock lock(&mu_);
     return failed_;
@@ -54,7 +54,7 @@ class Engine {
  private:
   struct Packed;
   void Run();
-  // Sleeps until there is a reason for a cycle. False at the end.
+  // Sleeps until there is a reason for a cycle. False when the engine ends.
   bool WaitForCycle(bool was_idle);
   Status Cycle(bool* was_idle);
   CycleMessage Collect();
@@ -63,9 +63,9 @@ class Engine {
   Status RunReduction(ProcessGroup& group, const Bucket& bucket, std::vector<Request>& requests,
                       std::vector<Answer>* answers);
   StatusOr<Answer> MakeSet(const Signature& signature);
-  // The rank's own request of this key; zeros or no rows if it has joined.
+  // Takes this rank's request with the key. If the rank has joined, makes one with zeros or without rows.
   Request TakeRequest(const std::string& key, const Signature& signature, bool has_failed);
-  // A part of the buffer whose floats travel as int8.
+  // Reduces a part of the buffer whose floats are sent as int8.
   Status ReducePart(ProcessGroup& group, const ReduceOptions& options, const Bucket& bucket,
                     const std::vector<Request>& requests, FusionBuffer& buffer, size_t part);
   void FailAll(const Status& status);
@@ -83,14 +83,14 @@ class Engine {
   Status failed_ ABSL_GUARDED_BY(mu_);
   std::map<ProcessSet, std::vector<int>> set_ranks_ ABSL_GUARDED_BY(mu_);
 
-  // Of the thread:
+  // Used by the thread only:
   std::unique_ptr<ProcessGroup> group_;
-  std::map<ProcessSet, std::unique_ptr<ProcessGroup>> sets_;  // null where this rank is not in it
+  std::map<ProcessSet, std::unique_ptr<ProcessGroup>> sets_;  // null if this rank is not a member
   Negotiation negotiation_;
-  std::map<std::string, std::deque<Request>> pending_;  // by key; the first one of each is announced
+  std::map<std::string, std::deque<Request>> pending_;  // by key; the first request of each key has been announced
   std::vector<std::string> to_announce_;
   std::deque<Request> joins_;
-  std::map<std::string, std::vector<float>> residuals_;  // by key and tensor: what int8 has not carried yet
+  std::map<std::string, std::vector<float>> residuals_;  // by key and tensor: the rounding errors of int8
   bool announced_stop_ = false;
   bool all_stop_ = false;
   absl::Time next_stall_report_;

@@ -1,4 +1,4 @@
-// The process's engine for kernels, which must not wait for answers.
+// The process's engine, for kernels, which must not block until a collective ends.
 #ifndef WEIR_COLLECTIVE_ENGINE_ACCESS_H_
 #define WEIR_COLLECTIVE_ENGINE_ACCESS_H_
 
@@ -15,18 +15,18 @@ class Engine;
 
 // Null before Init and after Shutdown.
 std::shared_ptr<Engine> FindEngine();
-// Answers with FAILED_PRECONDITION if there is no engine.
+// `request.done` gets FAILED_PRECONDITION if there is no engine.
 void SubmitToEngine(Request request);
 
 void StartAllReduce(const std::string& name, const std::vector<Tensor>& values, const AllReduceOptions& options,
                     std::function<void(StatusOr<Answer>)> done);
 
 struct ExchangeOptions {
-  AllReduceOptions reduce;  // of a reduce-scatter; `set` of all
+  AllReduceOptions reduce;  // for a reduce-scatter; `set` applies to all
   int root = 0;
   std::vector<int64_t> splits;
 };
-// AllGather, Broadcast, AllToAll, ReduceScatter.
+// For AllGather, Broadcast, AllToAll and ReduceScatter.
 void StartExchange(RequestKind kind, const std::string& name, const Tensor& value, const ExchangeOptions& options,
                    std::function<void(StatusOr<Answer>)> done);
 

@@ -8,7 +8,7 @@
 namespace weir::collective {
 namespace {
 
-// Tensors begin where vector instructions like it.
+// The alignment of tensors, for vector instructions.
 constexpr int64_t kSlotAlignment = 64;
 
 template <typename From, typename To>

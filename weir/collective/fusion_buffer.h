@@ -1,4 +1,4 @@
-// FusionBuffer: several tensors in one, so that they travel together.
+// FusionBuffer: packs several tensors into one buffer, so that they are sent together.
 #ifndef WEIR_COLLECTIVE_FUSION_BUFFER_H_
 #define WEIR_COLLECTIVE_FUSION_BUFFER_H_
 
@@ -13,14 +13,14 @@ class FusionBuffer {
   explicit FusionBuffer(Compression compression) : compression_(compression) {}
 
   void Add(const Tensor& value) { values_.push_back(value); }
-  // Copies the tensors into one part for each type that travels.
+  // Copies the tensors into one part per type in which values are sent.
   Status Pack();
   std::vector<Tensor>& parts() { return parts_; }
-  // Where a tensor begins in its part.
+  // The part that holds a tensor, and its first element there.
   size_t part_of(size_t value) const { return slots_[value].part; }
   int64_t begin_of(size_t value) const { return slots_[value].begin; }
-  // The tensors as they were added, with the values of the parts. They share the parts' memory where no value has to be
-  // converted back.
+  // The tensors as they were added, with the values of the parts. They share the memory of the parts unless values have
+  // to be converted back.
   StatusOr<std::vector<Tensor>> Unpack() const;
 
  private:

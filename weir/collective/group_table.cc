@@ -62,7 +62,7 @@ void GroupTable::JoinLocked(const GroupJoin& join, const GroupWaiter& waiter, An
   if (entry.candidates.empty()) {
     entry.size = join.size;
   } else if (Status fits = Check(entry, join); !fits.ok()) {
-    // Nobody can tell who is right.
+    // It is unknown which of the members is right, so all of them get the error.
     for (Candidate& candidate : entry.candidates) answers->Add(candidate.waiters);
     answers->Add(own);
     answers->value = fits;
@@ -75,7 +75,7 @@ void GroupTable::JoinLocked(const GroupJoin& join, const GroupWaiter& waiter, An
     entry.candidates.push_back({join.member, {}});
     candidate = entry.candidates.end() - 1;
   } else {
-    candidate->member = join.member;  // perhaps of a new life; the old one's waiters are cancelled with their calls
+    candidate->member = join.member;  // may have restarted; its old waiters are cancelled with their calls
   }
   candidate->waiters.push_back(waiter);
   if (static_cast<int32_t>(entry.candidates.size()) < entry.size) return;
@@ -130,7 +130,7 @@ void GroupTable::Join(const GroupJoin& join, CancellationManager* cancellation, 
               Aborted("The collective's member ", join.member.device,
                       " has restarted since its group was formed; the next collective forms it anew"));
   }
-  // The call may have been cancelled before it was in the table.
+  // The call may have been cancelled before it was added to the table.
   if (waiter->finished()) Withdraw(join.key, join.member.device);
 }
 

@@ -1,5 +1,6 @@
-// GroupTable: the leader's part in forming groups. A member that joins waits until all of its group have; then all of
-// them get the same group. Members that give up while they wait are forgotten, so that a group key is never spoilt.
+// GroupTable: forms groups, in the leader's task. Each member that joins waits until all members of its group have
+// joined; then all of them get the same group. Members that give up while they wait are forgotten, so that a group key
+// never becomes unusable.
 #ifndef WEIR_COLLECTIVE_GROUP_TABLE_H_
 #define WEIR_COLLECTIVE_GROUP_TABLE_H_
 
@@ -20,7 +21,7 @@ struct GroupJoin {
   int32_t key = 0;
   int32_t size = 0;
   CollectiveMember member;
-  // The member gets DEADLINE_EXCEEDED then, with the names of those that have come.
+  // The member's DEADLINE_EXCEEDED names the members that have joined.
   absl::Time deadline = absl::InfiniteFuture();
 };
 
@@ -29,16 +30,16 @@ class GroupTable : public std::enable_shared_from_this<GroupTable> {
  public:
   // Called when a restarted member makes a group obsolete.
   using Obsolete = std::function<void(const CollectiveGroup& group, const Status& reason)>;
-  // `tasks` are all that may have members, to name those that nothing was heard of.
+  // `tasks` are all tasks that may have members, so that messages can name the silent ones.
   GroupTable(std::vector<std::string> tasks, Obsolete obsolete)
       : tasks_(std::move(tasks)), obsolete_(std::move(obsolete)) {}
 
   using Done = std::function<void(StatusOr<GroupPtr>)>;
-  // Never blocks. A member that has restarted (another incarnation under the same name) begins its group anew.
+  // Never blocks. If a member has restarted (same name, another incarnation), its group is formed again.
   void Join(const GroupJoin& join, CancellationManager* cancellation, Done done);
   // Null if there is no complete group under this key.
   GroupPtr Find(int32_t key) const;
-  // Forgets a complete group, if it still is the one with this id.
+  // Forgets a complete group if it still has this id.
   void Forget(int32_t key, uint64_t id);
   // Ends all waits.
   void Close(const Status& status);
@@ -51,7 +52,7 @@ class GroupTable : public std::enable_shared_from_this<GroupTable> {
   };
   struct Entry {
     int32_t size = 0;
-    GroupPtr group;  // null while members are missing
+    GroupPtr group;  // null until it is complete
     std::vector<Candidate> candidates;
   };
   struct Answers {
@@ -61,7 +62,7 @@ class GroupTable : public std::enable_shared_from_this<GroupTable> {
     void Add(std::vector<GroupWaiter>& more);
     void Send();
   };
-  // Fills what is to be answered once the lock is released.
+  // Collects the answers to send after the lock is released.
   void JoinLocked(const GroupJoin& join, const GroupWaiter& waiter, Answers* answers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   static Status Check(const Entry& entry, const GroupJoin& join);

@@ -17,7 +17,7 @@ bool IsDigits(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "1-3,07" with the zeros before the numbers kept.
+// Expands "1-3,07", keeping leading zeros.
 Status ExpandNumbers(std::string_view text, std::vector<std::string>* out) {
   for (const auto part : absl::StrSplit(ToAbsl(text), ',')) {
     const std::string_view entry(part.data(), part.size());
@@ -37,7 +37,7 @@ Status ExpandNumbers(std::string_view text, std::vector<std::string>* out) {
   return OkStatus();
 }
 
-// One name, with any number of brackets; nothing may follow the last.
+// Expands one name with any number of brackets; nothing may follow the last one.
 Status ExpandName(std::string_view name, std::vector<std::string>* out) {
   std::vector<std::string> hosts{""};
   bool had_bracket = false;
@@ -79,7 +79,7 @@ StatusOr<HostSlots> ParseHost(std::string_view text) {
     return InvalidArgument("'", text, "' is not a host such as name:4");
   }
   if (out.host.empty() || out.slots < 1) return InvalidArgument("'", text, "' is not a host such as name:4");
-  // It becomes an argument of ssh.
+  // The name becomes an argument of ssh.
   if (out.host.starts_with('-')) return InvalidArgument("A host's name cannot start with '-': ", text);
   return out;
 }

@@ -1,5 +1,5 @@
-// What TensorFlow's tasks ask of the leader beside groups: InstanceTable says who is a broadcast's source and checks
-// that members agree; StepSequences gives masters the same step ids.
+// The leader's services for TensorFlow's tasks besides groups: InstanceTable finds the source of a broadcast and checks
+// that the members agree; StepSequences gives masters the same step ids.
 #ifndef WEIR_COLLECTIVE_INSTANCE_TABLE_H_
 #define WEIR_COLLECTIVE_INSTANCE_TABLE_H_
 
@@ -31,14 +31,15 @@ class InstanceTable : public std::enable_shared_from_this<InstanceTable> {
   explicit InstanceTable(std::shared_ptr<GroupTable> groups) : groups_(std::move(groups)) {}
 
   using Done = std::function<void(StatusOr<int> source_rank)>;
-  // Answers at once, except for broadcasts, whose members wait for each other. The source's rank is -1 otherwise.
+  // Answers immediately, except for broadcasts, whose members wait for each other. For other collectives the result is
+  // -1.
   void Join(const InstanceJoin& join, CancellationManager* cancellation, Done done);
 
  private:
   struct Entry {
     std::string first_device;
     CollectiveSpec spec;
-    std::map<int, bool> ranks;  // that have come, and whether they send
+    std::map<int, bool> ranks;  // the ranks that have joined, and whether each is the source
     int source = -1;
     std::vector<std::shared_ptr<Waiter<int>>> waiters;
   };
@@ -50,12 +51,12 @@ class InstanceTable : public std::enable_shared_from_this<InstanceTable> {
 // Thread-safe.
 class StepSequences {
  public:
-  // The id that the next step with this graph key has; drawn at random if there was none.
+  // The id of the next step with this graph key; random if there was none.
   int64_t Next(int64_t graph_key);
-  // Sets it to what the leader has answered.
+  // Sets it to the leader's answer.
   void Set(int64_t graph_key, int64_t step_id);
   bool Knows(int64_t graph_key) const;
-  // The step has succeeded.
+  // Records that the step has succeeded.
   void Retire(int64_t graph_key, int64_t step_id);
 
  private:

@@ -20,16 +20,16 @@ namespace weir::collective {
 namespace {
 
 constexpr char kMeetingTopic[] = "weir meeting 1";
-// A stranger that connects and says nothing must not keep the others waiting.
+// A stranger that connects and sends nothing must not delay the others.
 constexpr absl::Duration kTimeToIntroduce = absl::Seconds(5);
 
-// What a rank says of itself.
+// What a rank tells about itself.
 struct Introduction {
   int rank = 0;
   int size = 0;
   int port = 0;
-  std::string host;     // key
-  std::string address;  // as this rank's own end of the connection is called
+  std::string host;     // identifies the host
+  std::string address;  // this rank's own end of the connection
 };
 
 std::string Encode(const Introduction& own) {
@@ -47,7 +47,7 @@ StatusOr<Introduction> Decode(const std::string& text) {
   return out;
 }
 
-// Addresses of this host's interfaces that others may reach; the loopback if there is nothing else.
+// Addresses of this host's interfaces that others may be able to reach; the loopback if there are none.
 std::vector<std::string> OwnAddresses() {
   std::vector<std::string> out;
   ifaddrs* found = nullptr;
@@ -96,7 +96,7 @@ class MeetingHost {
         ranks_(place.size),
         connections_(place.size) {}
 
-  // Accepts until all are there.
+  // Accepts connections until all ranks are present.
   Status Gather(const Socket& listener, const Introduction& own) {
     ranks_[0] = own;
     for (int here = 1; here < place_.size;) {
@@ -105,7 +105,7 @@ class MeetingHost {
       WEIR_ASSIGN_OR_RETURN(Socket socket, Accept(listener));
       if (!socket.is_open()) continue;
       const absl::Time limit = std::min(deadline_, absl::Now() + kTimeToIntroduce);
-      // Strangers, and processes of another job, are turned away; the job does not suffer.
+      // Reject strangers and processes of other jobs; the job is not affected.
       if (!ProveAsListener(socket, {place_.secret, place_.tls}, kMeetingTopic, limit).ok()) continue;
       StatusOr<std::string> text = ReceiveText(socket, limit);
       StatusOr<Introduction> theirs = text.ok() ? Decode(*text) : text.status();
@@ -131,7 +131,7 @@ class MeetingHost {
     std::map<std::string, int> hosts;
     for (int r = 0; r < place_.size; ++r) {
       table[r].host = hosts.try_emplace(ranks_[r].host, static_cast<int>(hosts.size())).first->second;
-      // A rank beside rank 0 came over the loopback, where others cannot find it.
+      // A rank on the host of rank 0 connected over the loopback, where other hosts cannot reach it.
       const bool inside = ranks_[r].address.empty() || IsLoopback(ranks_[r].address);
       table[r].endpoint = {inside && !reachable_.empty() ? reachable_
                            : inside                      ? "127.0.0.1"
@@ -159,7 +159,7 @@ class MeetingHost {
   }
 
  private:
-  // A moment, or until somebody comes. One that came and dies meanwhile is noticed.
+  // Waits briefly, or until a rank connects. Detects ranks that die after they have connected.
   Status WaitForRanks(const Socket& listener) {
     std::vector<pollfd> entries{{listener.file(), POLLIN, 0}};
     std::vector<int> ranks{0};
@@ -181,7 +181,7 @@ class MeetingHost {
     }
     return OkStatus();
   }
-  // Tells all that the meeting has failed.
+  // Tells all ranks that the meeting has failed.
   Status Refuse(const Socket& last, const std::string& why) {
     (void)SendText(last, Cat("0", why), absl::Now() + absl::Seconds(1));
     for (const Socket& each : connections_) {
@@ -208,7 +208,7 @@ class MeetingHost {
   const Alarm& alarm_;
   std::vector<Introduction> ranks_;
   std::vector<Socket> connections_;
-  std::string reachable_;  // this host's address as other hosts see it
+  std::string reachable_;  // this host's address as seen by other hosts
 };
 
 StatusOr<MeetingResult> HostMeeting(const Place& place, absl::Duration timeout, const Alarm& alarm) {
@@ -243,7 +243,7 @@ StatusOr<MeetingResult> HostMeeting(const Place& place, absl::Duration timeout, 
   return result;
 }
 
-// The connection to rank 0: the first of its addresses that answers and knows the secret.
+// Connects to rank 0, at the first of its addresses that answers and knows the secret.
 StatusOr<Socket> FindRankZero(const Place& place, absl::Time deadline, const Alarm& alarm) {
   std::vector<Endpoint> candidates;
   if (!place.address.empty()) {
@@ -259,7 +259,7 @@ StatusOr<Socket> FindRankZero(const Place& place, absl::Time deadline, const Ala
   Status last;
   while (absl::Now() < deadline) {
     for (const Endpoint& each : candidates) {
-      // With several addresses, one that does not answer must not take all of the time.
+      // If there are several addresses, one that does not answer must not use up all of the time.
       const absl::Time limit =
           candidates.size() == 1 ? deadline : std::min(deadline, absl::Now() + absl::Milliseconds(500));
       StatusOr<Socket> socket = ConnectTo(each, limit, alarm);
@@ -288,7 +288,7 @@ StatusOr<MeetingResult> MeetRanks(const Place& place, absl::Duration timeout, co
   WEIR_ASSIGN_OR_RETURN(Socket connection, FindRankZero(place, deadline, alarm));
   const Introduction own{place.rank, place.size, PortOf(result.listener), place.host, LocalAddress(connection)};
   WEIR_RETURN_IF_ERROR(SendText(connection, Encode(own), deadline));
-  // Rank 0 gives up by itself and says who is missing; this is for the case that it has vanished.
+  // Rank 0 reports a timeout itself, with the missing ranks; this deadline is for the case that rank 0 has vanished.
   StatusOr<std::string> text = ReceiveText(connection, deadline + absl::Seconds(5), alarm);
   if (alarm) WEIR_RETURN_IF_ERROR(alarm());
   if (!text.ok()) return Unavailable("Rank 0 is lost while the ranks meet: ", Message(text.status()));

@@ -9,7 +9,7 @@ namespace {
 
 using MergeTypes = TypeList<Half, BFloat16, float, double, int32_t, int64_t>;
 
-// What values of a type are computed in.
+// The type in which values are computed.
 template <typename T>
 using Wide = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
@@ -49,7 +49,7 @@ void MergeChunks(DType dtype, MergeOp op, const void* own, const void* received,
       case MergeOp::kMul:
         return Loop<T>(own, received, out, count,
                        [](W a, W b) { return Wrapping(a, b, [](auto x, auto y) { return x * y; }); });
-      case MergeOp::kMin:  // a NaN of either side stays
+      case MergeOp::kMin:  // a NaN on either side is kept
         return Loop<T>(own, received, out, count, [](W a, W b) { return b < a || b != b ? b : a; });
       case MergeOp::kMax:
         return Loop<T>(own, received, out, count, [](W a, W b) { return b > a || b != b ? b : a; });

@@ -1,4 +1,4 @@
-// Merging the values of several ranks in the order of ranks.
+// Merges the values of several ranks, in rank order.
 #ifndef WEIR_COLLECTIVE_MERGE_ORDER_H_
 #define WEIR_COLLECTIVE_MERGE_ORDER_H_
 

@@ -64,7 +64,7 @@ std::vector<int> Negotiation::MembersOf(const std::string& key) const {
   return all;
 }
 
-// A rank that has joined is not waited for where zeros or no rows do.
+// The ranks that a request still waits for. Ranks that have joined take part with zeros or without rows, if possible.
 std::vector<int> Negotiation::Missing(const Waiting& entry) const {
   const RequestKind kind = entry.signature.kind;
   const bool can_stand_in =
@@ -140,10 +140,10 @@ StatusOr<CycleResult> Negotiation::Take(const std::vector<std::string_view>& mes
   for (auto each = waiting_.begin(); each != waiting_.end();) {
     Waiting& entry = each->second;
     const std::vector<int> missing = Missing(entry);
-    // A disagreement is an answer once all ranks have called: else the call of a slow rank would meet the next calls of
-    // the others.
+    // A disagreement is only reported when all ranks have called. Otherwise the call of a slow rank would be matched
+    // with later calls of the others.
     if (missing.empty() && entry.status.ok()) entry.status = entry.disagreement;
-    // Of the ranks that are missing, those that stop will never come.
+    // Missing ranks that have stopped will never call.
     for (const int rank : missing) {
       if (!stopping_[rank] || !entry.status.ok()) continue;
       entry.status = Cancelled("Rank ", rank, " has shut down; '", PlainName(each->first), "' was waiting for it");
@@ -163,7 +163,7 @@ StatusOr<CycleResult> Negotiation::Take(const std::vector<std::string_view>& mes
         known_numbers_.try_emplace(entry.key + entry.encoded, known_.size()).second) {
       known_.push_back({entry.key, entry.encoded, entry.signature});
     }
-    // The first bucket that it fits into: one that is too large does not keep later ones out.
+    // Use the first bucket that has room, so that a large request does not end the fusion of later ones.
     size_t b = 0;
     for (; b < result.buckets.size(); ++b) {
       const Bucket& bucket = result.buckets[b];

@@ -1,5 +1,5 @@
-// Negotiation: which requests are ready on all ranks. Every rank gets the announcements of all ranks in the same order
-// and so comes to the same decisions; nobody has to be asked.
+// Negotiation: finds the requests that are ready on all ranks. Every rank receives the announcements of all ranks in
+// the same order and therefore makes the same decisions, without a coordinator.
 #ifndef WEIR_COLLECTIVE_NEGOTIATION_H_
 #define WEIR_COLLECTIVE_NEGOTIATION_H_
 
@@ -12,29 +12,29 @@
 
 namespace weir::collective {
 
-// What a rank says in one cycle.
+// The message that a rank sends in one cycle.
 struct Announcement {
-  std::string key;        // of a request that it has now; names are told apart by process set
+  std::string key;        // of a new request; includes the process set
   std::string signature;  // encoded
 };
 struct CycleMessage {
   std::vector<Announcement> announcements;
-  std::vector<std::string> stalled;  // keys to give up; of rank 0
+  std::vector<std::string> stalled;  // from rank 0: keys to give up
   bool has_joined = false;
   bool is_stopping = false;
 };
 
-// Requests that run now, together if there are several.
+// Requests that run now; if there are several, they are fused.
 struct Bucket {
   std::vector<std::string> keys;
   std::vector<Signature> signatures;
   ProcessSet set = kAllRanks;
-  Status status;  // not OK: they fail on all ranks
+  Status status;  // not OK: all requests fail, on all ranks
 };
 
 struct CycleResult {
   std::vector<Bucket> buckets;
-  int last_joined = -1;  // not -1: all ranks have joined
+  int last_joined = -1;  // -1 unless all ranks have joined
   bool all_stop = false;
 };
 
@@ -47,12 +47,12 @@ class Negotiation {
   static std::string KeyOf(const Request& request) { return std::to_string(request.set) + "/" + request.name; }
   void AddSet(ProcessSet set, const std::vector<int>& ranks) { sets_[set] = ranks; }
 
-  // A message as bytes. Requests that were ready before with the same signature become a number.
+  // Serializes a message. A request that has run before with the same signature is sent as a number.
   std::string Encode(const CycleMessage& message) const;
-  // Of all ranks, in their order.
+  // Takes the messages of all ranks, in rank order.
   StatusOr<CycleResult> Take(const std::vector<std::string_view>& messages);
 
-  // Requests that wait for ranks longer than so; the ranks that are missing.
+  // A request that has been waiting for longer than the limit, and the ranks that are missing.
   struct Stall {
     std::string key;
     std::string what;
@@ -69,8 +69,8 @@ class Negotiation {
     std::string encoded;
     Signature signature;
     std::set<int> ready;
-    Status status;        // why it fails, if it does
-    Status disagreement;  // two of the calls differ
+    Status status;        // not OK if the request is to fail
+    Status disagreement;  // not OK if two of the calls differ
     int64_t order = 0;
     absl::Time since;
   };
@@ -87,7 +87,7 @@ class Negotiation {
   std::vector<bool> joined_;
   std::vector<bool> stopping_;
   int last_joined_ = -1;
-  // Requests that were run, by number; the same on all ranks.
+  // Requests that have run before, by number; the same on all ranks.
   struct Known {
     std::string key;
     std::string encoded;

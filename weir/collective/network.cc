@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kStreamTopic[] = "weir stream 1";
 constexpr absl::Duration kTimeForHello = absl::Seconds(5);
-// Smaller pieces all go over the first stream: spreading them would cost more than it gains.
+// Smaller pieces all use the first stream: distributing them would cost more than it gains.
 constexpr size_t kSpreadBytes = 64 << 10;
 
 struct StreamHello {
@@ -47,7 +47,7 @@ bool Network::HasData() const {
   return poll(entries.data(), entries.size(), 0) > 0;
 }
 
-// Takes one connection that waits, if there is one. Strangers are turned away.
+// Accepts one pending connection, if there is one. Rejects strangers.
 Status Network::Welcome(absl::Time deadline) {
   WEIR_ASSIGN_OR_RETURN(Socket socket, Accept(listener_));
   if (!socket.is_open()) return OkStatus();
@@ -64,7 +64,7 @@ Status Network::Welcome(absl::Time deadline) {
   return OkStatus();
 }
 
-// The higher rank connects to the lower one. So nobody waits in a circle.
+// The higher rank connects to the lower one, so there is no circular wait.
 Status Network::Connect(const std::vector<int>& peers, absl::Time deadline) {
   const Alarm alarm = [this] { return watch_->Check(); };
   for (const int other : peers) {
@@ -261,7 +261,7 @@ Status Exchange::Run() {
         more = more || has_more || !stream.in.empty() || !stream.out.empty();
       }
     }
-    // A piece that arrived may have let another go, or added one, on a stream that was looked at before.
+    // A piece that arrived may have released or added another one on a stream that was visited earlier.
     if (moved) continue;
     if (!more) return OkStatus();
     WEIR_RETURN_IF_ERROR(WaitForEvents(deadline));

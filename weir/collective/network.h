@@ -1,9 +1,9 @@
-// Network: data connections between the ranks of a job, and Exchange: transfers over them that run at the same time.
+// Network: data connections between the ranks of a job, and Exchange: concurrent transfers over them.
 //
-// Two ranks are connected when they first exchange data, by several streams. Transfers between two ranks need no
-// headers: both sides add the same sequence of pieces, which travel in this order, large ones spread over the streams.
-// A piece may wait for another to arrive first, so an algorithm of many steps is one exchange in which every piece goes
-// as soon as it can: the pipeline follows from what depends on what.
+// Two ranks connect when they first exchange data, with several streams. Transfers between two ranks need no headers:
+// both sides add the same sequence of pieces, which are sent in this order, large ones distributed over the streams. A
+// piece may depend on the arrival of another one, so an algorithm with many steps is a single exchange in which every
+// piece is sent as soon as possible. The dependencies alone form the pipeline.
 #ifndef WEIR_COLLECTIVE_NETWORK_H_
 #define WEIR_COLLECTIVE_NETWORK_H_
 
@@ -17,7 +17,7 @@
 
 namespace weir::collective {
 
-// For one thread at a time.
+// May be used by one thread at a time.
 class Network {
  public:
   static constexpr int kStreams = 4;
@@ -27,7 +27,7 @@ class Network {
   int size() const { return static_cast<int>(addresses_.size()); }
   const std::vector<RankAddress>& addresses() const { return addresses_; }
   Watch& watch() { return *watch_; }
-  // Whether another rank has sent something, or wants to connect.
+  // Whether another rank has sent data or wants to connect.
   bool HasData() const;
 
  private:
@@ -36,7 +36,7 @@ class Network {
     std::vector<Socket> streams;
     bool is_complete() const;
   };
-  // All of them, or an error that names one that cannot be reached.
+  // Connects to all peers, or returns an error that names one that cannot be reached.
   Status Connect(const std::vector<int>& peers, absl::Time deadline);
   Status Welcome(absl::Time deadline);
 
@@ -48,31 +48,31 @@ class Network {
   std::vector<Peer> peers_;
 };
 
-// One use: add pieces, then Run.
+// For a single use: add pieces, then call Run.
 class Exchange {
  public:
-  static constexpr size_t kPieceBytes = 256 << 10;  // the best size for pieces of something large
+  static constexpr size_t kPieceBytes = 256 << 10;  // the best size for pieces of large data
   static constexpr int kNow = -1;
 
   Exchange(Network* network, absl::Duration timeout);
 
-  // Sends bytes once piece `after` (of Receive) has arrived and its `done` has run. The memory must stay until the end
-  // of Run.
+  // Sends bytes after piece `after`, the result of a Receive, has arrived and its `done` has run. The memory must stay
+  // valid until Run returns.
   void Send(int peer, const void* data, size_t bytes, int after = kNow);
-  // Gives the piece's number. `done` may be empty, and may add pieces from and to the same peer.
+  // Returns the number of the piece. `done` may be empty; it may add pieces for the same peer.
   int Receive(int peer, void* into, size_t bytes, std::function<void()> done = {});
-  // Into memory that is valid during `done` only.
+  // Receives into memory that is only valid during `done`.
   int Receive(int peer, size_t bytes, std::function<void(const char*)> done);
-  // The same, in pieces.
+  // The same, in pieces of the best size.
   void SendLarge(int peer, const void* data, size_t bytes);
   void ReceiveLarge(int peer, void* into, size_t bytes);
 
-  // Until everything has arrived and left.
+  // Returns when all data has been sent and received.
   Status Run();
 
  private:
   struct Incoming {
-    char* into = nullptr;  // null: the stream's own memory
+    char* into = nullptr;  // null: memory of the stream
     size_t bytes = 0;
     size_t got = 0;
     std::function<void(const char*)> done;
@@ -88,18 +88,18 @@ class Exchange {
     std::deque<Outgoing> out;
     std::deque<int> in;
     std::vector<char> memory;
-    bool is_full = false;  // the last send could not send all
+    bool is_full = false;  // the socket did not accept all data
   };
   struct Talk {
     int peer = 0;
-    size_t sent = 0;  // pieces
+    size_t sent = 0;  // number of pieces
     size_t received = 0;
     Stream streams[Network::kStreams];
   };
   Talk& TalkTo(int peer);
   Stream& StreamFor(Talk& talk, size_t count, size_t bytes);
   int AddIncoming(int peer, Incoming incoming);
-  // Whether there is more to do; moves what can be moved without waiting.
+  // Moves as much data as possible without waiting. Returns whether there is more to do.
   StatusOr<bool> Progress(Talk& talk, Stream& stream, bool* moved);
   Status WaitForEvents(absl::Time deadline);
   std::string Describe() const;

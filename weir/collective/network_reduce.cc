@@ -6,7 +6,8 @@
 namespace weir::collective {
 namespace {
 
-// From here on the ring is better: it moves as many bytes in more steps, which no longer matter.
+// From this size on, the ring is better: it moves the same number of bytes in more steps, whose latency no longer
+// matters.
 constexpr size_t kRingBytes = 1 << 20;
 
 struct NetworkReduction {
@@ -26,13 +27,14 @@ struct NetworkReduction {
   char* at(int64_t index) const { return data + index * static_cast<int64_t>(element()); }
 };
 
-// Segment s starts at member s and goes around; each member adds its own values. Then the sums go around once more.
+// Segment s starts at member s and goes around the ring; each member adds its own values. Then the sums go around once
+// more.
 Status Ring(const NetworkReduction& r) {
   const int n = r.size();
   const int next = r.members[(r.own + 1) % n], previous = r.members[(r.own + n - 1) % n];
   const int64_t piece = static_cast<int64_t>(Exchange::kPieceBytes / r.element());
   Exchange exchange(r.network, r.timeout);
-  std::vector<std::vector<int>> arrived(n);  // by segment: the pieces that were received last
+  std::vector<std::vector<int>> arrived(n);  // by segment: the pieces received last
   for (int step = 0; step < 2 * (n - 1); ++step) {
     const bool reduces = step < n - 1;
     const int out = (r.own - step + 2 * n) % n, in = (r.own - step - 1 + 2 * n) % n;
@@ -58,10 +60,11 @@ Status Ring(const NetworkReduction& r) {
   return exchange.Run();
 }
 
-// Pairs exchange halves of what they hold until each holds one segment of the sum; then the way back.
+// Recursive halving: pairs of members exchange halves of their segments until each member has the sum of one segment.
+// Then recursive doubling: the same pairs, in reverse order, exchange the sums.
 Status HalveAndDouble(const NetworkReduction& r) {
   const int n = r.size();
-  int low = 0, high = n;  // segments
+  int low = 0, high = n;  // range of segments
   std::vector<std::pair<int, int>> ranges;
   for (int distance = n / 2; distance > 0; distance /= 2) {
     Exchange exchange(r.network, r.timeout);
@@ -75,7 +78,7 @@ Status HalveAndDouble(const NetworkReduction& r) {
     for (int64_t at = keep; at < keep_end; at += piece) {
       const int64_t length = std::min(piece, keep_end - at);
       char* const own = r.at(at);
-      // The lower member's value comes first, on both sides.
+      // On both sides, the value of the lower member comes first.
       exchange.Receive(r.members[peer], length * r.element(), [&r, own, length, keeps_low](const char* received) {
         MergeChunks(r.dtype, r.op, keeps_low ? own : received, keeps_low ? received : own, own, length);
       });

@@ -1,4 +1,4 @@
-// Reductions over the network, between ranks that each hold one part: of a host, or of the whole job.
+// Reductions over the network between ranks that each hold the values of a host or of themselves.
 #ifndef WEIR_COLLECTIVE_NETWORK_REDUCE_H_
 #define WEIR_COLLECTIVE_NETWORK_REDUCE_H_
 
@@ -9,9 +9,10 @@
 
 namespace weir::collective {
 
-// Merges the members' values, which all get. `members` are ranks of the network, `own` is the index of this one; all
-// members say the same. The same bits everywhere: each value is computed at one member, in a fixed order.
-// Recursive halving and doubling for middle sizes and a power of two of members, else a ring.
+// Merges the values of all members; every member gets the result. `members` are ranks of the network, `own` is the
+// index of this rank among them; all members must pass the same list. Results are equal bit for bit, because each value
+// is computed by one member, in a fixed order. Uses recursive halving and doubling for medium sizes if the number of
+// members is a power of two, else a ring.
 Status ReduceOverNetwork(Network* network, std::span<const int> members, int own, DType dtype, MergeOp op, void* data,
                          int64_t count, absl::Duration timeout);
 

@@ -21,7 +21,7 @@ struct Convention {
   const char* size;
   const char* local_rank;
   const char* local_size;
-  const char* job[2];  // variables that together name the job
+  const char* job[2];  // two variables that together identify the job
 };
 
 constexpr Convention kConventions[] = {
@@ -57,7 +57,7 @@ StatusOr<int> Number(const Variables& variables, const char* name, int absent) {
   return value;
 }
 
-// Slurm says how many tasks each node has, and the number of this node.
+// Slurm tells the number of tasks of each node, and the index of this node.
 StatusOr<int> SlurmLocalSize(const Variables& variables, int size) {
   std::string list = variables("SLURM_STEP_TASKS_PER_NODE");
   if (list.empty()) list = variables("SLURM_TASKS_PER_NODE");
@@ -70,7 +70,7 @@ StatusOr<int> SlurmLocalSize(const Variables& variables, int size) {
   return tasks[node];
 }
 
-// Rank 0 is on the first node of the step, in Slurm's own order. Steps of a node differ in their ports.
+// Rank 0 is on the first node of the step, in Slurm's order. Steps on the same node use different ports.
 StatusOr<std::string> SlurmAddress(const Variables& variables, const std::string& job) {
   std::string list = variables("SLURM_STEP_NODELIST");
   if (list.empty()) list = variables("SLURM_NODELIST");
@@ -80,7 +80,7 @@ StatusOr<std::string> SlurmAddress(const Variables& variables, const std::string
   return Cat(hosts[0], ":", 20000 + Fingerprint64(job) % 12000);
 }
 
-// Memory that is shared, and so a host in our sense: two containers of a machine usually are two.
+// A host is where processes can share memory: two containers on one machine usually count as two hosts.
 std::string ThisHost() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
@@ -101,7 +101,7 @@ Status FindRankZeroAddress(const Variables& variables, Place* place) {
     node = variables("GROUP_RANK");
     WEIR_ASSIGN_OR_RETURN(int port, Number(variables, "MASTER_PORT", 0));
     if (place->address.empty() && port > 0) {
-      // There torchrun itself listens at the port.
+      // In that case torchrun itself listens on the port.
       const bool taken = variables("TORCHELASTIC_USE_AGENT_STORE") == "True";
       place->address = Cat(variables("MASTER_ADDR"), ":", port + (taken ? 1 : 0));
     }

@@ -1,4 +1,4 @@
-// Place: which rank a process is, as its launcher says: `weir launch`, torchrun, Horovod's, srun, or an mpirun.
+// Place: the rank of a process, as told by its launcher: `weir launch`, torchrun, Horovod's, srun, or an mpirun.
 #ifndef WEIR_COLLECTIVE_PLACE_H_
 #define WEIR_COLLECTIVE_PLACE_H_
 
@@ -24,13 +24,13 @@ struct Place {
   int size = 1;
   int local_rank = 0;  // among the ranks of this host
   int local_size = 1;
-  std::string job;       // the same for all ranks of a job, another one for every job
+  std::string job;       // the same for all ranks of a job; differs between jobs
   std::string launcher;  // for messages: "weir launch", "Open MPI", "Slurm", ...
   // For jobs on several hosts:
-  std::string host;     // the same for all ranks of a host, another one on every host
-  std::string address;  // host:port where rank 0 listens; empty: it says so through PMIx
-  std::string secret;   // known to the processes of the job only
-  int listener = -1;    // of rank 0: a socket that listens at the address already, which the group takes; -1: none
+  std::string host;     // the same for all ranks of a host; differs between hosts
+  std::string address;  // host:port where rank 0 listens; empty: published through PMIx
+  std::string secret;   // known only to the processes of the job
+  int listener = -1;    // for rank 0: a socket that already listens at the address; the group takes ownership. -1: none
   TlsOptions tls;
 };
 
@@ -39,16 +39,17 @@ using Variables = std::function<std::string(const char* name)>;
 std::string ProcessVariable(const char* name);
 
 // Looks for WEIR_RANK, HOROVOD_RANK, RANK (torchrun), SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK (MPICH, Intel MPI)
-// and MV2_COMM_WORLD_RANK (MVAPICH2), in this order, and for the sizes beside it. Without any of them the process is
-// alone. INVALID_ARGUMENT if the variables contradict each other, FAILED_PRECONDITION in an elastic job (elastic.h).
+// and MV2_COMM_WORLD_RANK (MVAPICH2), in this order, and for the corresponding sizes. Without any of them, the process
+// is the only rank. INVALID_ARGUMENT if the variables contradict each other, FAILED_PRECONDITION in an elastic job
+// (elastic.h).
 //
-// Rank 0 is found at WEIR_ADDRESS if that is set, else at torchrun's MASTER_ADDR and MASTER_PORT (the port after it if
-// torchrun's own store is there), or on the first node of SLURM_STEP_NODELIST at a port that follows from the job's
-// number. The secret is WEIR_SECRET, or else the job's name, which keeps out accidents but not attackers.
-// WEIR_TLS=1 turns TLS on, with the secret as its key; WEIR_TLS_CERT, WEIR_TLS_KEY and WEIR_TLS_CA name files to use
-// instead. INVALID_ARGUMENT if there is neither a secret nor all three files.
-StatusOr<TlsOptions> FindTlsOptions(const Variables& variables);
+// Rank 0 is found at WEIR_ADDRESS if that is set, else at torchrun's MASTER_ADDR and MASTER_PORT (the next port if
+// torchrun's own store uses that one), or on the first node of SLURM_STEP_NODELIST at a port derived from the job's
+// number. The secret is WEIR_SECRET, or else the job's name, which prevents accidents but not attacks. WEIR_TLS=1 turns
+// TLS on, with the secret as its key; WEIR_TLS_CERT, WEIR_TLS_KEY and WEIR_TLS_CA name files to use instead.
 StatusOr<Place> FindPlace(const Variables& variables = ProcessVariable);
+// Its `tls` alone. INVALID_ARGUMENT if TLS is on without WEIR_SECRET and without all three files.
+StatusOr<TlsOptions> FindTlsOptions(const Variables& variables);
 
 }  // namespace collective
 }  // namespace weir

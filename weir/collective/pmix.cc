@@ -11,7 +11,7 @@
 namespace weir::collective {
 namespace {
 
-// As in the PMIx standard, which keeps its binary interface.
+// As in the PMIx standard, whose binary interface is stable.
 struct PmixProcess {
   char name_space[256];
   uint32_t rank;
@@ -94,7 +94,7 @@ class Pmix {
   }
 
  private:
-  void* library_ = nullptr;  // stays loaded
+  void* library_ = nullptr;  // never unloaded
   PmixProcess own_ = {};
 };
 

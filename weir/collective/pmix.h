@@ -1,4 +1,5 @@
-// PMIx: what mpirun and srun offer their processes for finding each other. The library is loaded when it is needed.
+// PMIx: the service through which processes started by mpirun or srun can find each other. The library is loaded on
+// demand.
 #ifndef WEIR_COLLECTIVE_PMIX_H_
 #define WEIR_COLLECTIVE_PMIX_H_
 
@@ -10,7 +11,7 @@ namespace weir::collective {
 
 // Whether the launcher is a PMIx server for this process.
 bool HasPmix();
-// Rank 0 says where it is, and the others read it. All ranks must call one of these: they wait for each other.
+// Rank 0 publishes its address, and the others read it. Every rank must call one of these: they wait for each other.
 Status PublishThroughPmix(const std::string& text);
 StatusOr<std::string> ReadThroughPmix();
 

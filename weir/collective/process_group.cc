@@ -117,7 +117,7 @@ Status ProcessGroup::Reduce(Tensor* value, const ReduceOptions& options) {
   return OkStatus();
 }
 
-// A tree of pairs: in round k ranks whose numbers differ in bit k exchange their vectors and combine them.
+// In round k, ranks whose numbers differ in bit k exchange their vectors and combine them.
 Status ProcessGroup::ReduceAdasum(Tensor* value) {
   if (!IsFloating(value->dtype())) {
     return InvalidArgument("Adasum needs a floating type, not ", Name(value->dtype()));
@@ -138,7 +138,7 @@ Status ProcessGroup::ReduceAdasum(Tensor* value) {
     in[peer] = static_cast<char*>(theirs.raw_data());
     out_bytes[peer] = in_bytes[peer] = value->num_bytes();
     WEIR_RETURN_IF_ERROR(team_->ExchangeAll(out, out_bytes, in, in_bytes, value->num_bytes()));
-    // The lower rank's vector comes first on both sides, so that both get the same bits.
+    // The vector of the lower rank comes first on both sides, so that both get the same bits.
     CombineAdasum(value->dtype(), rank() < peer ? value->raw_data() : theirs.raw_data(),
                   rank() < peer ? theirs.raw_data() : value->raw_data(), value->raw_data(), value->num_elements());
   }
@@ -166,7 +166,7 @@ StatusOr<std::vector<Tensor>> ProcessGroup::AllReduce(std::span<const Tensor> va
     return results;
   }
   std::vector<bool> done(values.size(), false);
-  // Tensors of one type travel in one buffer.
+  // Tensors of one type are fused into one buffer.
   for (size_t first = 0; first < values.size(); ++first) {
     if (done[first]) continue;
     const DType dtype = values[first].dtype();
@@ -254,7 +254,7 @@ StatusOr<Tensor> ProcessGroup::AllToAll(const Tensor& value, std::span<const int
     return value;
   }
   WEIR_RETURN_IF_ERROR(team_->Agree(MakeNote(kExchange, value)));
-  // Everybody learns who sends how much to whom.
+  // Every rank learns how much each rank sends to each.
   WEIR_ASSIGN_OR_RETURN(Tensor table, AllGather(Tensor::Vector<int64_t>(std::span<const int64_t>(rows))));
   const int64_t* const counts = table.data<int64_t>();
   int64_t total = 0;

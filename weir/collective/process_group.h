@@ -1,12 +1,12 @@
-// weir::collective::ProcessGroup: collectives between the processes of a job, one call after the other, as MPI programs
-// use them. (collective.h offers Horovod's way on top: by name, in any order, in the background.)
+// weir::collective::ProcessGroup: collectives between the processes of a job, called one after the other as in MPI
+// programs. (collective.h adds Horovod's style on top: by name, in any order, in the background.)
 //
 //   auto group = weir::collective::ProcessGroup::Init();        // under weir launch, mpirun, srun, torchrun, or alone
 //   auto sum = (*group)->AllReduce(gradient, {.op = ReduceOp::kAverage});
 //
-// All ranks make the same calls in the same order. A call that they disagree about (another operation, type or shape)
-// ends with INVALID_ARGUMENT on every rank, and the next call works. A rank that dies, leaves or is late ends the call
-// with an error that names it; the group is of no use then, and the program makes another one or ends.
+// All ranks must make the same calls in the same order. If they disagree about a call (another operation, type or
+// shape), it fails with INVALID_ARGUMENT on every rank, and the next call works. If a rank dies, leaves or is late, the
+// call fails with an error that names it; the group can then no longer be used.
 //
 // Ranks of one host exchange data through shared memory, hosts through TCP (docs/guide/collectives.md).
 #ifndef WEIR_COLLECTIVE_PROCESS_GROUP_H_
@@ -33,19 +33,20 @@ enum class ReduceOp { kSum, kAverage, kMin, kMax, kProduct, kAdasum };
 
 struct ReduceOptions {
   ReduceOp op = ReduceOp::kAverage;
-  double prescale = 1.0;   // of every rank's values before, in the tensor's type; floating types only
-  double postscale = 1.0;  // of the result
+  // Factor for every rank's values before the reduction, in the tensor's type; floating types only.
+  double prescale = 1.0;
+  double postscale = 1.0;  // factor for the result
 };
 
 struct GroupOptions {
-  absl::Duration timeout = absl::Minutes(5);  // of the meeting at the start, and of each call
-  std::function<Status()> meeting_alarm;      // an error of it ends the meeting; may be empty
+  absl::Duration timeout = absl::Minutes(5);  // for the meeting at the start, and for each call
+  std::function<Status()> meeting_alarm;      // called while the ranks meet; an error ends the meeting. May be empty
 };
 
-// For one thread at a time.
+// May be used by one thread at a time.
 class ProcessGroup {
  public:
-  // The place is what the launcher says (place.h).
+  // Without a place, uses the one that the launcher gives (place.h).
   static StatusOr<std::unique_ptr<ProcessGroup>> Init(const GroupOptions& options = {});
   static StatusOr<std::unique_ptr<ProcessGroup>> Init(const Place& place, const GroupOptions& options = {});
   ~ProcessGroup();
@@ -60,30 +61,32 @@ class ProcessGroup {
   int num_hosts() const;
   const Place& place() const { return place_; }
 
-  // A group of some ranks, which have the numbers 0, 1, ... in it, in this order. All ranks of this group make the
-  // call, with the same ranks; those that are not among them get null. This group must outlive it.
+  // A group of the given ranks, which are numbered 0, 1, ... in this order. All ranks of this group must make the call,
+  // with the same ranks; those that are not in the list get null. This group must outlive the new one.
   StatusOr<std::unique_ptr<ProcessGroup>> Part(const std::vector<int>& ranks);
 
-  // The same bits on every rank: values are merged in the order of ranks, first inside the hosts and then between them;
-  // half and bfloat16 in float. An average of integers is rounded towards zero. Types: half, bfloat16, float, double,
-  // int32, int64.
+  // Results are equal bit for bit on every rank: values are merged in rank order, first inside the hosts and then
+  // between them; half and bfloat16 are computed in float. Averages of integers are rounded towards zero. Types: half,
+  // bfloat16, float, double, int32, int64.
   //
-  // Adasum combines two vectors so that directions that both have are not counted twice; floating types only, a number
-  // of ranks that is a power of two.
+  // Adasum combines vectors without counting common directions twice. It needs a floating type and a number of ranks
+  // that is a power of two.
   StatusOr<Tensor> AllReduce(const Tensor& value, const ReduceOptions& options = {});
-  // All of them as if they were one tensor: small tensors share the cost of a meeting. (Adasum: each by itself.)
+  // Reduces all tensors as if they were one, so that small tensors share the cost of a call. (Adasum reduces each by
+  // itself.)
   StatusOr<std::vector<Tensor>> AllReduce(std::span<const Tensor> values, const ReduceOptions& options = {});
-  // Into the tensor's own memory. REQUIRES: the caller may write there.
+  // Reduces in the tensor's own memory. REQUIRES: the caller may write to it.
   Status AllReduceInPlace(Tensor* value, const ReduceOptions& options = {});
-  // The ranks' rows, one rank after the other. First dimensions may differ.
+  // Concatenates the rows of all ranks, in rank order. First dimensions may differ.
   StatusOr<Tensor> AllGather(const Tensor& value);
-  // The root's value. Other ranks give a tensor of the same type and shape, whose values do not matter.
+  // Returns the root's value. Other ranks pass a tensor of the same type and shape; its values are ignored.
   StatusOr<Tensor> Broadcast(const Tensor& value, int root);
-  // Row block i of the first dimension goes to rank i; gives the blocks that came, in the order of ranks. `splits` are
-  // the rows for each rank, none: equally many. `received` (may be null): how many came from each rank.
+  // Sends the i-th block of rows to rank i and returns the blocks received, in rank order. `splits` has the number of
+  // rows for each rank; if it is empty, the blocks have equal size. `received` (may be null) gets the number of rows
+  // from each rank.
   StatusOr<Tensor> AllToAll(const Tensor& value, std::span<const int64_t> splits = {},
                             std::vector<int64_t>* received = nullptr);
-  // This rank's part of the reduced rows. If the rows cannot be divided, the first ranks get one more.
+  // Returns this rank's share of the reduced rows. If they cannot be divided evenly, the first ranks get one more.
   StatusOr<Tensor> ReduceScatter(const Tensor& value, const ReduceOptions& options = {});
   Status Barrier();
 
@@ -98,7 +101,7 @@ class ProcessGroup {
 
   const Place place_;
   const std::unique_ptr<Team> team_;
-  int parts_ = 0;  // made so far
+  int parts_ = 0;  // created so far
 };
 
 }  // namespace collective

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kBlock = 256;
 constexpr int64_t kBlockBytes = kBlock + static_cast<int64_t>(sizeof(float));
 
-// Writes the scale and the rounded numbers. `left` (may be the input's memory) gets what was rounded away.
+// Writes the scale and the rounded numbers. `left` (may be the input's memory) receives the rounding errors.
 void EncodeBlock(std::span<const float> in, uint8_t* out, float* left) {
   float largest = 0;
   bool finite = true;
@@ -39,7 +39,7 @@ void DecodeBlock(const uint8_t* in, size_t count, const Store& store) {
   for (size_t i = 0; i < count; ++i) store(i, static_cast<float>(numbers[i]) * scale);
 }
 
-// Numbers in blocks, the last of which may be shorter.
+// Block number `block`; the last one may be shorter.
 template <typename T>
 std::span<T> BlockOf(std::span<T> all, int64_t block) {
   const size_t begin = static_cast<size_t>(block * kBlock);
@@ -48,11 +48,13 @@ std::span<T> BlockOf(std::span<T> all, int64_t block) {
 
 }  // namespace
 
+// An all-to-all gives every rank the encoded values of its share of the blocks. It adds them up in float, and an
+// all-gather distributes the encoded sums. Both encodings round; the errors go into the residual.
 Status ReduceQuantized(ProcessGroup& group, const ReduceOptions& options, std::span<float> values,
                        std::span<float> residual) {
   const int64_t blocks = (static_cast<int64_t>(values.size()) + kBlock - 1) / kBlock;
   const int size = group.size();
-  // Each rank adds up some of the blocks.
+  // The number of blocks that each rank adds up.
   std::vector<int64_t> shares(size, blocks / size);
   for (int r = 0; r < blocks % size; ++r) ++shares[r];
   int64_t first = 0;
@@ -82,7 +84,7 @@ Status ReduceQuantized(ProcessGroup& group, const ReduceOptions& options, std::s
     }
     for (float& each : sum) each *= after;
     EncodeBlock(sum, sums.data<uint8_t>() + b * kBlockBytes, left);
-    // What the sum loses is this rank's to remember.
+    // The rounding error of the sum belongs to this rank.
     for (size_t i = 0; i < kept.size() && after != 0; ++i) kept[i] += left[i] / after;
   }
   WEIR_ASSIGN_OR_RETURN(Tensor all, group.AllGather(sums));

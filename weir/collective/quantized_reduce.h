@@ -1,5 +1,5 @@
-// Sums of floats that travel as int8: blocks of 256 numbers share a scale. What a number loses by that is remembered,
-// and added to it in the next sum (error feedback), so that over many steps nothing is lost.
+// Sums of floats that are sent as int8: blocks of 256 numbers share a scale. The rounding error of a number is
+// remembered and added to it in the next sum (error feedback), so that nothing is lost over many steps.
 #ifndef WEIR_COLLECTIVE_QUANTIZED_REDUCE_H_
 #define WEIR_COLLECTIVE_QUANTIZED_REDUCE_H_
 
@@ -9,8 +9,9 @@
 
 namespace weir::collective {
 
-// In place; the same bits on every rank. `residual` is as long as `values`: what earlier sums of these numbers have
-// lost on this rank. A block with a number that is not finite becomes NaN. Only sums and averages.
+// Works in place; results are equal bit for bit on every rank. `residual` has the length of `values`: the errors that
+// earlier sums of these numbers left on this rank. A block that contains a NaN or infinity becomes NaN. Only for sums
+// and averages.
 Status ReduceQuantized(ProcessGroup& group, const ReduceOptions& options, std::span<float> values,
                        std::span<float> residual);
 

@@ -10,7 +10,7 @@
 namespace weir::collective {
 namespace {
 
-constexpr absl::Duration kTimeToSay = absl::Seconds(30);  // of one text that has begun
+constexpr absl::Duration kTimeToSay = absl::Seconds(30);  // for the rest of a text that has begun
 
 Status LauncherIsGone(const Status& status) {
   return Unavailable("The launcher of this elastic job is gone: ", Message(status));
@@ -66,7 +66,7 @@ StatusOr<std::optional<Place>> Rendezvous::Join(absl::Duration timeout) {
                               " the launcher of this elastic job has found too few workers for a round");
     }
     if (!text.ok()) return LauncherIsGone(text.status());
-    if (*text == "news" || *text == "lost") continue;  // of the round that is over
+    if (*text == "news" || *text == "lost") continue;  // about the previous round
     if (*text == "leave") return std::nullopt;
     WEIR_ASSIGN_OR_RETURN(Place place, ReadPlace(*text, place_));
     has_news_ = has_lost_ = false;

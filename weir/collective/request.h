@@ -1,4 +1,4 @@
-// What a rank asks for in the background, and what ranks tell each other about it.
+// A request for a collective in the background, and its signature, which ranks exchange.
 #ifndef WEIR_COLLECTIVE_REQUEST_H_
 #define WEIR_COLLECTIVE_REQUEST_H_
 
@@ -21,7 +21,7 @@ enum class RequestKind : uint8_t {
   kAddSet
 };
 
-// All that the ranks must agree about.
+// Everything that the ranks must agree on.
 struct Signature {
   RequestKind kind = RequestKind::kAllReduce;
   ReduceOp op = ReduceOp::kSum;
@@ -30,11 +30,11 @@ struct Signature {
   double postscale = 1.0;
   int32_t root = 0;
   std::vector<DType> dtypes;
-  std::vector<std::vector<int64_t>> shapes;  // without the first dimension where that may differ
-  std::vector<int32_t> ranks;                // of a new process set
+  std::vector<std::vector<int64_t>> shapes;  // without the first dimension if that may differ
+  std::vector<int32_t> ranks;                // for a new process set
 
   bool operator==(const Signature&) const = default;
-  // Whether tensors of both may travel in one buffer.
+  // Whether tensors of both requests may be fused into one buffer.
   bool TravelsWith(const Signature& other) const;
   std::string ToString() const;
   std::string Encode() const;
@@ -45,7 +45,7 @@ struct Signature {
 struct Answer {
   std::vector<Tensor> values;
   std::vector<int64_t> received_splits;
-  int number = 0;  // of Join and AddProcessSet
+  int number = 0;  // the result of Join and AddProcessSet
 };
 
 struct Request {

@@ -1,8 +1,8 @@
-// RoundTable: where the members of a group meet for one run of an instance. The task of the group's first member keeps
-// it. A round begins when all members have joined and agree on what they are about to do; every one of them then gets
-// the round's id, which names the data that travel in it. If they do not agree, all of them hear so.
+// RoundTable: where the members of a group meet for one run of an instance. It belongs to the task of the group's first
+// member. A round begins when all members have joined and agree on the operation. Every member then gets the round's
+// id, which identifies the data of the round. If they disagree, all of them get the error.
 //
-// Members that are missed for a while are asked whether they live: a dead or restarted one ends the round.
+// Members that have been missing for a while are probed: a dead or restarted one ends the round.
 #ifndef WEIR_COLLECTIVE_ROUND_TABLE_H_
 #define WEIR_COLLECTIVE_ROUND_TABLE_H_
 
@@ -37,17 +37,17 @@ struct RoundJoin {
 
 struct Round {
   uint64_t id = 0;
-  int source_rank = -1;       // of a broadcast
-  std::vector<Shape> shapes;  // what each member brings, by rank
+  int source_rank = -1;       // for a broadcast
+  std::vector<Shape> shapes;  // the input shape of each member, by rank
 };
 using RoundPtr = std::shared_ptr<const Round>;
 
 // Thread-safe.
 class RoundTable : public std::enable_shared_from_this<RoundTable> {
  public:
-  // The group with this key and id as far as it is known here; null: not yet.
+  // The group with this key and id, if this task knows it; else null.
   using FindGroup = std::function<GroupPtr(int32_t key, uint64_t id)>;
-  // Asks whether a member lives; OK also if that cannot be said.
+  // Checks whether a member is alive. Also OK if that cannot be determined.
   using Probe = std::function<void(const CollectiveMember& member, std::function<void(Status)> done)>;
   RoundTable(FindGroup find_group, Probe probe) : find_group_(std::move(find_group)), probe_(std::move(probe)) {}
 
@@ -73,7 +73,7 @@ class RoundTable : public std::enable_shared_from_this<RoundTable> {
     absl::Time begun;
     std::map<int, Seat> seats;  // by rank
   };
-  // A round that failed before all came: those who come later are told, once each.
+  // A round that failed before all members had joined. Each later member gets the error once.
   struct Failed {
     Status status;
     absl::Time expiry;
@@ -91,10 +91,10 @@ class RoundTable : public std::enable_shared_from_this<RoundTable> {
   StatusOr<RoundPtr> Complete(const Open& open, const RoundJoin& join) const;
   std::string MemberName(int32_t group_key, uint64_t group_id, int rank) const;
   std::string Missing(int32_t group_key, uint64_t group_id, const Open& open) const;
-  // Takes those away who do not wait any more.
+  // Removes members that no longer wait.
   void Withdraw(const Key& key);
   Status Late(const Key& key, const RoundWaiter& waiter, const RoundJoin& join) const;
-  // Those that the rank has not joined.
+  // Fails the rounds that the rank has not joined.
   void FailRounds(uint64_t group_id, int rank, const Status& status);
   void ArmProbe() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ProbeMissing();

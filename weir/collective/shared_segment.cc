@@ -25,7 +25,7 @@ namespace weir::collective {
 namespace {
 
 constexpr uint32_t kMagic = 0x77656972;
-// Waits are mostly short: first without, then with giving the processor away, and only then asleep.
+// Waits are mostly short: first spin, then yield the processor, and only then sleep.
 constexpr int kSpins = 300;
 constexpr int kYields = 20;
 constexpr absl::Duration kYieldTime = absl::Microseconds(300);
@@ -47,7 +47,7 @@ void Pause() {
 #endif
 }
 
-// False also for a process that has ended and was not waited for.
+// Also false for a process that has ended but has not been reaped.
 bool IsAlive(int pid) {
   FILE* file = std::fopen(Cat("/proc/", pid, "/stat").c_str(), "r");
   if (file == nullptr) return false;
@@ -70,7 +70,7 @@ struct SharedSegment::Header {
   std::atomic<uint32_t> size;
 };
 
-// What a rank publishes with every phase lies side by side: others fetch it at once.
+// The fields that a rank publishes with every phase are adjacent, so that others fetch them together.
 struct alignas(128) SharedSegment::Member {
   std::atomic<uint32_t> phase;
   std::atomic<uint32_t> waiters;
@@ -121,13 +121,13 @@ StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(const std::string& 
   const std::string name = SegmentName(job);
   const absl::Time deadline = absl::Now() + timeout;
   std::unique_ptr<SharedSegment> segment(new SharedSegment(rank, size, options));
-  // With more ranks than processors the one that is waited for may need this one's.
+  // With more ranks than processors, the other rank may need this processor.
   segment->spins_ = size > NumUsableProcessors() ? 0 : kSpins;
   int file = -1;
   ino_t inode = 0;
   auto open_file = [&]() -> Status {
     if (rank == 0) {
-      shm_unlink(name.c_str());  // what an earlier job of that name left
+      shm_unlink(name.c_str());  // remains of an earlier job with this name
       file = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
       if (file < 0) return Unavailable("cannot create shared memory ", name, ": ", std::strerror(errno));
       if (ftruncate(file, static_cast<off_t>(Bytes(size))) != 0) {
@@ -135,11 +135,11 @@ StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(const std::string& 
       }
     } else {
       file = shm_open(name.c_str(), O_RDWR, 0600);
-      if (file < 0) return OkStatus();  // rank 0 has not come yet
+      if (file < 0) return OkStatus();  // rank 0 has not created it yet
     }
     struct stat about = {};
     if (fstat(file, &about) != 0 || about.st_size != static_cast<off_t>(Bytes(size))) {
-      close(file);  // being made, or of another job
+      close(file);  // incomplete, or from another job
       file = -1;
       return OkStatus();
     }
@@ -168,7 +168,7 @@ StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(const std::string& 
         return DeadlineExceeded("After ", absl::FormatDuration(timeout), " these ranks of ", size,
                                 " have not come: ", absl::StrJoin(missing, ", "));
       }
-      // Memory that an earlier job left is replaced by rank 0.
+      // Rank 0 has replaced memory that an earlier job left behind.
       struct stat now = {};
       if (rank != 0 && segment->header()->magic == kMagic && stat(Cat("/dev/shm", name).c_str(), &now) == 0 &&
           now.st_ino != inode) {
@@ -184,7 +184,7 @@ StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::Open(const std::string& 
     absl::SleepFor(absl::Milliseconds(1));
   }
   WEIR_RETURN_IF_ERROR(segment->Meet());
-  if (rank == 0) shm_unlink(name.c_str());  // nobody else needs the name
+  if (rank == 0) shm_unlink(name.c_str());  // all ranks have mapped it
   return segment;
 }
 
@@ -211,7 +211,7 @@ Status SharedSegment::CheckAlive(int rank) const {
   return Unavailable("Rank ", NameOf(rank), " (process ", other.pid.load(), ") has died");
 }
 
-// A rank that is gone may have left because another one died: that one is the reason.
+// A rank may have left because another one died; in that case report the latter.
 Status SharedSegment::CheckAlive() const {
   for (int i = 0; i < size_; ++i) {
     if (i != rank_) WEIR_RETURN_IF_ERROR(CheckAlive(i));
@@ -223,13 +223,13 @@ Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
   Member& other = member(rank);
   auto has_come = [&] { return static_cast<int32_t>(other.phase.load(std::memory_order_acquire) - phase) >= 0; };
   if (has_come()) return OkStatus();
-  // Spinning on the processor that the other one needs would only keep it away.
+  // Spinning on the processor that the other rank needs would only delay it.
   const bool shares = other.processor.load(std::memory_order_relaxed) == sched_getcpu();
   for (int i = shares ? spins_ : 0; i < spins_; ++i) {
     if (has_come()) return OkStatus();
     Pause();
   }
-  // Looking at the clock takes as long as giving the processor away: not every time.
+  // Reading the clock takes as long as yielding, so do not do it every time.
   for (int i = 0; i < kYields; ++i) {
     if (has_come()) return OkStatus();
     sched_yield();
@@ -246,7 +246,7 @@ Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
     other.waiters.fetch_sub(1);
     if (has_come()) return OkStatus();
     const uint32_t state = other.state;
-    // Where there is an alarm, it knows why the other one has gone, or will in a moment.
+    // If there is an alarm, it knows the reason why the other rank has gone, or soon will.
     if (options_.alarm) WEIR_RETURN_IF_ERROR(options_.alarm());
     if (options_.alarm && (state == kLeft || state == kGaveUp)) {
       const absl::Time until = absl::Now() + kTimeToExplain;

@@ -1,8 +1,9 @@
-// SharedSegment: memory that the processes of a job on one host share, and how they keep in step.
+// SharedSegment: memory shared by the processes of a job on one host, with a barrier.
 //
-// Every process goes through the same sequence of *phases*. It writes into its own part of the memory, publishes the
-// phase, and waits until all others have published it; then it may read their parts. There are two input buffers per
-// process, used in turn: one may be written for phase p + 1 while slow readers still read the other's phase p.
+// Every process goes through the same sequence of *phases*. In each, it writes to its own part of the memory, publishes
+// the phase, and waits until all others have published it; then it may read their parts. Each process has two input
+// buffers, which alternate: while slow readers still read the buffer of phase p, the other one can be written for phase
+// p + 1.
 #ifndef WEIR_COLLECTIVE_SHARED_SEGMENT_H_
 #define WEIR_COLLECTIVE_SHARED_SEGMENT_H_
 
@@ -25,11 +26,11 @@ class SharedSegment {
 
   struct Options {
     absl::Duration timeout = absl::Minutes(5);
-    std::vector<int> names;                 // of the ranks, for messages; none: their numbers here
-    std::function<Status()> alarm;          // looked at during long waits; an error of it ends the wait. May be empty
-    std::function<Status()> opening_alarm;  // the same, until all have come
+    std::vector<int> names;                 // of the ranks, for messages; empty: 0, 1, ...
+    std::function<Status()> alarm;          // called during long waits; an error ends the wait. May be empty
+    std::function<Status()> opening_alarm;  // the same, until all processes are present
   };
-  // Waits until all `size` processes of the job have come. DEADLINE_EXCEEDED names the ranks that have not.
+  // Waits until all `size` processes of the job are present. DEADLINE_EXCEEDED names the missing ranks.
   static StatusOr<std::unique_ptr<SharedSegment>> Open(const std::string& job, int rank, int size,
                                                        const Options& options);
   // Tells the others that this process has left.
@@ -40,17 +41,17 @@ class SharedSegment {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // The memory of a rank for the phase that is published next (or was published last, after Meet).
+  // The memory of a rank for the next phase (or, after Meet, for the last one published).
   char* input(int rank, bool next) const;
-  // What a rank says about the phase, beside its data.
+  // A small message of a rank in addition to its data.
   char* note(int rank, bool next) const;
-  // As `input`, for so little that it lies beside the note.
+  // Like `input`, for data so small that it is stored beside the note.
   char* scalar(int rank, bool next) const;
-  // The memory for a rank's results. Written after one Meet and read after the next.
+  // The memory for a rank's results. Must be written after one Meet and read after the next.
   char* result(int rank) const;
 
   // Publishes the next phase and waits for all others. UNAVAILABLE if a process has died, ABORTED if one has left or
-  // given up, DEADLINE_EXCEEDED with the ranks that are missing. After an error no phase can be published any more.
+  // given up, DEADLINE_EXCEEDED with the missing ranks. After an error, Meet always fails.
   Status Meet();
   // Whether another process has published a phase that this one has not.
   bool IsAwaited() const;
@@ -61,7 +62,7 @@ class SharedSegment {
   SharedSegment(int rank, int size, const Options& options) : rank_(rank), size_(size), options_(options) {}
   int NameOf(int rank) const { return options_.names.empty() ? rank : options_.names[rank]; }
   Status Map(int file);
-  // UNAVAILABLE if a rank, or any, has died without leaving.
+  // UNAVAILABLE if the rank (or any rank) has died without leaving.
   Status CheckAlive(int rank) const;
   Status CheckAlive() const;
   Status WaitFor(int rank, uint32_t phase, absl::Time deadline);

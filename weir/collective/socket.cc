@@ -21,7 +21,7 @@
 namespace weir::collective {
 namespace {
 
-constexpr absl::Duration kSlice = absl::Milliseconds(20);       // between two looks at the alarm
+constexpr absl::Duration kSlice = absl::Milliseconds(20);       // between two calls of the alarm
 constexpr absl::Duration kRetryPause = absl::Milliseconds(20);  // between two attempts to connect
 constexpr size_t kMostText = 1 << 20;
 constexpr size_t kNonceBytes = 16;
@@ -29,7 +29,7 @@ constexpr size_t kNonceBytes = 16;
 void SetOptions(int file) {
   const int on = 1;
   setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  // A host that vanishes without a word is noticed by the system's probes.
+  // The system's probes detect a host that vanishes silently.
   setsockopt(file, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
   const int idle = 10, interval = 5, count = 4;
   setsockopt(file, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
@@ -37,7 +37,7 @@ void SetOptions(int file) {
   setsockopt(file, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
-// Waits for an event in slices. OK also if the slice ends without one.
+// Waits for an event, at most for one slice. Also OK if there was none.
 Status WaitSlice(int file, short events, absl::Time deadline, const Alarm& alarm) {
   const absl::Time now = absl::Now();
   if (now >= deadline) return DeadlineExceeded("no answer in time");
@@ -269,7 +269,7 @@ StatusOr<std::string> ReceiveText(const Socket& socket, absl::Time deadline, con
   return text;
 }
 
-// The listener sends a number used once; the caller sends its own, and a proof over both; the listener answers with
+// The listener sends a nonce. The caller sends its own nonce and a proof that covers both; the listener answers with
 // another proof.
 Status ProveAsCaller(Socket& socket, const Credentials& credentials, std::string_view topic, absl::Time deadline,
                      const Alarm& alarm) {

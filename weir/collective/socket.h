@@ -1,5 +1,5 @@
-// Sockets between the processes of a job: TCP over IPv4 or IPv6, with TLS on request, never
-// blocking; every wait has a deadline.
+// Sockets between the processes of a job: non-blocking TCP over IPv4 or IPv6, with TLS on request. Every wait has a
+// deadline.
 #ifndef WEIR_COLLECTIVE_SOCKET_H_
 #define WEIR_COLLECTIVE_SOCKET_H_
 
@@ -19,7 +19,7 @@ namespace weir::collective {
 
 class TlsSession;
 
-// What a wait also looks at; an error of it ends the wait. May be empty.
+// Called during waits; an error ends the wait. May be empty.
 using Alarm = std::function<Status()>;
 
 // What the processes of a job know of each other when they connect.
@@ -61,10 +61,10 @@ struct Endpoint {
   int port = 0;
   std::string ToString() const;
 };
-// "host:port"; an IPv6 address stands in brackets.
+// "host:port"; an IPv6 address is written in brackets.
 StatusOr<Endpoint> ParseEndpoint(std::string_view text);
 
-// Listens on all interfaces. Port 0: any that is free.
+// Listens on all interfaces. Port 0: any free port.
 StatusOr<Socket> Listen(int port);
 int PortOf(const Socket& socket);
 // The numeric address of this end, and of the other.
@@ -72,20 +72,20 @@ std::string LocalAddress(const Socket& socket);
 std::string RemoteAddress(const Socket& socket);
 bool IsLoopback(std::string_view address);
 
-// Tries again and again until the deadline: the other side may not listen yet.
+// Retries until the deadline, because the other side may not be listening yet.
 StatusOr<Socket> ConnectTo(const Endpoint& to, absl::Time deadline, const Alarm& alarm = {});
-// The next connection that waits; a closed socket if there is none.
+// Accepts a pending connection; returns a closed socket if there is none.
 StatusOr<Socket> Accept(const Socket& listener);
 
 // DEADLINE_EXCEEDED at the deadline, UNAVAILABLE if the connection is closed.
 Status SendBytes(const Socket& socket, std::string_view bytes, absl::Time deadline, const Alarm& alarm = {});
 Status ReceiveBytes(const Socket& socket, void* into, size_t bytes, absl::Time deadline, const Alarm& alarm = {});
-// A text of at most a megabyte with its length before it.
+// A text of at most one megabyte, preceded by its length.
 Status SendText(const Socket& socket, std::string_view text, absl::Time deadline);
 StatusOr<std::string> ReceiveText(const Socket& socket, absl::Time deadline, const Alarm& alarm = {});
 
 // Both sides start TLS if the credentials say so, and prove that they know the secret; `topic` must be the same. The
-// one that connected is the caller.
+// side that connected is the caller.
 Status ProveAsCaller(Socket& socket, const Credentials& credentials, std::string_view topic, absl::Time deadline,
                      const Alarm& alarm = {});
 Status ProveAsListener(Socket& socket, const Credentials& credentials, std::string_view topic, absl::Time deadline);

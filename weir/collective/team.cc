@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::string_view kKindNames[] = {"AllReduce", "AllGather",     "Broadcast",
                                            "AllToAll",  "ReduceScatter", "Barrier"};
-// Up to this size every rank of a host merges everything itself, which takes one meeting instead of two.
+// Up to this size, every rank of a host merges everything itself, which takes one meeting instead of two.
 constexpr size_t kDirectBytes = 32 << 10;
-// So many hosts tell each other everything directly; more take turns.
+// Up to this number, all hosts exchange notes directly; more hosts use rounds of doubling distance.
 constexpr int kDirectHosts = 8;
 
 }  // namespace
@@ -67,7 +67,7 @@ StatusOr<std::unique_ptr<Team>> Team::MakePart(const std::vector<int>& ranks, co
   return team;
 }
 
-// Orders the ranks by host, and opens the shared memory.
+// Orders the ranks by host and opens the shared memory.
 Status Team::Prepare(const std::string& job, const Alarm& alarm) {
   job_ = job;
   std::vector<int> number(1 + *std::max_element(host_of_.begin(), host_of_.end()), -1);
@@ -90,7 +90,7 @@ Status Team::Prepare(const std::string& job, const Alarm& alarm) {
     SharedSegment::Options options{.timeout = timeout_, .opening_alarm = alarm};
     for (const int r : hosts_[host()]) options.names.push_back(net(r));
     if (network_ != nullptr) options.alarm = [network = network_.get()] { return network->watch().Check(); };
-    // Hosts of a job may share this memory where they are made up (network namespaces, containers).
+    // Simulated hosts (network namespaces, containers) may share this memory, so each needs a name of its own.
     const std::string name = hosts_.size() == 1 ? job_ : Cat(job_, "/", net(hosts_[host()][0]));
     WEIR_ASSIGN_OR_RETURN(segment_, SharedSegment::Open(name, local_rank_, local_size(), options));
   }
@@ -99,7 +99,7 @@ Status Team::Prepare(const std::string& job, const Alarm& alarm) {
 
 Status Team::Fail(Status status) {
   if (!failed_.ok()) return failed_;
-  // The others, on all hosts, are told why.
+  // Tells the reason to the ranks on all hosts.
   return failed_ = network_ != nullptr ? network_->watch().Report(status) : status;
 }
 
@@ -108,7 +108,7 @@ Status Team::Meet() {
   if (segment_ == nullptr) return OkStatus();
   Status status = segment_->Meet();
   if (status.ok()) return status;
-  // Somebody on another host may know better who is late.
+  // A rank on another host may know better who is late.
   if (absl::IsDeadlineExceeded(status) && network_ != nullptr && network_->watch().Check().ok()) {
     return failed_ = network_->watch().ReportLate(timeout_, std::string(Message(status)));
   }
@@ -130,8 +130,8 @@ Status Team::CompareNotes() {
   return OkStatus();
 }
 
-// Every host sends its ranks' notes, and its merged values, to all others; the values are then merged in the order of
-// hosts. A host whose ranks disagree sends no values.
+// Every host sends the notes of its ranks and their merged values to all other hosts; the values are then merged in the
+// order of hosts. A host whose ranks disagree sends no values.
 Status Team::TalkToOtherHosts(const std::vector<Note>& own, DType dtype, MergeOp op, std::vector<char>* values,
                               int64_t count) {
   const int n = num_hosts();
@@ -161,7 +161,7 @@ Status Team::TalkToOtherHosts(const std::vector<Note>& own, DType dtype, MergeOp
     }
     WEIR_RETURN_IF_ERROR(exchange.Run());
   } else {
-    // In round k a host has the messages of 2^k hosts, and gets those of the next 2^k.
+    // Before round k, a host has the messages of 2^k hosts, and in it receives those of the next 2^k.
     for (int distance = 1; distance < n; distance *= 2) {
       Exchange exchange(network_.get(), timeout_);
       const int to = net(hosts_[(host() + n - distance) % n][0]), from = net(hosts_[(host() + distance) % n][0]);
@@ -192,7 +192,8 @@ Status Team::TalkToOtherHosts(const std::vector<Note>& own, DType dtype, MergeOp
   return OkStatus();
 }
 
-// Fills notes_. With values (of all ranks of the host, in the segment): also merges them, into *values, if all agree.
+// Fills notes_. If there are values (of all ranks of the host, in the segment), also merges them into *values, provided
+// that all ranks agree.
 Status Team::ExchangeNotes(const Note& note, DType dtype, MergeOp op, std::vector<char>* values, int64_t count) {
   if (segment_ != nullptr) std::memcpy(segment_->note(local_rank_, true), &note, sizeof(note));
   WEIR_RETURN_IF_ERROR(Meet());
@@ -239,6 +240,8 @@ Status Team::Agree(const Note& note) {
   return CompareNotes();
 }
 
+// Small values travel together with the notes, in a single exchange. Larger ones are merged in three steps: in each
+// host into one part per lane, then over the network lane by lane; then each host distributes the parts to its ranks.
 Status Team::Reduce(const Note& note, DType dtype, MergeOp op, void* values, int64_t count) {
   if (!failed_.ok()) return failed_;
   char* const data = static_cast<char*>(values);
@@ -314,7 +317,7 @@ Status Team::ReduceOnHost(const Note& note, DType dtype, MergeOp op, char* data,
   return OkStatus();
 }
 
-// Inside the host: lane l gets the sum of its part, from begin[l] to begin[l + 1], in place.
+// Inside the host, lane l gets the sum of its part, from begin[l] to begin[l + 1], in place.
 Status Team::MergeLanes(DType dtype, MergeOp op, char* data, const std::vector<int64_t>& begin) {
   if (segment_ == nullptr) return OkStatus();
   const int64_t element = static_cast<int64_t>(SizeOf(dtype));
@@ -350,7 +353,8 @@ Status Team::SpreadLocally(char* data, const std::vector<std::vector<Range>>& he
     for (const Range& range : ranges) sum += range.end - range.begin;
     most = std::max(most, sum);
   }
-  // The part of the ranges, taken one after the other, that a buffer holds when `at` bytes went before.
+  // Calls `copy` for the sections of the ranges that go into a buffer, after `at` bytes of the ranges went into earlier
+  // ones.
   auto for_buffer = [](const std::vector<Range>& ranges, size_t at, const auto& copy) {
     size_t before = 0;
     for (const Range& range : ranges) {
@@ -384,7 +388,7 @@ Status Team::ReduceScatter(DType dtype, MergeOp op, const char* data, const std:
   if (num_hosts() == 1) {
     if (segment_ != nullptr) WEIR_RETURN_IF_ERROR(MergeLanes(dtype, op, copy.data(), begin));
   } else {
-    Note note;  // agreed upon already
+    Note note;  // the ranks have agreed already
     note.elements = begin[size_];
     WEIR_RETURN_IF_ERROR(Reduce(note, dtype, op, copy.data(), begin[size_]));
   }
@@ -392,7 +396,7 @@ Status Team::ReduceScatter(DType dtype, MergeOp op, const char* data, const std:
   return OkStatus();
 }
 
-// Each value goes over the network once for every other host, and is spread there.
+// Each value crosses the network once per other host, and is distributed there.
 Status Team::Gather(char* data, const std::vector<size_t>& begin) {
   std::vector<std::vector<Range>> held(local_size());
   for (int r = 0; r < size_; ++r) {
@@ -414,7 +418,7 @@ Status Team::Gather(char* data, const std::vector<size_t>& begin) {
   return SpreadLocally(data, held);
 }
 
-// Between hosts along a binomial tree, in pieces that are passed on as they come.
+// Between hosts, the data follows a binomial tree, in pieces that are passed on as they arrive.
 Status Team::Broadcast(char* data, size_t bytes, int root) {
   const int n = num_hosts();
   if (n > 1 && rank_ == entry(host(), root)) {

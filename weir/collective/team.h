@@ -1,8 +1,9 @@
-// Team: the ranks of a group, on one host or on several, and how bytes and sums move between them.
+// Team: the ranks of a group, on one or several hosts, and the movement of bytes and sums between them.
 //
-// Inside a host ranks use shared memory. Between hosts, the ranks of equal number on each host form a *lane*: values
-// are first merged inside the hosts, each lane holding one part of them; lanes merge their parts over the network; then
-// the parts are spread inside the hosts again. So every byte crosses the network once in each direction per host.
+// Ranks of one host use shared memory. Between hosts, the ranks with the same local number form a *lane*: values are
+// first merged inside the hosts, so that each lane has the sum of one part; lanes merge their parts over the network;
+// then the parts are distributed inside the hosts again. So every byte crosses the network once in each direction per
+// host.
 #ifndef WEIR_COLLECTIVE_TEAM_H_
 #define WEIR_COLLECTIVE_TEAM_H_
 
@@ -17,28 +18,28 @@
 
 namespace weir::collective {
 
-// What a rank is about to do. All ranks compare the notes of all.
+// Describes the call that a rank is about to make. All ranks compare the notes of all ranks.
 struct Note {
   int32_t kind = 0;
   int32_t dtype = 0;
   int32_t op = 0;
   int32_t root = 0;
-  int32_t rank = 0;  // of the shape
+  int32_t rank = 0;  // of the tensor
   int32_t unused = 0;
   int64_t elements = 0;
   int64_t rows = 0;
-  uint64_t shape = 0;  // a hash of the dimensions that must agree
+  uint64_t shape = 0;  // a hash of the dimensions that must be equal
   bool AgreesWith(const Note& other) const;
   std::string ToString() const;
 };
 enum NoteKind { kAllReduce, kGather, kBroadcastFrom, kExchange, kScatter, kBarrier };
 
-// For one thread at a time. After an error other than INVALID_ARGUMENT it is of no use.
+// May be used by one thread at a time. After an error other than INVALID_ARGUMENT it can no longer be used.
 class Team {
  public:
   // Meets the other ranks.
   static StatusOr<std::unique_ptr<Team>> Make(const Place& place, absl::Duration timeout, const Alarm& alarm = {});
-  // Some of the ranks, which must include this one; `name` is another one for each part.
+  // A team of the given ranks, which must include this one; `name` must be different for each part.
   StatusOr<std::unique_ptr<Team>> MakePart(const std::vector<int>& ranks, const std::string& name) const;
 
   int rank() const { return rank_; }
@@ -48,22 +49,24 @@ class Team {
   int local_rank() const { return local_rank_; }
   int local_size() const { return static_cast<int>(hosts_[host()].size()); }
 
-  // INVALID_ARGUMENT at all ranks if they do not agree; `notes()` are then those of all ranks.
+  // INVALID_ARGUMENT on all ranks if they disagree; `notes()` then has the notes of all ranks.
   Status Agree(const Note& note);
   const std::vector<Note>& notes() const { return notes_; }
-  // Merges the values of all ranks in place, once they agree.
+  // Merges the values of all ranks in place, after checking that they agree.
   Status Reduce(const Note& note, DType dtype, MergeOp op, void* data, int64_t count);
-  // This rank's part of the merged values: `begin` are the elements where the parts begin, and their end. After Agree.
+  // Computes this rank's part of the merged values: `begin` has the first element of each part, and the end. Must
+  // follow Agree.
   Status ReduceScatter(DType dtype, MergeOp op, const char* data, const std::vector<int64_t>& begin, char* out);
-  // Rank r holds the bytes from begin[r] to begin[r + 1]; afterwards everybody holds all. After Agree.
+  // Rank r holds the bytes from begin[r] to begin[r + 1]; afterwards every rank holds all of them. Must follow Agree.
   Status Gather(char* data, const std::vector<size_t>& begin);
-  // The bytes of `root`. After Agree.
+  // Copies the bytes of `root` to all ranks. Must follow Agree.
   Status Broadcast(char* data, size_t bytes, int root);
-  // Moves out_bytes[r] to each rank r, and gets what each sends to this one. After Agree, with what all ranks know:
-  // `most_local`, the most that a rank sends to another on any host.
+  // Sends out_bytes[r] bytes to each rank r and receives in_bytes[r] bytes from it. Must follow Agree. `most_local`,
+  // which must be the same on all ranks, is the largest number of bytes that a rank sends to another one on the same
+  // host.
   Status ExchangeAll(const std::vector<const char*>& out, const std::vector<size_t>& out_bytes,
                      const std::vector<char*>& in, const std::vector<size_t>& in_bytes, size_t most_local);
-  // Whether others wait for this rank in a call.
+  // Whether other ranks wait for this one in a call.
   bool IsAwaited() const;
 
  private:
@@ -90,15 +93,15 @@ class Team {
   int rank_ = 0;
   int size_ = 1;
   int local_rank_ = 0;
-  int lanes_ = 1;  // as many as the host with the fewest ranks has
+  int lanes_ = 1;  // the smallest number of ranks on any host
   absl::Duration timeout_;
   std::string job_;
   std::vector<int> host_of_;   // by rank
   std::vector<int> local_of_;  // by rank
   std::vector<std::vector<int>> hosts_;
-  std::vector<int> net_rank_;               // by rank, the number in the network; empty: the same
-  std::shared_ptr<Network> network_;        // null: one host
-  std::unique_ptr<SharedSegment> segment_;  // null: alone on the host
+  std::vector<int> net_rank_;               // by rank: its number in the network; empty: the same
+  std::shared_ptr<Network> network_;        // null if there is one host
+  std::unique_ptr<SharedSegment> segment_;  // null if there is one rank on the host
   std::vector<Note> notes_;
   std::vector<char> scratch_;
   std::vector<const void*> parts_;

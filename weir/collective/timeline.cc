@@ -8,7 +8,7 @@
 namespace weir::collective {
 namespace {
 
-// The inside of a JSON string.
+// Escapes a text for a JSON string.
 std::string JsonText(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// Timeline: what happened to each name on a rank, as events for chrome://tracing or https://ui.perfetto.dev.
+// Timeline: the events of each name on a rank, for chrome://tracing or https://ui.perfetto.dev.
 #ifndef WEIR_COLLECTIVE_TIMELINE_H_
 #define WEIR_COLLECTIVE_TIMELINE_H_
 
@@ -21,7 +21,7 @@ class Timeline {
   Status Start(const std::string& path, int rank);
   void Stop();
   bool is_on() const;
-  // One row per name; times as of absl::Now.
+  // Adds an event. Each name has a row of its own; times are those of absl::Now.
   void Add(std::string_view name, std::string_view event, absl::Time begin, absl::Time end);
 
  private:

@@ -49,7 +49,7 @@ StatusOr<MergeOp> ParseMergeOp(std::string_view name) {
 }
 
 uint64_t RandomCollectiveId() {
-  // Not thread-local: it is large, and a library that is loaded late has little room for such memory.
+  // Not thread-local: the generator is large, and a library that is loaded late has little room for thread-local data.
   std::random_device source;
   return 1 + (uint64_t{source()} << 32 | source()) % ((uint64_t{1} << 62) - 1);
 }

@@ -1,9 +1,9 @@
 // The vocabulary of collectives: members, groups, and what the members of one collective have to agree on.
 //
-// A *member* is a device. A *group* is a set of members with a key; the cluster's leader forms it once all members have
-// called. An *instance* is one collective of a group's program, named by a key of its own. It runs many times; each run
-// is a *round*. Members meet anew for every round (round_table.h), so a step that failed, or that only some members
-// ran, never leaves the members at different rounds.
+// A *member* is a device. A *group* is a set of members with a key; the cluster's leader forms it when all members have
+// asked for it. An *instance* is one collective operation in the program of a group, identified by its own key. It runs
+// many times; each run is a *round*. Members meet again for every round (round_table.h), so a step that failed, or that
+// only some members ran, never leaves members in different rounds.
 #ifndef WEIR_COLLECTIVE_TYPES_H_
 #define WEIR_COLLECTIVE_TYPES_H_
 
@@ -39,46 +39,46 @@ struct CollectiveMember {
   std::string device;  // full name
   std::string device_type;
   uint64_t incarnation = 0;
-  int user_rank = -1;      // -1: ranks follow the devices' names
-  bool is_weir = true;     // else TensorFlow's
-  std::string attributes;  // as they travelled, for members of other tasks
+  int user_rank = -1;      // -1: ranks follow from the devices' names
+  bool is_weir = true;     // false: the task runs TensorFlow
+  std::string attributes;  // as received, to pass on to members of other tasks
 };
 
 // A random number in [1, 2^62), for groups, rounds and steps.
 uint64_t RandomCollectiveId();
 
-// "/job:worker/replica:0/task:1" of a device's full name.
+// "/job:worker/replica:0/task:1", given a device's full name.
 std::string_view TaskOfMember(std::string_view device);
 
 // Complete and immutable.
 struct CollectiveGroup {
   int32_t key = 0;
-  uint64_t id = 0;                        // tells this forming of the group from others under its key
-  std::vector<CollectiveMember> members;  // in the order of their ranks
+  uint64_t id = 0;                        // distinguishes this group from earlier ones with the same key
+  std::vector<CollectiveMember> members;  // in rank order
 
   int size() const { return static_cast<int>(members.size()); }
-  int RankOf(std::string_view device) const;  // -1: no member
+  int RankOf(std::string_view device) const;  // -1: not a member
   bool all_weir() const;
-  // How many members each task has, in the order of ranks. A task whose members are not neighbours counts again.
+  // The number of members of each task, in rank order. A task whose members are not consecutive is listed repeatedly.
   std::vector<int> MembersPerTask() const;
 };
 
-// Sorts as TensorFlow does: tasks by their names as text, then devices by type and number. If all members were given
-// ranks, by these. INVALID_ARGUMENT if only some were, or if they are not 0, 1, 2, ...
+// Sorts as TensorFlow does: tasks by name, as text, then devices by type and number. If all members were given ranks,
+// sorts by rank. INVALID_ARGUMENT if only some were, or if the ranks are not 0, 1, 2, ...
 Status SortMembers(std::vector<CollectiveMember>* members);
 
-// What a member brings to a round. All of it must agree between members, with three exceptions: is_source, the first
-// dimension of a gather's shape, and the shape that a broadcast's receiver expects if it does not know it.
+// A member's contribution to a round. Members must agree on everything, with three exceptions: is_source, the first
+// dimension of a gather's shape, and the shape that a receiver of a broadcast expects if it is unknown.
 struct CollectiveSpec {
   CollectiveKind kind = CollectiveKind::kReduce;
   DType dtype = DType::kInvalid;
   Shape shape;
   MergeOp merge = MergeOp::kAdd;
   bool divide = false;              // by the number of members, at the end
-  std::vector<int> subdiv_offsets;  // rings side by side (ring.h); none: as many as max_subdivs allows
+  std::vector<int> subdiv_offsets;  // of concurrent rings (algorithm.h); empty: as many as max_subdivs allows
   int max_subdivs = -1;
-  std::vector<int> permutation;  // of kPermute: the receiver of each rank
-  bool is_source = false;        // of kBroadcast
+  std::vector<int> permutation;  // for kPermute: the receiver of each rank
+  bool is_source = false;        // for kBroadcast
   std::string ToString() const;  // "Add-reduce of float [2,3]"
 };
 

@@ -1,4 +1,5 @@
-// Waiter: a callback that several events compete to call (an answer, a cancellation, a deadline). The first one does.
+// Waiter: a callback that several events compete to call (an answer, a cancellation, a deadline). Only the first one
+// does.
 #ifndef WEIR_COLLECTIVE_WAITER_H_
 #define WEIR_COLLECTIVE_WAITER_H_
 
@@ -16,8 +17,8 @@ template <typename T>
 class Waiter {
  public:
   using Done = std::function<void(StatusOr<T>)>;
-  // `on_cancel` is called before `done` if the cancellation wins. `cancellation` may be null; it lives until `done` is
-  // called. If it has fired already, `done` is called before this returns, and finished() is true.
+  // If the cancellation wins, `on_cancel` is called before `done`. `cancellation` may be null; it must live until
+  // `done` is called. If it has fired already, `done` is called before Make returns, and finished() is true.
   static std::shared_ptr<Waiter> Make(CancellationManager* cancellation, std::function<void()> on_cancel, Done done) {
     auto waiter = std::make_shared<Waiter>();
     waiter->done_ = std::move(done);
@@ -37,9 +38,9 @@ class Waiter {
   }
 
   bool finished() const { return finished_.load(std::memory_order_acquire); }
-  // Claims the right to call; false if somebody else has. Then Answer must follow.
+  // Claims the right to call; false if another event was faster. If true, Answer must follow.
   bool Claim() { return !finished_.exchange(true); }
-  // REQUIRES: claimed. Not called under a lock that the callback might take.
+  // REQUIRES: claimed. Must not be called under a lock that the callback might take.
   void Answer(StatusOr<T> value) {
     if (cancellation_ != nullptr) cancellation_->TryDeregister(token_);
     Done done = std::move(done_);

@@ -14,17 +14,17 @@
 namespace weir::collective {
 namespace {
 
-// A message is a text with its length before it; the first character says what it is.
+// A message is a text preceded by its length. The first character is its kind.
 constexpr char kLeftTheJob = 'l';  // rank
 constexpr char kFailedWith = 'f';  // code, space, text
-constexpr char kIsLate = 't';      // what the sender waits for
+constexpr char kIsLate = 't';      // for what the sender waits
 constexpr char kWhoWaits = 'q';
 constexpr char kIWait = 'h';
 
 constexpr absl::Duration kTimeToAnswer = absl::Seconds(1);
 constexpr absl::Duration kTimeToTell = absl::Seconds(2);
 
-// Takes one whole message off the front of what was received; false if there is none.
+// Removes one complete message from the front of `received`; false if there is none.
 bool TakeMessage(std::string* received, std::string* message) {
   uint32_t length = 0;
   if (received->size() < sizeof(length)) return false;
@@ -35,7 +35,7 @@ bool TakeMessage(std::string* received, std::string* message) {
   return true;
 }
 
-// Everything that can be read now. False at the end of the connection.
+// Reads all available data. False at the end of the connection.
 bool ReadAvailable(Socket& connection, std::string* received) {
   char bytes[4096];
   while (true) {
@@ -68,7 +68,7 @@ struct Relay::State {
   std::vector<std::string> received;
   int stop = -1;
   bool has_failed = false;
-  // A question that is being answered.
+  // The question that is being answered.
   absl::Time verdict_at = absl::InfiniteFuture();
   std::vector<bool> waits;
   std::string late;
@@ -128,7 +128,7 @@ struct Relay::State {
       const absl::Duration left = verdict_at - absl::Now();
       poll(files.data(), files.size(),
            left < absl::Minutes(1) ? static_cast<int>(std::max<int64_t>(absl::ToInt64Milliseconds(left) + 1, 0)) : -1);
-      const bool ends = files[0].revents != 0;  // after what has come already, such as this rank's own last word
+      const bool ends = files[0].revents != 0;  // handles pending messages first, such as this rank's farewell
       for (size_t i = 0; i < ranks.size(); ++i) {
         if (files[i + 1].revents == 0) continue;
         const size_t rank = ranks[i];
@@ -158,7 +158,7 @@ Relay::~Relay() {
   const uint64_t one = 1;
   (void)!write(state_->stop, &one, sizeof(one));
   thread_.join();
-  // Rank 0 leaves: nobody passes news on any more.
+  // Rank 0 leaves, so nobody passes on news any more.
   state_->Tell(Cat(std::string(1, kLeftTheJob), 0));
   close(state_->stop);
 }

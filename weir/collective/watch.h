@@ -1,9 +1,10 @@
-// Watch: how the ranks of a job on several hosts learn what became of the others.
+// Watch: how the ranks of a job on several hosts learn that others have failed.
 //
-// Every rank keeps a connection to rank 0, over which no data goes. A thread at rank 0, the *relay*, passes on what it
-// hears: a connection that closes without a farewell is a rank that died; a rank that fails says why; a rank that has
-// waited too long asks who else waits, and those that do not answer are the missing ones. So the error that ends a job
-// names the same ranks everywhere, and comes within moments also where nobody talks to the rank that died.
+// Every rank keeps a connection to rank 0 that carries no data. A thread of rank 0, the *relay*, passes on what it
+// learns: if a connection closes without a farewell, its rank has died; a rank that fails sends the reason; if a rank
+// has waited for too long, the relay asks who else is waiting, and the ranks that do not answer are the missing ones.
+// So the error that ends a job names the same ranks everywhere, and arrives quickly even at ranks that do not
+// communicate with the one that died.
 #ifndef WEIR_COLLECTIVE_WATCH_H_
 #define WEIR_COLLECTIVE_WATCH_H_
 
@@ -17,10 +18,10 @@
 
 namespace weir::collective {
 
-// The thread of rank 0.
+// The relay thread of rank 0.
 class Relay {
  public:
-  // `connections[r]` is the one of rank r; names are for messages: "Rank 3 on host b".
+  // `connections[r]` is the connection of rank r; names are for messages: "Rank 3 on host b".
   Relay(std::vector<Socket> connections, std::vector<std::string> names);
   ~Relay();
 
@@ -30,25 +31,26 @@ class Relay {
   std::thread thread_;
 };
 
-// For one thread at a time.
+// May be used by one thread at a time.
 class Watch {
  public:
-  // `relay` is there at rank 0 only.
+  // `relay` is null except at rank 0.
   Watch(Socket connection, std::unique_ptr<Relay> relay);
   // Tells the others that this rank has left.
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // Readable when there is something to hear; -1 if rank 0 has left.
+  // Readable when there is news; -1 if rank 0 has left.
   int file() const { return connection_.file(); }
-  // Reads what has come and answers. Not OK once the job has failed: the same error at all ranks.
+  // Reads and answers messages. Once the job has failed, returns its error, which is the same on all ranks.
   Status Check();
-  // Tells the others why this rank gives up, unless they know. Gives the error of the job.
+  // Tells the others why this rank gives up, unless they know. Returns the error of the job.
   Status Report(const Status& status);
-  // This rank has waited in vain for `waited`, for what `what` says. Asks who is missing.
+  // Reports that this rank has waited in vain for `waited`; `what` describes for what. The relay finds out who is
+  // missing.
   Status ReportLate(absl::Duration waited, const std::string& what);
-  // What is known about a rank that closed its connection to this one; waits a moment for the relay to tell.
+  // The reason why a rank closed its connection to this one; waits a moment for the relay to send it.
   Status ExplainLoss(int rank);
 
  private:

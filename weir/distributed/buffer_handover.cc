@@ -18,7 +18,7 @@ namespace {
 constexpr char kMagic[8] = {'w', 'e', 'i', 'r', 'b', 'u', 'f', '1'};
 constexpr int kBacklog = 128;
 
-// What goes over the connection; both ends are of one machine, so it goes as it lies in memory.
+// A message on the connection. Both ends are on the same machine, so it is sent in its memory layout.
 struct BufferMessage {
   char magic[sizeof(kMagic)];
   char key[kBufferKeyBytes];
@@ -28,7 +28,7 @@ struct BufferMessage {
 
 Status SystemError(std::string_view what) { return Unavailable(what, ": ", strerror(errno)); }
 
-// The machine since it started, the namespace that local sockets belong to, and the user.
+// Identifies the machine and its last boot, the network namespace that local sockets belong to, and the user.
 std::string FindIdentity() {
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
@@ -37,7 +37,7 @@ std::string FindIdentity() {
   return Cat(boot, ":", static_cast<uint64_t>(network.st_ino), ":", geteuid());
 }
 
-// An abstract address: it has no file, and goes with the socket.
+// An abstract socket address: it has no file, and disappears with the socket.
 StatusOr<socklen_t> MakeAddress(const std::string& name, sockaddr_un* address) {
   *address = {};
   address->sun_family = AF_UNIX;
@@ -54,7 +54,8 @@ StatusOr<UniqueFd> NewSocket() {
   return out;
 }
 
-// The descriptor that came with a message. There is room for two because of alignment: if both came, they are closed.
+// Takes the descriptor that came with a message. Because of alignment there is room for two; if two came, both are
+// closed.
 UniqueFd TakeDescriptor(msghdr* header) {
   UniqueFd out;
   for (cmsghdr* each = CMSG_FIRSTHDR(header); each != nullptr; each = CMSG_NXTHDR(header, each)) {

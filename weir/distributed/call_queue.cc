@@ -10,18 +10,18 @@ namespace {
 
 using Clock = CallRhythm::Clock;
 
-// How often a thread looks after the one that polls, and for how long after the last event.
+// How often a thread checks on the polling thread, and for how long after the last event.
 constexpr Clock::duration kLook = std::chrono::milliseconds(5);
 constexpr Clock::duration kBusy = std::chrono::milliseconds(100);
-// A client cannot have its answer and send the next call in less.
+// A client cannot receive an answer and send the next call faster than this.
 constexpr Clock::duration kAtOnce = std::chrono::microseconds(10);
 
-// What a polling thread knows of itself.
+// What the polling thread knows about itself.
 struct Polling {
   const CallQueue* queue = nullptr;
   int64_t turn = 0;
   bool stays = false;
-  Clock::duration idle{};  // before the event
+  Clock::duration idle{};  // how long it waited for the event
 };
 thread_local Polling t_polling;
 
@@ -50,7 +50,7 @@ void CallQueue::Work() {
       polled_ = true;
       working_ = stays_ = false;
       turn = ++turn_;
-      if (busy_ && !watched_) changed_.Signal();  // another looks after this thread
+      if (busy_ && !watched_) changed_.Signal();  // lets another thread watch this one
     }
     Poll(turn);
   }
@@ -66,7 +66,7 @@ bool CallQueue::AwaitTurn() {
     changed_.WaitWithTimeout(&mu_, absl::FromChrono(kLook));
     watched_ = false;
     const Clock::duration age = Clock::now() - last_event_;
-    if (working_ && age > kLook) break;  // it takes long: its turn is over
+    if (working_ && age > kLook) break;  // the handler takes long: another thread takes over
     if (!working_ && age > kBusy) busy_ = false;
   }
   return !ended_;
@@ -95,8 +95,8 @@ void CallQueue::Poll(int64_t turn) {
       t_polling = {};
       now = last_event = Clock::now();
     } else {
-      // The client may want to run right here. If somebody keeps the processor for longer than the window, the stay
-      // ends.
+      // Lets the client run on this processor. If another thread keeps the processor for longer than the window, this
+      // thread stops busy-waiting.
       std::this_thread::yield();
     }
   } while (GoOn(turn, now, &stays));
@@ -107,7 +107,7 @@ void CallQueue::BeginEvent(Clock::time_point now) {
   working_ = true;
   last_event_ = now;
   if (std::exchange(busy_, true)) return;
-  changed_.Signal();  // another looks after this thread
+  changed_.Signal();  // lets another thread watch this one
 }
 
 bool CallQueue::GoOn(int64_t turn, Clock::time_point now, bool* stays) {

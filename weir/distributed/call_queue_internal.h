@@ -48,16 +48,16 @@ class CallQueue {
 
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
 
-  // Called by a handler that is likely to take long from now on. Does nothing while the thread busy-waits.
+  // Must be called by a handler that is likely to take long from now on. Does nothing while the thread busy-waits.
   void LetOthersPoll();
   // Whether the event that this thread handles was already queued when the previous handler returned.
   bool CameAtOnce() const;
-  // Around the service of a call that may belong to a quick conversation, in the event that brought it. `client` is the
-  // same for all calls of a connection, `at_once` is CameAtOnce() of the call's first event; `answered`: the call has
-  // its answer already.
+  // Must be called before and after a call is served that may belong to a latency-bound conversation, in the event that
+  // brought it. `client` is the same for all calls of a connection, `at_once` is CameAtOnce() of the call's first
+  // event. `answered`: the call has been answered already.
   void BeginCall(size_t client, bool at_once);
   void EndCall(bool answered);
-  // From now on no thread busy-waits.
+  // From now on, no thread busy-waits.
   void StopStaying();
 
   bool may_stay() const { return window_ > CallRhythm::Clock::duration::zero(); }
@@ -71,9 +71,9 @@ class CallQueue {
   // False if the queue has ended.
   bool AwaitTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Poll(int64_t turn);
-  // Before and after an event, or a look at the queue that brought none.
+  // Must be called before and after an event, and after a poll that found none.
   void BeginEvent(Clock::time_point now);
-  bool GoOn(int64_t turn, Clock::time_point now, bool* stays);  // false: it is not this thread's turn any more
+  bool GoOn(int64_t turn, Clock::time_point now, bool* stays);  // false: another thread's turn
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   const Clock::duration window_;
@@ -81,14 +81,14 @@ class CallQueue {
 
   absl::Mutex mu_;
   absl::CondVar changed_;
-  int64_t turn_ ABSL_GUARDED_BY(mu_) = 0;      // a number for each time that a thread begins or ends to poll
-  bool polled_ ABSL_GUARDED_BY(mu_) = false;   // by the thread whose turn it is
-  bool working_ ABSL_GUARDED_BY(mu_) = false;  // that thread reacts to an event
+  int64_t turn_ ABSL_GUARDED_BY(mu_) = 0;      // incremented when a thread begins or ends to poll
+  bool polled_ ABSL_GUARDED_BY(mu_) = false;   // a thread is polling
+  bool working_ ABSL_GUARDED_BY(mu_) = false;  // that thread is handling an event
   Clock::time_point last_event_ ABSL_GUARDED_BY(mu_);
-  bool busy_ ABSL_GUARDED_BY(mu_) = false;         // there have been events lately, so it is looked after
-  bool watched_ ABSL_GUARDED_BY(mu_) = false;      // by a thread
-  bool stays_ ABSL_GUARDED_BY(mu_) = false;        // it does not sleep
-  int64_t calls_before_ ABSL_GUARDED_BY(mu_) = 0;  // it began to stay
+  bool busy_ ABSL_GUARDED_BY(mu_) = false;         // there were events recently, so the polling thread is watched
+  bool watched_ ABSL_GUARDED_BY(mu_) = false;      // a thread is watching
+  bool stays_ ABSL_GUARDED_BY(mu_) = false;        // the polling thread busy-waits
+  int64_t calls_before_ ABSL_GUARDED_BY(mu_) = 0;  // num_awaited_calls_ when it began to do so
   CallRhythm rhythm_ ABSL_GUARDED_BY(mu_);
   bool stop_staying_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;

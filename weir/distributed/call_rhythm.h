@@ -12,10 +12,10 @@ namespace weir {
 class CallRhythm {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kQuickCalls = 4;  // make a conversation
-  static constexpr int kCrowd = 3;       // calls in a row that had to wait for others are of several clients
-  static constexpr int kWorthIt = 32;    // calls that a wait without sleep should serve
-  // After such a wait; twice as long after each that was not worth it.
+  static constexpr int kQuickCalls = 4;  // so many quick calls make a conversation
+  static constexpr int kCrowd = 3;       // so many calls in a row that had to wait must come from several clients
+  static constexpr int kWorthIt = 32;    // busy-waiting should serve at least so many calls
+  // How long not to busy-wait after giving up; doubled each time that it was not worth it.
   static constexpr Clock::duration kPause = std::chrono::milliseconds(10);
   static constexpr Clock::duration kLongestPause = std::chrono::seconds(5);
 
@@ -37,9 +37,9 @@ class CallRhythm {
   Clock::time_point last_end_;
   Clock::time_point paused_until_;
   size_t client_ = 0;               // of the last call
-  Clock::duration pause_ = kPause;  // the next one
+  Clock::duration pause_ = kPause;  // the length of the next pause
   int open_ = 0;                    // calls between Begin and End
-  int row_ = 0;                     // calls that came alone, quickly and were answered at once
+  int row_ = 0;                     // quick calls in a row: each came alone and was answered immediately
   int crowded_ = 0;                 // calls in a row that had waited
 };
 

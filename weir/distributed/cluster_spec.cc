@@ -68,7 +68,7 @@ StatusOr<ClusterSpec> ClusterSpec::FromJson(std::string_view text) {
   WEIR_ASSIGN_OR_RETURN(json value, ParseObject(text));
   ClusterSpec spec;
   auto inner = value.find("cluster");
-  // A job may be called "cluster", too; then its value is a list.
+  // A job may also be called "cluster", but then its value is a list.
   const bool nested = inner != value.end() && inner->is_object() && value.size() <= 3 &&
                       std::ranges::all_of(*inner, [](const json& job) { return job.is_structured(); });
   WEIR_RETURN_IF_ERROR(AddJson(nested ? *inner : value, &spec));
@@ -131,7 +131,7 @@ StatusOr<ClusterPlace> FromTfConfig(std::string_view text) {
   }
   place.job = task["type"].get<std::string>();
   const json index = task.value("index", json(0));
-  // Some launchers write the index as text.
+  // Some launchers write the index as a string.
   if (index.is_number_integer()) {
     place.task = index.get<int>();
   } else if (!index.is_string() || !absl::SimpleAtoi(index.get<std::string>(), &place.task)) {
@@ -175,7 +175,7 @@ StatusOr<std::vector<std::string>> ExpandSlurmNodes(std::string_view list) {
       }
       for (int i = first; i <= last; ++i) {
         std::string number = Cat(i);
-        // "n[08-10]" keeps its zeros.
+        // Leading zeros are kept: "n[08-10]".
         if (number.size() < ends.first.size()) number.insert(0, ends.first.size() - number.size(), '0');
         out.push_back(Cat(item.substr(0, open), number));
       }

@@ -125,7 +125,8 @@ void GrpcCollectivePeers::Probe(const CollectiveMember& member, std::function<vo
                     if (absl::IsUnavailable(status)) {
                       return done(Annotate(status, Cat("The collective's member ", member.device, " is gone: ")));
                     }
-                    if (!status.ok()) return done(OkStatus());  // slow, perhaps: the collective's deadline decides
+                    // It may only be slow: the collective's deadline decides.
+                    if (!status.ok()) return done(OkStatus());
                     for (const DeviceAttributes& device : response->device_attributes()) {
                       if (device.name() == member.device && device.incarnation() == member.incarnation) {
                         return done(OkStatus());

@@ -13,7 +13,7 @@ namespace weir {
 // Thread-safe.
 class GrpcCollectivePeers final : public CollectivePeers {
  public:
-  // `peers` must outlive this.
+  // `peers` must outlive this object.
   explicit GrpcCollectivePeers(Peers* peers) : peers_(peers) {}
 
   void CompleteGroup(const std::string& task, const GroupJoin& join, CancellationManager* cancellation,

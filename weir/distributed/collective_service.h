@@ -28,7 +28,7 @@ class CollectiveService {
   void CompleteInstance(IncomingCall* call);
   void GetStepSequence(IncomingCall* call);
   void JoinRound(IncomingCall* call);
-  // FAILED_PRECONDITION if this task has restarted since the caller heard of the device.
+  // FAILED_PRECONDITION if this task has restarted since the caller learned of the device.
   Status CheckDevice(std::string_view name, uint64_t incarnation, std::string_view method) const;
 
   const std::shared_ptr<Environment> environment_;

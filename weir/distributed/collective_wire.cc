@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// A group's members may name more than this only by mistake.
+// A larger group must be a mistake.
 constexpr int kMaxGroupSize = 1 << 20;
 
 int64_t TimeoutMs(absl::Time deadline) {

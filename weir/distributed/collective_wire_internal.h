@@ -1,4 +1,4 @@
-// Collectives' types beside the wire's.
+// Conversions between the types of collectives and their messages.
 #ifndef WEIR_DISTRIBUTED_COLLECTIVE_WIRE_INTERNAL_H_
 #define WEIR_DISTRIBUTED_COLLECTIVE_WIRE_INTERNAL_H_
 
@@ -7,9 +7,9 @@
 
 namespace weir {
 
-// How a task of weir marks its devices towards other tasks.
+// The description that marks the devices of a weir task for other tasks.
 inline constexpr std::string_view kWeirDevice = "weir";
-// What TensorFlow calls the graph key of graphs whose collectives have keys as inputs.
+// TensorFlow's graph key for graphs whose collectives take their keys as inputs.
 inline constexpr int64_t kCollectiveGraphKey = static_cast<int64_t>(0x8774aa605c729c72);
 
 CollectiveMember ToMember(const DeviceAttributes& attributes);

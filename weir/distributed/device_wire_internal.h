@@ -1,4 +1,4 @@
-// DeviceInfo beside the wire's DeviceAttributes.
+// Conversions between DeviceInfo and the message DeviceAttributes.
 #ifndef WEIR_DISTRIBUTED_DEVICE_WIRE_INTERNAL_H_
 #define WEIR_DISTRIBUTED_DEVICE_WIRE_INTERNAL_H_
 

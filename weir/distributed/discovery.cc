@@ -33,7 +33,7 @@ class Discovery : public std::enable_shared_from_this<Discovery> {
   }
 
  private:
-  // One attempt; a task that is not there yet is asked again.
+  // Makes one attempt; a task that does not answer yet is asked again.
   void Ask(size_t index) {
     auto response = std::make_shared<GetStatusResponse>();
     WorkerClient::Options options;
@@ -101,7 +101,7 @@ StatusOr<bool> IsAllowed(const std::string& task, const std::vector<std::string>
   WEIR_ASSIGN_OR_RETURN(DeviceName name, DeviceName::Parse(task));
   for (const std::string& filter : filters) {
     WEIR_ASSIGN_OR_RETURN(DeviceName pattern, DeviceName::Parse(filter));
-    // A filter may name devices; tasks are what is chosen.
+    // A filter may name devices, but only its task counts.
     pattern.type.clear();
     pattern.id = -1;
     if (name.Matches(pattern)) return true;

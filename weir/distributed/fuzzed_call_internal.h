@@ -1,4 +1,4 @@
-// Any bytes as a call, for the services' fuzzers.
+// A call with arbitrary bytes as its request, for the fuzzers of the services.
 #ifndef WEIR_DISTRIBUTED_FUZZED_CALL_INTERNAL_H_
 #define WEIR_DISTRIBUTED_FUZZED_CALL_INTERNAL_H_
 

@@ -33,7 +33,7 @@ grpc::ByteBuffer ToByteBuffer(WireBuffer message) {
 
 grpc::Status ToGrpcStatus(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  // Bytes outside printable ASCII take three in a header.
+  // Bytes outside printable ASCII take three bytes in a header.
   std::string text;
   size_t encoded = 0;
   for (char c : status.message()) {

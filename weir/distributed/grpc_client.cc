@@ -20,14 +20,14 @@
 namespace weir {
 namespace {
 
-// A peer that does not answer pings for so long is dead, even if its connection stands.
+// A peer that does not answer pings for so long is considered dead, even if the connection still exists.
 constexpr int kPingEveryMs = 10'000;
 constexpr int kPingTimeoutMs = 10'000;
-// A restarted peer is found again soon. How long a connection may take to come about is left to gRPC (20 s).
+// Reconnect quickly to a restarted peer. The timeout of a connection attempt is gRPC's default (20 s).
 constexpr int kReconnectMs = 500;
-// A cancelled call ends at once; this is for a library that does not keep to it.
+// A cancelled call ends immediately; this limit is for a library that fails to do so.
 constexpr absl::Duration kCancelTime = absl::Seconds(30);
-// Reading a larger answer takes long enough that another thread should wait for the network meanwhile.
+// Reading a larger answer takes so long that another thread should poll meanwhile.
 constexpr size_t kLargeResponse = 256 << 10;
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& address,
@@ -43,7 +43,7 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& address,
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMs);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   const std::string findable = FindableAddress(address);
-  // Whom the certificate must name.
+  // The certificate must name the original host.
   if (findable != address) arguments.SetSslTargetNameOverride(address.substr(0, address.rfind(':')));
   return grpc::CreateCustomChannel(findable, credentials, arguments);
 }
@@ -60,7 +60,7 @@ struct GrpcClient::Link {
   std::vector<std::string> paths;
 };
 
-// A call on its way; kept alive by gRPC's callback, or by itself until its event, and by the cancellation.
+// A call in flight. It is kept alive by gRPC's callback (or by itself until its event) and by the cancellation.
 struct GrpcClient::Outgoing final : CallQueue::Event {
   grpc::ClientContext context;
   grpc::ByteBuffer request;
@@ -78,12 +78,12 @@ struct GrpcClient::Outgoing final : CallQueue::Event {
     done(status, response);
   }
 
-  // The same on a queue of ours.
+  // The same on a CallQueue.
   CallQueue* queue = nullptr;
   std::unique_ptr<grpc::ClientAsyncResponseReader<grpc::ByteBuffer>> reader;
   grpc::Status outcome;
   std::shared_ptr<Outgoing> self;
-  std::atomic<bool> is_started{false};  // shows ThreadSanitizer what gRPC sees to: the event comes afterwards
+  std::atomic<bool> is_started{false};  // tells ThreadSanitizer what gRPC ensures: the event comes later
 
   void Start(grpc::GenericStub& stub, const std::string& path, CallQueue* calls, std::shared_ptr<Outgoing> shared) {
     queue = calls;
@@ -95,21 +95,22 @@ struct GrpcClient::Outgoing final : CallQueue::Event {
   }
   void Happen(bool) override {
     (void)is_started.load(std::memory_order_acquire);
-    const std::shared_ptr<Outgoing> call = std::move(self);  // until this returns
+    const std::shared_ptr<Outgoing> call = std::move(self);  // alive until this function returns
     if (response.Length() > kLargeResponse) queue->LetOthersPoll();
     Finish(outcome);
   }
 };
 
-// The calls that are not yet destroyed. It outlives the client if gRPC does not give one back.
+// The calls that have not been destroyed yet. Outlives the client if gRPC does not return a call.
 class GrpcClient::InFlight : public std::enable_shared_from_this<InFlight> {
  public:
-  // Null if the client was shut down.
+  // Null if the client has been shut down.
   std::shared_ptr<Outgoing> Add() {
     absl::MutexLock lock(&mu_);
     if (closed_) return nullptr;
     const uint64_t id = next_id_++;
-    // Who waits for the end of all calls may destroy the channel then, which calls hold: they go first.
+    // Calls hold the channel, which may be destroyed when all calls have ended: so a call is deleted before it is
+    // removed.
     std::shared_ptr<Outgoing> call(new Outgoing, [self = shared_from_this(), id](Outgoing* ended) {
       delete ended;
       self->Remove(id);
@@ -128,7 +129,7 @@ class GrpcClient::InFlight : public std::enable_shared_from_this<InFlight> {
     return mu_.AwaitWithDeadline(absl::Condition(&none), deadline);
   }
   void CancelAll() {
-    std::vector<std::shared_ptr<Outgoing>> left;  // outlives the lock: the last one of a call takes it
+    std::vector<std::shared_ptr<Outgoing>> left;  // outlives the lock, because deleting a call takes the lock
     {
       absl::MutexLock lock(&mu_);
       for (auto& [id, call] : calls_) {

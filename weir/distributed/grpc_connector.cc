@@ -70,7 +70,7 @@ Status MasterStub::Named(MasterMethod method, const Status& status) const {
   if (absl::IsUnavailable(status)) {
     return Unavailable("The server at ", target_, " cannot be reached (", name, "): ", Message(status));
   }
-  // gRPC's own text says no more than the code.
+  // gRPC's own message only repeats the code.
   if (absl::IsDeadlineExceeded(status) && Message(status) == "Deadline Exceeded") {
     return DeadlineExceeded("No answer from the server at ", target_, " to ", name, " before the deadline");
   }

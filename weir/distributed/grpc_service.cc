@@ -11,17 +11,17 @@
 namespace weir {
 namespace {
 
-// Calls that gRPC can take from the network before one of them has been looked at.
+// How many calls gRPC can accept before the first of them is handled.
 constexpr int kAwaitedCalls = 32;
 
-// When a thread that begins to serve a call lets another poll: waking that takes some microseconds. Samples are
-// bounded, so that one that took very long (a graph was compiled) is soon forgotten.
+// If serving a call takes longer than this, the thread lets another one poll, because waking that takes some
+// microseconds. Samples are bounded, so that an exceptionally long one (a graph was compiled) is soon forgotten.
 constexpr int64_t kLongServiceNs = 100'000;
 constexpr int64_t kLongestSampleNs = 1'000'000;
 constexpr size_t kLargeRequest = 256 << 10;
 constexpr int kManyWaiting = 3;
 
-// Whether the call that this thread serves was answered meanwhile.
+// Set when the call that this thread serves is answered.
 thread_local bool* t_answered = nullptr;
 
 }  // namespace
@@ -54,7 +54,7 @@ void GrpcService::End() {
   --num_calls_;
 }
 
-// One call, from before it comes until gRPC is done with it; then it deletes itself.
+// One call, from before it arrives until gRPC is done with it. It deletes itself.
 class GrpcCalls::Call final : public IncomingCall {
  public:
   explicit Call(GrpcCalls* calls) : calls_(calls), stream_(&context_) {
@@ -103,11 +103,11 @@ class GrpcCalls::Call final : public IncomingCall {
     Call* const call_;
   };
 
-  // What was done to the call so far is seen by the thread that gets the next event; gRPC sees to that, and this shows
-  // it to ThreadSanitizer.
+  // gRPC ensures that the thread that gets the next event sees all earlier changes to the call. This tells
+  // ThreadSanitizer.
   void LeaveToQueue() { left_.fetch_add(1, std::memory_order_release); }
 
-  // A client calls; not `ok`: the server is shut down and nobody will.
+  // A client calls; if `ok` is false, the server has been shut down.
   void Came(bool ok) {
     if (!ok) return Delete();
     at_once_ = calls_->queue_->CameAtOnce();
@@ -120,7 +120,7 @@ class GrpcCalls::Call final : public IncomingCall {
   }
 
   void Read(bool ok) {
-    if (!ok && is_served_) {  // the stream's last request was answered
+    if (!ok && is_served_) {  // the last request of the stream has been answered
       LeaveToQueue();
       return stream_.Finish(grpc::Status::OK, &answered_);
     }
@@ -141,11 +141,11 @@ class GrpcCalls::Call final : public IncomingCall {
     const auto start = std::chrono::steady_clock::now();
     bool answered = false;
     bool* const outer = std::exchange(t_answered, &answered);
-    method.service->Begin(method.index, peer, this);  // afterwards this call may be gone
+    method.service->Begin(method.index, peer, this);  // this may destroy the call
     t_answered = outer;
     if (may_be_quick) queue.EndCall(answered);
     method.Took(std::chrono::steady_clock::now() - start);
-    calls->AwaitCall();  // in place of this one, which has its answer by now or takes longer
+    calls->AwaitCall();  // replaces this call, which has been answered or takes longer
   }
 
   void Refuse(grpc::StatusCode code, const std::string& reason) {
@@ -156,7 +156,7 @@ class GrpcCalls::Call final : public IncomingCall {
 
   void Answered(bool) { TakeLastEvent(); }
 
-  // One request of a stream has its answer.
+  // A request of a stream has been answered.
   void Written(bool ok) {
     LeaveToQueue();
     if (!ok) return stream_.Finish(grpc::Status::OK, &answered_);
@@ -165,7 +165,7 @@ class GrpcCalls::Call final : public IncomingCall {
 
   void Sent(bool ok) { std::exchange(when_sent_, nullptr)(ok); }
 
-  // The client has its answer or has gone away.
+  // The client has received its answer or has gone away.
   void Ended(bool) {
     if (context_.IsCancelled()) {
       calls_->queue_->LetOthersPoll();
@@ -175,7 +175,7 @@ class GrpcCalls::Call final : public IncomingCall {
     TakeLastEvent();
   }
 
-  // Both of these come for every call, in either order.
+  // Both events occur for every call, in either order.
   void TakeLastEvent() {
     if (events_left_.fetch_sub(1, std::memory_order_acq_rel) == 1) Delete();
   }
@@ -198,7 +198,7 @@ class GrpcCalls::Call final : public IncomingCall {
   bool at_once_ = false;
   bool is_served_ = false;
   std::atomic<int> left_{0};
-  std::atomic<int> events_left_{2};  // the answer's and the end
+  std::atomic<int> events_left_{2};  // the answer's event and the end
   Reaction<&Call::Came> came_{this};
   Reaction<&Call::Read> read_{this};
   Reaction<&Call::Written> written_{this};

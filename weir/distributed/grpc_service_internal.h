@@ -27,21 +27,21 @@ class GrpcService {
   using Serve = std::function<void(int method, IncomingCall* call)>;
   // Decides whether a caller, given by gRPC's name for it, may call. Other callers receive the error.
   using Admit = std::function<Status(std::string_view peer)>;
-  // `name` is "MasterService" of package tensorflow, or a name with its package; without `admit` everybody may call.
-  // `has_quick_clients`: a thread may stay awake for its calls (call_queue_internal.h).
+  // `name` is the name of a service of package tensorflow, such as "MasterService", or a name with its package. Without
+  // `admit`, everybody may call. `has_quick_clients`: a thread may busy-wait for its calls (call_queue_internal.h).
   GrpcService(std::string_view name, std::span<const std::string_view> methods, Serve serve, Admit admit = nullptr,
               bool has_quick_clients = false);
 
   const std::vector<std::string>& paths() const { return paths_; }
   bool has_quick_clients() const { return has_quick_clients_; }
-  // From now on a call is a stream: each of its requests is served, one after the other, and each gets its answer. An
-  // error ends the stream. REQUIRES: no call has come yet.
+  // From now on, every call is a stream: its requests are served one after the other, and each gets an answer. An error
+  // ends the stream. REQUIRES: no call has arrived yet.
   void ServeStreams() { is_streaming_ = true; }
   bool is_streaming() const { return is_streaming_; }
   // Waits until no call is being served; false if some still is at the deadline.
   bool AwaitIdle(absl::Time deadline);
 
-  // For the calls themselves.
+  // Used by the calls themselves.
   void Begin(int method, std::string_view peer, IncomingCall* call);
   void Continue(int method, IncomingCall* call) { serve_(method, call); }  // with the next request of a stream
   void End();
@@ -83,12 +83,12 @@ class GrpcCalls {
   Method* Find(std::string_view path) const;
   // Whether another thread should poll while a call is served: serving it takes long, or other calls wait.
   bool IsLongService(const Method& method, size_t request_bytes) const;
-  void AwaitCall();  // one more
+  void AwaitCall();  // accepts one more call
   void EndCall();
 
   grpc::AsyncGenericService generic_;
   StringMap<std::unique_ptr<Method>> methods_;
-  std::atomic<int> num_waiting_{0};  // calls in a row that came while another one was dealt with
+  std::atomic<int> num_waiting_{0};  // calls in a row that arrived while another one was being handled
   CallQueue* const queue_;
   absl::Mutex mu_;
   int num_calls_ ABSL_GUARDED_BY(mu_) = 0;  // including those that have not arrived yet

@@ -12,11 +12,11 @@
 namespace weir {
 namespace {
 
-// The server ends a step at its deadline and says what it waited for; this one is for a server that does not react.
+// The server ends a step at its deadline and says what it waited for; this limit is for a server that does not react.
 constexpr absl::Duration kAnswerTime = absl::Seconds(5);
-// A server that does not answer does not keep who is done with it.
+// A caller that closes a session does not wait longer for a server that does not answer.
 constexpr absl::Duration kCloseTime = absl::Seconds(10);
-// For calls that no step's deadline limits.
+// For calls that have no deadline from a step.
 constexpr absl::Duration kCallTime = absl::Minutes(10);
 
 Status ClosedStatus() { return Cancelled("Session has been closed."); }
@@ -34,7 +34,7 @@ void ToProto(const StepOptions& options, RunOptions* out) {
   out->set_output_partition_graphs(options.partition_graphs);
 }
 
-// In the order that was asked for, a fetch perhaps twice.
+// Puts the tensors into the order of the fetches, which may contain duplicates.
 StatusOr<std::vector<Tensor>> Arrange(const RunStepAnswer& answer, const std::vector<std::string>& names) {
   absl::flat_hash_map<std::string_view, const Tensor*> by_name;
   for (const auto& [name, tensor] : answer.tensors) by_name.emplace(name, &tensor);
@@ -118,8 +118,8 @@ Status GrpcSession::Extend(const GraphDef& def) {
 
 void GrpcSession::End(const Status& status, std::vector<Tensor> tensors, const RunDone& done) {
   running_steps_.fetch_sub(1);
-  // What ends because the session does is told as a session of this process tells it. The server may have heard of the
-  // session's end before it heard of the step.
+  // Steps that end because the session was closed report the same error as those of a local session. The server may
+  // have learned that the session was closed before it received the step.
   done(!status.ok() && !closed().ok() ? ClosedStatus() : status, std::move(tensors));
 }
 

@@ -1,4 +1,4 @@
-// HeldTensors: tensors that are too large to be part of an answer, kept until the peers that requested them have them.
+// HeldTensors: keeps tensors that are too large for an answer until the peers that requested them have received them.
 #ifndef WEIR_DISTRIBUTED_HELD_TENSORS_H_
 #define WEIR_DISTRIBUTED_HELD_TENSORS_H_
 

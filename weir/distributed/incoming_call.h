@@ -30,8 +30,8 @@ class IncomingCall {
   // Answers the call. Must be called exactly once; the call may be destroyed by it. The message is sent only if the
   // status is OK.
   virtual void Finish(const Status& status, WireBuffer message) = 0;
-  // For services that serve streams: an answer after which others follow. `sent` is called once; only then may the next
-  // one be sent, or the call be finished. Not `ok`: the caller has gone.
+  // For services that serve streams: sends an answer that is not the last one. `sent` is called once; only then may the
+  // next answer be sent or the call be finished. If `ok` is false, the caller has gone away.
   virtual void Send(WireBuffer message, std::function<void(bool ok)> sent) {
     (void)message;
     sent(false);

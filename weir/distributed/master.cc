@@ -1,4 +1,4 @@
-// Sessions: making, extending, listing and ending them. Steps are in master_step.cc.
+// Creates, extends, lists and closes sessions. Steps are in master_step.cc.
 #include "weir/distributed/master.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ StatusOr<std::shared_ptr<ServedSession>> Master::BeginCall(const std::string& ha
   return session;
 }
 
-// A session that is being made; kept alive while other tasks are asked for their devices.
+// A session that is being created; kept alive while other tasks are asked for their devices.
 struct Master::Creating {
   IncomingCall* call = nullptr;
   CreateSessionRequest request;
@@ -208,13 +208,13 @@ void Master::ListDevices(IncomingCall* call) {
                   });
 }
 
-// A Reset on its way: the containers of the chosen tasks are emptied one beside the other.
+// A Reset in progress: the containers of all chosen tasks are cleared concurrently.
 struct Master::Resetting {
   IncomingCall* call = nullptr;
   std::vector<std::string> containers;
   bool own_task = true;
   std::vector<std::shared_ptr<WorkerClient>> others;
-  std::atomic<size_t> left{1};  // sessions that still run, then tasks that still empty their containers
+  std::atomic<size_t> left{1};  // sessions with running steps, then tasks that are still clearing containers
   absl::Mutex mu;
   Status status ABSL_GUARDED_BY(mu);
 
@@ -244,7 +244,7 @@ void Master::Reset(IncomingCall* call) {
   }
   if (!status.ok()) return Answer(call, status, ResetResponse());
   std::vector<std::shared_ptr<ServedSession>> all = sessions_.RemoveAll();
-  // Containers are emptied when the last step has ended: a step must not lose its variables half-way.
+  // Containers are cleared after the last step has ended: a running step must not lose its variables.
   resetting->left = all.size() + 1;
   auto one_ended = [this, resetting] {
     if (resetting->left.fetch_sub(1) == 1) EmptyContainers(resetting);

@@ -39,10 +39,10 @@ inline constexpr std::array<std::string_view, 10> kMasterMethodNames = {
 
 struct MasterOptions {
   SessionLimits sessions;
-  int64_t max_graph_nodes = 50'000'000;           // of one session
+  int64_t max_graph_nodes = 50'000'000;           // per session
   bool spread_nodes = false;                      // over all devices (SessionOptions)
-  PlacerKind placer = PlacerKind::kDefault;       // of sessions whose config names none
-  std::shared_ptr<const CostTable> costs;         // for it; may be null
+  PlacerKind placer = PlacerKind::kDefault;       // for sessions whose config names no placer
+  std::shared_ptr<const CostTable> costs;         // for the placer; may be null
   std::shared_ptr<CollectiveDomain> collectives;  // may be null
 };
 
@@ -69,7 +69,7 @@ class Master {
   struct Creating;
   struct Resetting;
   void CreateSession(IncomingCall* call);
-  // Of the tasks that were found.
+  // For the tasks that were found.
   std::shared_ptr<RemoteTasks> MakeRemote(const std::vector<FoundTask>& found, const SessionOptions& options);
   void FinishCreate(Creating& fresh, const Status& status);
   void ExtendSession(IncomingCall* call);
@@ -94,7 +94,7 @@ class Master {
   const std::shared_ptr<Environment> environment_;
   const MasterOptions options_;
   Peers* const peers_;
-  std::atomic<bool> has_foreign_{false};  // there are tasks of TensorFlow's in the cluster
+  std::atomic<bool> has_foreign_{false};  // the cluster has tasks that run TensorFlow
   RequestIds request_ids_;
   SessionTable sessions_;
   ThreadPool threads_;  // for work that may take long; must be destroyed first

@@ -1,5 +1,5 @@
-// Any bytes as any request: the first byte chooses the method, the rest is the request. Needs no kernels: what is
-// tested is that nothing a client sends harms the server before a step runs.
+// Sends arbitrary bytes as any request: the first byte chooses the method, the rest is the request. No kernels are
+// needed: the test is that nothing a client sends harms the server before a step runs.
 #include "weir/base/logging.h"
 #include "weir/distributed/fuzzed_call_internal.h"
 #include "weir/distributed/master.h"

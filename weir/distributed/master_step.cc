@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// A RunStep on its way; kept alive by the step's completion.
+// A RunStep in progress; kept alive by the completion of the step.
 struct Master::Step {
   IncomingCall* call = nullptr;
   RunStepCall request;
@@ -19,8 +19,8 @@ struct Master::Step {
   StepOptions options;
   bool traced = false;
   StepReport report;
-  int64_t graph_key = 0;  // of collectives with tasks of TensorFlow's; 0: none
-  int64_t step_id = 0;    // that all masters agree on; 0: any
+  int64_t graph_key = 0;  // for collectives with tasks that run TensorFlow; 0: none
+  int64_t step_id = 0;    // agreed on by all masters; 0: no agreement needed
 };
 
 namespace {
@@ -38,19 +38,19 @@ StepOptions ToStepOptions(const RunOptions& proto) {
   return options;
 }
 
-// Reports cost time, so only steps that ask for one make it.
+// Reports take time, so they are only produced for steps that ask for one.
 bool WantsReport(const StepOptions& options, const Session& session) {
   return options.trace != TraceLevel::kNone || options.partition_graphs || session.options().build_cost_model > 0;
 }
 
-// What happened inside a step is told as a worker's error, as TensorFlow's master does; what is wrong with the request
-// is not.
+// Errors from inside a step are reported as errors of a worker, like by TensorFlow's master; errors in the request are
+// not.
 Status FromWorker(const Status& status, const std::string& task) {
   std::string text = Message(status);
   if (text.find("[[{{node ") == text.npos && text.find("for node {{node ") == text.npos) return status;
-  if (text.starts_with("Cannot assign a device for operation")) return status;  // before any worker saw it
-  if (text.starts_with("From /job:")) return status;                            // another task's
-  // A server's feeds and fetches are received and sent, those of a local session are arguments and results.
+  if (text.starts_with("Cannot assign a device for operation")) return status;  // before the step reached a worker
+  if (text.starts_with("From /job:")) return status;                            // another task's error
+  // On a server, feeds and fetches are received and sent; in a local session they are arguments and results.
   for (auto [from, to] : {std::pair("{{node _Retval_", "{{node _send_"), std::pair("{{node _Arg_", "{{node _recv_")}) {
     for (size_t at = text.find(from); at != text.npos; at = text.find(from, at)) text.replace(at, strlen(from), to);
   }
@@ -79,7 +79,7 @@ Status Master::PrepareStep(Step& step) {
   if (!request.partial_run_handle.empty() && !step.session->HasPartialRun(request.partial_run_handle)) {
     return InvalidArgument("Must run PartialRunSetup before performing partial runs");
   }
-  // A fetch asked for twice is answered once; answers are in the order of names.
+  // A fetch that is listed twice is answered once; answers are sorted by name.
   std::sort(request.fetches.begin(), request.fetches.end());
   request.fetches.erase(std::unique(request.fetches.begin(), request.fetches.end()), request.fetches.end());
   step.options = ToStepOptions(*request.options);
@@ -145,11 +145,11 @@ void Master::FinishStep(Step& step, const Status& status, std::vector<Tensor> te
     if (outcome.ok()) outcome = CheckSize(message);
   }
   if (!outcome.ok() && request.store_errors_in_response_body) {
-    // Cannot fail: there is no tensor in it.
+    // Cannot fail, because there are no tensors.
     WriteRunStepResponse({}, {}, &metadata, outcome, &message).IgnoreError();
     outcome = OkStatus();
   }
-  // Answering ends the call, and with it what the step points at.
+  // Finish may destroy the call and with it what the step points to.
   std::shared_ptr<ServedSession> session = step.session;
   step.call->Finish(outcome, std::move(message));
   if (session != nullptr) session->EndCall();
@@ -244,7 +244,7 @@ void Master::ReleaseCallable(IncomingCall* call) {
     StatusOr<std::shared_ptr<ServedSession>> session = BeginCall(request.session_handle());
     status = session.status();
     if (session.ok()) {
-      // Releasing what is not there is no error, as in TensorFlow.
+      // Releasing an unknown callable is not an error, as in TensorFlow.
       (*session)->session().ReleaseCallable(request.handle()).IgnoreError();
       (*session)->RemoveCallable(request.handle());
       (*session)->EndCall();

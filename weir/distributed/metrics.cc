@@ -11,8 +11,8 @@
 namespace weir {
 namespace {
 
-constexpr int kLookAgainMs = 200;        // whether to stop
-constexpr int kRequestTimeoutMs = 2000;  // of one that does not come
+constexpr int kLookAgainMs = 200;        // how often to check whether to stop
+constexpr int kRequestTimeoutMs = 2000;  // for a request that does not arrive
 constexpr size_t kMaxRequest = 8192;
 
 }  // namespace
@@ -85,7 +85,7 @@ void MetricsServer::Serve() {
 }
 
 void MetricsServer::Answer(int connection) {
-  // The request is read up to its blank line, not understood: there is one answer only.
+  // The request is read up to its blank line and ignored: there is only one answer.
   std::string request;
   while (request.size() < kMaxRequest && request.find("\r\n\r\n") == request.npos) {
     pollfd ready{connection, POLLIN, 0};

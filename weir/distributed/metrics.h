@@ -24,7 +24,7 @@ struct TaskMetrics {
   std::atomic<int64_t> tensor_bytes_sent{0};
   std::atomic<int64_t> tensors_fetched{0};  // from other tasks
   std::atomic<int64_t> tensor_bytes_fetched{0};
-  std::atomic<int64_t> tensors_shared{0};     // of these, those that came through shared memory
+  std::atomic<int64_t> tensors_shared{0};     // those of tensors_fetched that came through shared memory
   std::atomic<int64_t> fetch_wait_micros{0};  // from the request to the tensor
 
   void CountSent(size_t bytes) {

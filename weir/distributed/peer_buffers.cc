@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-// What a receiver may have here at most: one that asks for more is mistaken.
+// Limits for receivers: one that exceeds them is faulty.
 constexpr size_t kMaxReceivers = 1024;
 constexpr size_t kMaxBuffersOfReceiver = 1 << 14;
 
@@ -80,7 +80,7 @@ size_t PeerBuffers::num_buffers() const {
 
 std::shared_ptr<PeerBuffers::Mapping> PeerBuffers::Find(const std::string& key, uint64_t id) {
   absl::MutexLock lock(&mu_);
-  // What a receiver handed over before it asked may still be in the socket.
+  // Buffers that the receiver shared before its request may still be in the socket.
   for (bool drained : {false, true}) {
     for (const Receiver& receiver : receivers_) {
       if (receiver.key != key) continue;
@@ -140,7 +140,7 @@ Status PeerBuffers::TakeFrom(Receiver& receiver) {
 Status PeerBuffers::Take(Receiver& receiver, const HandedBuffer& buffer) {
   if (receiver.key.empty()) {
     if (!is_offered_(buffer.key)) return PermissionDenied("no tensor of this task was offered to it");
-    // A receiver that connects again has given its earlier connection up.
+    // A receiver that reconnects has abandoned its earlier connection.
     for (Receiver& other : receivers_) {
       if (other.key == buffer.key) other.buffers.clear();
     }
@@ -157,7 +157,7 @@ Status PeerBuffers::Take(Receiver& receiver, const HandedBuffer& buffer) {
   return OkStatus();
 }
 
-// Memory that its owner could make smaller would take this process down when it writes there.
+// The memory must be sealed: if its owner could shrink it, a write would kill this process.
 StatusOr<std::shared_ptr<PeerBuffers::Mapping>> PeerBuffers::Map(const HandedBuffer& buffer) {
   const int file = buffer.memory.get();
   const int seals = fcntl(file, F_GET_SEALS);

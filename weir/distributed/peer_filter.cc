@@ -45,7 +45,7 @@ std::string AddressOfPeer(std::string_view peer) {
   if (!v4 && !peer.starts_with("ipv6:")) return "";
   std::string address = absl::StrReplaceAll(ToAbsl(peer.substr(5)), {{"%5B", "["}, {"%5D", "]"}});
   address = HostOf(address);
-  // A socket for both families shows IPv4 callers like this.
+  // A dual-stack socket shows IPv4 callers in this form.
   constexpr std::string_view kMapped = "::ffff:";
   return address.starts_with(kMapped) ? address.substr(kMapped.size()) : address;
 }

@@ -4,7 +4,7 @@
 namespace weir {
 namespace {
 
-// For what peers are told last: that sessions have ended, that tensors have arrived.
+// For the last messages to peers: sessions have ended, tensors have arrived.
 constexpr absl::Duration kFarewellTime = absl::Seconds(1);
 
 }  // namespace

@@ -39,7 +39,7 @@ class Peers {
              Rendezvous::RecvValueDone done);
 
   const std::string own_task_;
-  const DeviceSet* const devices_;  // null: tensors come to the host
+  const DeviceSet* const devices_;  // null: tensors are received in host memory
   RendezvousTable steps_;
   std::vector<std::shared_ptr<WorkerClient>> others_;
   StringMap<Peer> by_task_;

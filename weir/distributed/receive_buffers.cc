@@ -16,14 +16,14 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kMaxCapacity = size_t{1} << 46;
 
-// Eight sizes a doubling, so that a tensor whose size varies a little finds a buffer again.
+// Eight sizes per power of two, so that a tensor whose size varies a little can reuse a buffer.
 size_t CapacityFor(size_t bytes) {
   if (bytes > kMaxCapacity) return SIZE_MAX;
   const size_t step = std::max(kPage, std::bit_floor(std::max<size_t>(bytes, 1)) / 8);
   return (bytes + step - 1) / step * step;
 }
 
-// Memory whose pages are there, charged to this process, and whose size cannot change any more.
+// Allocates memory with all its pages, which are charged to this process. Its size can no longer change.
 StatusOr<void*> MakeMemory(size_t capacity, UniqueFd* file) {
   auto fail = [] { return Unavailable("no shared memory: ", strerror(errno)); };
   if (capacity > kMaxCapacity) return Unavailable("no shared memory of ", capacity, " bytes");
@@ -59,7 +59,7 @@ ReceiveBuffers::Lease ReceiveBuffers::TakeIdle(size_t bytes) {
 }
 
 StatusOr<ReceiveBuffers::Lease> ReceiveBuffers::MakeNew(size_t bytes, const std::string& socket) {
-  std::list<std::unique_ptr<Buffer>> dropped;  // outlives the lock: freeing takes its time
+  std::list<std::unique_ptr<Buffer>> dropped;  // outlives the lock: freeing takes time
   {
     absl::MutexLock lock(&mu_);
     WEIR_RETURN_IF_ERROR(Connect(socket, &dropped));

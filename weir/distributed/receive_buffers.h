@@ -35,7 +35,7 @@ class ReceiveBuffers : public std::enable_shared_from_this<ReceiveBuffers> {
     friend class ReceiveBuffers;
     Buffer(int connection, uint64_t id, void* memory, size_t capacity)
         : connection_(connection), id_(id), memory_(memory), capacity_(capacity) {}
-    const int connection_;  // the number of the one that it was handed over
+    const int connection_;  // the number of the connection over which it was shared
     const uint64_t id_;
     void* const memory_;
     const size_t capacity_;
@@ -79,11 +79,11 @@ class ReceiveBuffers : public std::enable_shared_from_this<ReceiveBuffers> {
 
   const std::string key_ = MakeBufferKey();
   mutable absl::Mutex mu_;
-  std::string socket_ ABSL_GUARDED_BY(mu_);  // what is connected; empty: nothing
+  std::string socket_ ABSL_GUARDED_BY(mu_);  // the connected socket; empty if there is none
   UniqueFd connection_ ABSL_GUARDED_BY(mu_);
-  int num_connections_ ABSL_GUARDED_BY(mu_) = 0;  // so far
+  int num_connections_ ABSL_GUARDED_BY(mu_) = 0;  // opened so far
   uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 1;
-  std::list<std::unique_ptr<Buffer>> idle_ ABSL_GUARDED_BY(mu_);  // the last to become so is in front
+  std::list<std::unique_ptr<Buffer>> idle_ ABSL_GUARDED_BY(mu_);  // most recently used first
   size_t idle_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };

@@ -1,3 +1,6 @@
+// A task learns of the session (CreateWorkerSession) and of a part (RegisterGraph) when the first step needs them;
+// concurrent steps wait for the same calls, and after a failure the next step tries again (AsyncOnce). After that, a
+// step is one RunGraph per part.
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <algorithm>
@@ -16,12 +19,12 @@
 namespace weir {
 namespace {
 
-// The step's own deadline fires first and says more; this one is for a task that does not react.
+// The step's own deadline expires first and gives a better message; this slack is for a task that does not react.
 constexpr absl::Duration kSlack = absl::Seconds(1);
 
 }  // namespace
 
-// One other task, as this session knows it.
+// Another task, as this session sees it.
 class RemoteSession::Task {
  public:
   Task(std::shared_ptr<WorkerClient> client, const CreateWorkerSessionRequest& request)
@@ -52,14 +55,14 @@ class RemoteSession::Task {
   AsyncOnce created_;
 };
 
-// Registered with its task before its first step. Held by whoever waits for its task.
+// A part is registered with its task before its first step. Everyone who waits for the task holds a reference.
 class RemoteSession::Part final : public RemotePart, public std::enable_shared_from_this<Part> {
  public:
   Part(std::shared_ptr<Task> task, std::string device, GraphDef graph, RendezvousTable* steps)
       : task_(std::move(task)), device_(std::move(device)), steps_(steps) {
     request_.set_session_handle(task_->handle());
     request_.set_create_worker_session_called(true);
-    // TensorFlow's workers run collectives only in graphs with a key.
+    // TensorFlow's workers run collectives only in graphs that have a key.
     const auto& nodes = graph.node();
     if (std::any_of(nodes.begin(), nodes.end(),
                     [](const NodeDef& node) { return std::string_view(node.op()).starts_with("Collective"); })) {
@@ -134,21 +137,21 @@ class RemoteSession::Part final : public RemotePart, public std::enable_shared_f
         });
   }
 
-  // What happened in a task is told with its name, as TensorFlow's masters do.
+  // Errors from a task are reported with its name, like by TensorFlow's masters.
   Status Named(const Status& status) const {
     return status.ok() ? status : Annotate(status, Cat("From ", task(), ":\n"));
   }
-  // The task gave no answer, perhaps because the step had ended already.
+  // The task did not answer, perhaps because the step has already ended.
   Status Unanswered(const Status& status, const CancellationManager* cancellation) const {
     if (cancellation->cancelled()) return MarkDerived(status);
-    return absl::IsUnavailable(status) ? status : Named(status);  // which says whom it could not reach
+    return absl::IsUnavailable(status) ? status : Named(status);  // UNAVAILABLE already names the task
   }
 
   const std::shared_ptr<Task> task_;
   const std::string device_;
   RendezvousTable* const steps_;
-  // Tensors of this task may travel with the request to run the part. A worker of TensorFlow would fetch them all the
-  // same; one that forgets steps by itself is weir's.
+  // Whether tensors of this task may travel with the request to run the part. TensorFlow's workers would fetch them
+  // anyway. A worker that forgets steps by itself runs weir.
   std::atomic<bool> takes_tensors_{false};
   RegisterGraphRequest request_;
   std::string graph_handle_;

@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// While it lives, the steps that this thread begins get this id instead of a random one. 0: no change.
+// While this object lives, steps that this thread begins get this id instead of a random one. 0: no change.
 class StepIdScope {
  public:
   explicit StepIdScope(int64_t step_id) { value() = step_id; }

@@ -35,7 +35,7 @@ std::shared_ptr<grpc::ServerCredentials> Credentials(const ServerOptions& option
   return grpc::SslServerCredentials(ssl);
 }
 
-// What this task shows its peers. They prove who they are by the same CA as clients do.
+// The credentials that this task presents to its peers. The same CA verifies peers and clients.
 std::shared_ptr<grpc::ChannelCredentials> PeerCredentials(const ServerOptions& options) {
   if (options.tls_certificate.empty()) return grpc::InsecureChannelCredentials();
   return grpc::SslCredentials({options.tls_client_ca, options.tls_key, options.tls_certificate});
@@ -77,7 +77,7 @@ Status CheckCluster(const ServerOptions& options, const Environment& environment
   return OkStatus();
 }
 
-// Where a task of a cluster listens and what it is called by others.
+// The address on which a task of a cluster listens, and the host name by which others reach it.
 void TakeAddress(const ServerOptions& options, std::string* host, std::string* public_host, int* port) {
   *host = *public_host = FindableHost(options.host);
   *port = options.port;
@@ -95,14 +95,14 @@ std::string Address(const std::string& host, int port) {
   return bare_v6 ? Cat("[", host, "]:", port) : Cat(host, ":", port);
 }
 
-// How long a thread may stay awake for a quick client. In a cluster the other tasks may need the processors, on the
-// same machine as often as not.
+// How long a thread may busy-wait for a latency-bound client. Not in a cluster: its other tasks, often on the same
+// machine, may need the processors.
 absl::Duration StayAwake(const ServerOptions& options) {
   const bool alone = options.cluster.tasks().size() < 2;
   return alone && NumUsableProcessors() > 1 ? options.stay_awake : absl::ZeroDuration();
 }
 
-// Threads that wait for calls and begin to serve them; steps that are not short have other threads.
+// The number of threads that poll and begin to serve calls. Steps that are not short run on other threads.
 int NumCallThreads() { return std::clamp(NumUsableProcessors() / 2, 2, 16); }
 
 MasterOptions ToMasterOptions(const ServerOptions& options, std::shared_ptr<CollectiveDomain> collectives) {
@@ -142,7 +142,7 @@ CollectiveDomainOptions ToCollectiveOptions(const ServerOptions& options, const 
   return out;
 }
 
-// For the tensors of receivers on this machine; null if there can be none.
+// The memory that receivers on this machine share; null if there can be none.
 std::unique_ptr<PeerBuffers> MakePeerBuffers(const ServerOptions& options, Peers* peers) {
   if (!options.share_memory || peers->others().empty()) return nullptr;
   auto buffers = PeerBuffers::Listen([peers](const std::string& key) { return peers->steps().held().HasKey(key); });
@@ -153,7 +153,7 @@ std::unique_ptr<PeerBuffers> MakePeerBuffers(const ServerOptions& options, Peers
 
 }  // namespace
 
-// For answers on their way to the network.
+// For answers that are being sent.
 constexpr absl::Duration kHangUpTime = absl::Milliseconds(100);
 
 class Server::Impl {
@@ -192,14 +192,14 @@ class Server::Impl {
     builder.RegisterAsyncGenericService(calls_.generic());
     builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
-    // Two servers on one port would share its connections at random.
+    // Otherwise two servers on one port would share its connections at random.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    // Frames as large as HTTP/2 allows: tensors travel in few writes.
+    // The largest frames that HTTP/2 allows, so that tensors need few writes.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, (1 << 24) - 1);
-    // A client that vanished without closing its connection is noticed, and its steps end.
+    // Detects clients that vanished without closing their connection, so that their steps end.
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
-    // Peers ask often whether this task is alive.
+    // Peers ping this task often.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
     grpc_ = builder.BuildAndStart();
@@ -225,7 +225,7 @@ class Server::Impl {
       if (std::exchange(stopping_, true)) return;
     }
     queue_.StopStaying();
-    // Steps that end now are still answered. gRPC itself would wait for idle clients to hang up, too.
+    // Steps that end now are still answered. gRPC's own shutdown would also wait for idle clients to disconnect.
     const absl::Time end = absl::Now() + grace;
     master_.CloseAllSessions();
     worker_.CloseAllSessions();
@@ -233,7 +233,7 @@ class Server::Impl {
     master_service_.AwaitIdle(end);
     worker_service_.AwaitIdle(end);
     if (grpc_ != nullptr) grpc_->Shutdown(absl::ToChronoTime(absl::Now() + kHangUpTime));
-    master_.CloseAllSessions();  // those that were being made meanwhile
+    master_.CloseAllSessions();  // sessions that were created in the meantime
     worker_.CloseAllSessions();
     calls_.AwaitEnd();
     absl::MutexLock lock(&mu_);
@@ -259,10 +259,10 @@ class Server::Impl {
   }
 
   std::string host_;         // to listen on
-  std::string public_host_;  // what others call it
+  std::string public_host_;  // the name that others use
   int port_ = 0;
   grpc::ServerBuilder builder_;
-  CallQueue queue_;  // of this task's own calls, too
+  CallQueue queue_;  // also for this task's own calls
   Peers peers_;
   const std::unique_ptr<PeerBuffers> peer_buffers_;  // may be null
   GrpcCollectivePeers collective_peers_;
@@ -275,7 +275,7 @@ class Server::Impl {
   GrpcService worker_service_;
   GrpcCalls calls_;
   std::unique_ptr<MetricsServer> metrics_;
-  std::unique_ptr<grpc::Server> grpc_;  // ends before what it calls
+  std::unique_ptr<grpc::Server> grpc_;  // destroyed before the objects that it calls
   absl::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;

@@ -33,13 +33,13 @@ struct ServerOptions {
   bool only_peers = false;  // the worker service rejects callers that are not hosts of the cluster (peer_filter.h)
   // Send large tensors between tasks of the same user on the same machine through shared memory instead of the network.
   bool share_memory = true;
-  bool spread_nodes = false;                 // nodes that ask for no device go to all tasks, for tests (SessionOptions)
-  PlacerKind placer = PlacerKind::kDefault;  // of clients' sessions whose config names none
-  std::shared_ptr<const CostTable> costs;    // what it knows of earlier steps; may be null
+  bool spread_nodes = false;                 // spread unplaced nodes over all tasks, for tests (SessionOptions)
+  PlacerKind placer = PlacerKind::kDefault;  // for clients' sessions whose config names no placer
+  std::shared_ptr<const CostTable> costs;    // measured costs for the placer; may be null
 
-  // Collectives: the task that forms groups (TensorFlow's collective_group_leader), which must be the same in all tasks
-  // of the cluster; empty: the chief, else the first worker, else the first task. And the time after which one that
-  // gives no time-out of its own ends with an error.
+  // The task that forms the groups of collectives (TensorFlow's collective_group_leader); must be the same in all tasks
+  // of the cluster. Empty: the chief, else the first worker, else the first task. The timeout applies to collectives
+  // that specify none.
   std::string collective_leader;
   absl::Duration collective_timeout = absl::Minutes(10);
 
@@ -50,9 +50,9 @@ struct ServerOptions {
 
   int metrics_port = -1;  // the HTTP port for Prometheus; 0: any free port, negative: none
 
-  int64_t max_message_bytes = INT32_MAX;  // of a request
+  int64_t max_message_bytes = INT32_MAX;  // per request
   int max_sessions = 10'000;
-  int64_t max_graph_nodes = 50'000'000;           // of one session
+  int64_t max_graph_nodes = 50'000'000;           // per session
   absl::Duration idle_session = absl::Hours(24);  // close sessions that have been unused for this long
 
   // How long a thread busy-waits after each answer for the next call of a latency-bound client, one that calls again as
@@ -76,8 +76,8 @@ class Server {
   std::string target() const;  // "grpc://host:port"
   int metrics_port() const;    // -1 if there is none
   size_t num_sessions() const;
-  int64_t num_shared_tensors() const;  // that came to this task through shared memory
-  int64_t num_awaited_calls() const;   // that a thread stayed awake for
+  int64_t num_shared_tensors() const;  // received by this task through shared memory
+  int64_t num_awaited_calls() const;   // for which a thread was busy-waiting
 
   // A session in this process whose steps use the devices of the whole cluster, like the sessions of clients. Waits for
   // the tasks to answer; DEADLINE_EXCEEDED names those that do not. REQUIRES: the server outlives the session.

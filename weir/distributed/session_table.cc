@@ -11,7 +11,7 @@ constexpr char kClosedText[] = "Step was cancelled by an explicit call to `Sessi
 
 }  // namespace
 
-// 16 hexadecimal digits: a handle is all that a client needs to use a session.
+// 16 hexadecimal digits. They must be hard to guess, because a client that knows the handle can use the session.
 std::string SessionTable::NewHandle() {
   std::random_device source;
   static constexpr char kDigits[] = "0123456789abcdef";

@@ -29,18 +29,18 @@ class ServedSession {
   // Adds nodes if the client knows the current version; returns the new version.
   StatusOr<int64_t> Extend(const GraphDef& graph, int64_t expected_version);
 
-  // What a partial run still waits for, by feed and fetch name.
+  // Records the feeds and fetches that a partial run still waits for, by name.
   void BeginPartialRun(const std::string& run, std::set<std::string> names);
   bool HasPartialRun(const std::string& run) const;
-  // True if the names were the last ones.
+  // Removes feeds and fetches from those. True if they were the last ones.
   bool AdvancePartialRun(const std::string& run, std::span<const Feed> feeds, std::span<const std::string> fetches);
 
-  // Which callables report on their steps.
+  // Records whether the steps of a callable produce a report.
   void AddCallable(Session::Callable callable, bool traced);
   void RemoveCallable(Session::Callable callable);
   bool IsTracedCallable(Session::Callable callable) const;
 
-  // Calls in flight. Begin fails once the session is closed.
+  // Must be called around each call. BeginCall fails once the session is closed.
   Status BeginCall();
   void EndCall();
   // Cancels running steps; `done` is called when the last call in flight has ended, possibly immediately. Must be
@@ -76,12 +76,12 @@ class SessionTable {
   // Closes all sessions and waits for them.
   ~SessionTable();
 
-  // Under the given handle, or a new one that cannot be guessed. RESOURCE_EXHAUSTED if there are too many,
-  // ALREADY_EXISTS if the handle is taken.
+  // Adds a session under the given handle, or under a new one that cannot be guessed. RESOURCE_EXHAUSTED if there are
+  // too many, ALREADY_EXISTS if the handle is taken.
   StatusOr<std::shared_ptr<ServedSession>> Add(std::unique_ptr<Session> session, std::string handle = "");
   // A handle that cannot be guessed.
   static std::string NewHandle();
-  // For failing early, before a graph is read.
+  // RESOURCE_EXHAUSTED if the table is full, so that calls can fail before they read a graph.
   Status CheckRoom() const;
   std::shared_ptr<ServedSession> Find(std::string_view handle) const;  // null if there is none
   // Removes a session from the table; null if there is none.
@@ -98,7 +98,7 @@ class SessionTable {
   mutable absl::Mutex mu_;
   StringMap<std::shared_ptr<ServedSession>> sessions_ ABSL_GUARDED_BY(mu_);
   std::vector<std::unique_ptr<ServedSession>> disposed_ ABSL_GUARDED_BY(mu_);
-  int alive_ ABSL_GUARDED_BY(mu_) = 0;  // made and not yet destroyed
+  int alive_ ABSL_GUARDED_BY(mu_) = 0;  // sessions that have not been destroyed yet
   bool stop_ ABSL_GUARDED_BY(mu_) = false;
   std::thread thread_;
 };

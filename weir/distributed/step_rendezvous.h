@@ -17,8 +17,8 @@
 
 namespace weir {
 
-// Fetches the value that a step sends under a key in another task. With `to_device` it may come into the memory of the
-// device that the key is for.
+// Fetches the value that a step sends under a key in another task. With `to_device`, the value may be received in the
+// memory of the device that the key names as its destination.
 using FetchTensor = std::function<void(int64_t step_id, std::string_view key, bool to_device,
                                        CancellationManager* cancellation, Rendezvous::RecvValueDone done)>;
 
@@ -38,7 +38,7 @@ class StepRendezvous : public Rendezvous {
     return local_.SendValue(key, std::move(value));
   }
   void RecvValueAsync(std::string_view key, CancellationManager* cancellation, RecvValueDone done) override;
-  // Receives from other tasks are ended by their cancellation.
+  // Receives from other tasks do not end here, but by their cancellation.
   void StartAbort(const Status& status) override { local_.StartAbort(status); }
 
   // For partial runs, in which the master sends and receives values in several calls.
@@ -47,8 +47,8 @@ class StepRendezvous : public Rendezvous {
 
   LocalRendezvous& local() { return local_; }
 
-  // For a request of a peer: an error comes from the step in this task, not from the peer. The value is where it was
-  // sent.
+  // Serves a request of a peer. An error is marked as an error of the step in this task. The value stays in the memory
+  // from which it was sent.
   void RecvForPeer(std::string_view key, CancellationManager* cancellation, RecvValueDone done);
 
  private:

@@ -1,3 +1,10 @@
+// The ways in which a tensor arrives. The first that is possible is taken:
+// - Small tensors are part of the answer.
+// - If an edge had a large tensor in an earlier step, the request offers an idle buffer that the sender already knows,
+//   and the sender fills it before it answers.
+// - Otherwise the sender keeps the tensor and says where it is. If both tasks are on one machine, the receiver shares a
+//   new buffer with the sender and asks it to fill that; a device may also copy directly from the sender's device.
+// - Otherwise the receiver requests one piece after the other over the network.
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <memory>
@@ -15,12 +22,12 @@ namespace {
 
 using Kind = RecvTransport::Kind;
 
-// Edges whose sizes are remembered.
+// The number of edges whose sizes are remembered.
 constexpr size_t kMaxEdges = 1 << 14;
-// After so many failures in a row no more memory is handed to a sender.
+// After so many failures in a row, no more memory is shared with a sender.
 constexpr int kMaxFailures = 3;
 
-// What is the same in every step: the key without frame and iteration.
+// The part of the key that is the same in every step: all except frame and iteration.
 std::string_view EdgeOf(std::string_view key) { return key.substr(0, key.rfind(';')); }
 
 Status CheckPlain(const OutOfBand& there) {
@@ -28,7 +35,7 @@ Status CheckPlain(const OutOfBand& there) {
   return InvalidArgument("Only tensors of plain types come by themselves, not ", Name(there.dtype));
 }
 
-// More than there can be if the peer's shape is absurd.
+// SIZE_MAX if the peer sends an absurd shape.
 size_t BytesOf(const OutOfBand& there) {
   size_t bytes = 0;
   const auto count = static_cast<size_t>(there.shape.num_elements());
@@ -38,13 +45,14 @@ size_t BytesOf(const OutOfBand& there) {
 }  // namespace
 
 int64_t RandomId() {
-  // On the heap: a library that is loaded at run time (the Python extension) has room for few bytes of thread-local
+  // On the heap, because a library that is loaded at run time (the Python extension) has little room for thread-local
+  // data.
   // data.
   thread_local const auto generator = std::make_unique<std::mt19937_64>([] {
     std::random_device source;
     return static_cast<uint64_t>(source()) << 32 | source();
   }());
-  // TensorFlow's step ids have 56 random bits; the top byte says what kind they are.
+  // TensorFlow's step ids have 56 random bits; the top byte is their kind.
   constexpr uint64_t kBits = (uint64_t{1} << 56) - 1;
   return static_cast<int64_t>(((*generator)() & kBits) | 1);
 }
@@ -54,17 +62,17 @@ std::string_view EdgeName(std::string_view key) {
   return key.substr(0, key.find(';'));
 }
 
-// A tensor on its way.
+// A tensor in flight.
 struct TensorFetcher::Fetching {
   RecvTensorRequest request;
   CancellationManager* cancellation = nullptr;
   absl::Time start = absl::Now();
   Rendezvous::RecvValueDone done;
-  Device* device = nullptr;      // that the tensor is for; null: the host
-  ReceiveBuffers::Lease buffer;  // that the sender may write into
-  std::string socket;            // where it was handed over
-  Tensor tensor;                 // that comes in pieces
-  size_t copied = 0;             // bytes of it that are here
+  Device* device = nullptr;      // the destination; null: the host
+  ReceiveBuffers::Lease buffer;  // the sender may write into it
+  std::string socket;            // over which it was shared
+  Tensor tensor;                 // arrives in pieces
+  size_t copied = 0;             // bytes of it that have arrived
 };
 
 TensorFetcher::TensorFetcher(std::shared_ptr<WorkerClient> client, bool share_memory, TaskMetrics* metrics)
@@ -127,7 +135,8 @@ void TensorFetcher::TakeAnswer(const FetchingPtr& fetching, grpc::ByteBuffer& re
   const OutOfBand& there = *answer.out_of_band;
   if (there.in_buffer) return TakeFromBuffer(fetching, there);
   if (!there.exported.empty()) return CopyExported(fetching, there);
-  // The sender did not use the buffer. If it is large enough, the sender does not have it.
+  // The sender did not use the buffer. If that is too small, it can be used again; otherwise the sender does not know
+  // it.
   if (fetching->buffer != nullptr && fetching->buffer->capacity() < BytesOf(there)) {
     buffers_->Return(std::move(fetching->buffer));
   }
@@ -166,7 +175,7 @@ void TensorFetcher::CopyExported(const FetchingPtr& fetching, const OutOfBand& t
     return Finish(*fetching, Internal(client_->task(), " offers memory of a device to who did not ask for it"));
   }
   reader->CopyExported(there.exported, there.dtype, there.shape, [this, fetching, there](StatusOr<Tensor> copy) {
-    if (!copy.ok()) return FetchPieces(fetching, there);  // the sender brings it to its host
+    if (!copy.ok()) return FetchPieces(fetching, there);  // the sender then copies it to its host
     Release(*fetching);
     metrics_->tensors_shared.fetch_add(1, std::memory_order_relaxed);
     Finish(*fetching, std::move(copy));

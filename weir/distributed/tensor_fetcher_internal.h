@@ -18,7 +18,7 @@ namespace weir {
 // A random number that is not 0, for requests, steps and sessions.
 int64_t RandomId();
 
-// The name of the tensor in a rendezvous key, for people: "edge_3_w" of "src;1f;dst;edge_3_w;0:0".
+// The name of the tensor in a rendezvous key, for messages: "edge_3_w" of "src;1f;dst;edge_3_w;0:0".
 std::string_view EdgeName(std::string_view key);
 
 // Thread-safe. Must outlive the calls of `client`.
@@ -28,7 +28,7 @@ class TensorFetcher {
   TensorFetcher(std::shared_ptr<WorkerClient> client, bool share_memory, TaskMetrics* metrics);
   ~TensorFetcher();
 
-  // As FetchTensor (step_rendezvous.h). The tensor may come into the memory of `device`; null: the host's.
+  // Like FetchTensor (step_rendezvous.h). The tensor may be received in the memory of `device`; null: host memory.
   void Fetch(int64_t step_id, std::string_view key, Device* device, CancellationManager* cancellation,
              Rendezvous::RecvValueDone done);
 
@@ -39,10 +39,10 @@ class TensorFetcher {
   using Take = void (TensorFetcher::*)(const FetchingPtr& fetching, grpc::ByteBuffer& response);
   void Ask(const FetchingPtr& fetching, const RecvTransport& transport, Take take);
   void TakeAnswer(const FetchingPtr& fetching, grpc::ByteBuffer& response);
-  // The tensor is in the buffer, or has to be fetched as `there` says.
+  // The tensor is in the buffer, or must be fetched as `there` describes.
   void TakeFromBuffer(const FetchingPtr& fetching, const OutOfBand& there);
   void HandBuffer(const FetchingPtr& fetching, const OutOfBand& there);
-  // It is in the memory of the sender's device, which the receiver's can read.
+  // The tensor is in the memory of the sender's device, from which the receiver's device can copy it.
   void CopyExported(const FetchingPtr& fetching, const OutOfBand& there);
   void TakeFilled(const FetchingPtr& fetching, grpc::ByteBuffer& response);
   void FetchPieces(const FetchingPtr& fetching, const OutOfBand& there);
@@ -63,11 +63,11 @@ class TensorFetcher {
 
   const std::shared_ptr<WorkerClient> client_;
   TaskMetrics* const metrics_;
-  const std::shared_ptr<ReceiveBuffers> buffers_;  // null: none are used
+  const std::shared_ptr<ReceiveBuffers> buffers_;  // null: shared memory is not used
   absl::Mutex mu_;
   StringMap<size_t> expected_ ABSL_GUARDED_BY(mu_);
   std::string failed_socket_ ABSL_GUARDED_BY(mu_);
-  int failures_ ABSL_GUARDED_BY(mu_) = 0;  // there, in a row
+  int failures_ ABSL_GUARDED_BY(mu_) = 0;  // in a row, with failed_socket_
 };
 
 }  // namespace weir

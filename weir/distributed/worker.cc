@@ -1,4 +1,4 @@
-// The worker's sessions and graphs. Steps are in worker_step.cc.
+// The sessions and graphs of a worker. Steps are in worker_step.cc.
 #include "weir/distributed/worker.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr int kWorkerThreads = 4;
 
 Status SessionEnded() { return Cancelled("The session of the step was closed"); }
 
-// A weir master says which devices it has seen; if they are not this task's any more, the task has restarted.
+// A weir master sends the devices that it has seen. If this task no longer has them, the task has restarted.
 Status CheckDevices(const CreateWorkerSessionRequest& request, const Environment& environment) {
   for (const DeviceAttributes& seen : request.cluster_device_attributes()) {
     if (!FromAbsl(seen.name()).starts_with(Cat(environment.task_name, "/"))) continue;
@@ -67,7 +67,7 @@ void Worker::Serve(WorkerMethod method, IncomingCall* call) {
       return RecvTensor(call);
     case WorkerMethod::kMarkRecvFinished:
       return MarkRecvFinished(call);
-    case WorkerMethod::kLogging:  // transfers are not logged; a trace of the step shows its Recv nodes
+    case WorkerMethod::kLogging:  // not logged; a trace shows the Recv nodes
       return Answer(call, OkStatus(), LoggingResponse());
     case WorkerMethod::kTracing:
       return call->Finish(Unimplemented("Tracing is not served; ask for a trace in the RunOptions of a step"), {});
@@ -158,7 +158,7 @@ void Worker::DeleteWorkerSession(IncomingCall* call) {
     absl::MutexLock lock(&masters_mu_);
     for (auto& [master, sessions] : masters_) std::erase(sessions.handles, request.session_handle());
   }
-  // One that is not there is gone: that is what was asked for.
+  // An unknown session is gone already, as requested.
   if (session == nullptr) return Answer(call, status, DeleteWorkerSessionResponse());
   session->Close(SessionEnded(), [call] { Answer(call, OkStatus(), DeleteWorkerSessionResponse()); });
 }

@@ -23,9 +23,9 @@ class PeerBuffers;
 
 struct WorkerOptions {
   SessionLimits sessions;
-  int64_t max_graph_nodes = 50'000'000;      // of one part
-  std::vector<std::string> masters;          // the tasks that may create sessions here; empty: any task
-  PeerBuffers* buffers = nullptr;            // of receivers on this machine; must outlive the worker; may be null
+  int64_t max_graph_nodes = 50'000'000;  // per part
+  std::vector<std::string> masters;      // the tasks that may create sessions here; empty: any task
+  PeerBuffers* buffers = nullptr;        // shared by receivers on this machine; must outlive the worker; may be null
   CollectiveService* collectives = nullptr;  // must outlive the worker; null: collectives are not served
 };
 
@@ -59,7 +59,8 @@ class Worker {
   // The tensor that a peer waits for has arrived, or will never arrive.
   void Deliver(const TensorCall& wanted, const Status& status, Tensor value, bool is_dead);
   void DeliverIntoBuffer(const TensorCall& wanted, Tensor value);
-  // A value in a device's memory: the receiver's device reads it there if it can; else it goes through the host.
+  // Delivers a value in a device's memory: the receiver's device reads it there if it can; otherwise it goes through
+  // the host.
   void DeliverFromDevice(const TensorCall& wanted, RendezvousValue value);
   void DeliverThroughHost(const TensorCall& wanted, RendezvousValue value);
   void DeliverExported(const TensorCall& wanted, const RendezvousValue& value);
@@ -81,7 +82,7 @@ class Worker {
   Status PrepareRun(Part& part);
   void FinishRun(Part& part, const Status& status);
   void CollectResults(const std::shared_ptr<Part>& part);
-  // One of several calls for a part.
+  // Handles one of several calls for a part.
   void RunPartial(const std::shared_ptr<Part>& part);
   void AnswerPartial(const std::shared_ptr<Part>& part);
 

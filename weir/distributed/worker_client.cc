@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// For messages whose answer nobody waits for.
+// For messages whose answers are ignored.
 constexpr absl::Duration kTellTimeout = absl::Seconds(30);
 
 }  // namespace

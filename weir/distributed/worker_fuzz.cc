@@ -1,4 +1,5 @@
-// Any bytes as any request to the worker service: the first byte chooses the method, the rest is the request.
+// Sends arbitrary bytes as any request to the worker service: the first byte chooses the method, the rest is the
+// request.
 #include "weir/base/logging.h"
 #include "weir/distributed/fuzzed_call_internal.h"
 #include "weir/distributed/worker.h"
@@ -17,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   FuzzedCall call(data + 1, size - 1);
   worker->Serve(static_cast<WorkerMethod>(data[0] % kWorkerMethodNames.size()), &call);
-  call.cancellation.StartCancel();  // a RecvTensor may wait for ever: its caller goes away
+  call.cancellation.StartCancel();  // the caller goes away, because a RecvTensor may wait forever
   call.Await();
   return 0;
 }

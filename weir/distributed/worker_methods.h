@@ -24,7 +24,7 @@ enum class WorkerMethod {
   kCompleteGroup,
   kCompleteInstance,
   kGetStepSequence,
-  kJoinRound,  // weir's own
+  kJoinRound,  // an extension of weir's
 };
 inline constexpr std::array<std::string_view, 17> kWorkerMethodNames = {
     "GetStatus",    "CreateWorkerSession", "DeleteWorkerSession", "RegisterGraph",    "DeregisterGraph", "RunGraph",

@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// A RunGraph on its way; kept alive by the step's completion.
+// A RunGraph in progress; kept alive by the completion of the step.
 struct Worker::Part {
   IncomingCall* call = nullptr;
   RunGraphCall request;
@@ -19,7 +19,7 @@ struct Worker::Part {
   Session::Part part = 0;
   StepReport report;
   size_t next_result = 0;
-  std::shared_ptr<PartialPart> partial;  // null if the part has one call
+  std::shared_ptr<PartialPart> partial;  // null if the part is run by a single call
 };
 
 Status Worker::PrepareRun(Part& part) {
@@ -67,7 +67,7 @@ void Worker::RunPartial(const std::shared_ptr<Part>& part) {
   if (!found.ok()) return FinishRun(*part, found.status());
   part->partial = found->first;
   if (found->second) {
-    // The part outlives this call, and so does what it uses.
+    // The part outlives this call, so it counts as a call of its own.
     Status begun = part->session->BeginCall();
     if (!begun.ok()) return FinishRun(*part, begun);
     part->rendezvous->SetPartial();
@@ -84,7 +84,7 @@ void Worker::RunPartial(const std::shared_ptr<Part>& part) {
   CollectResults(part);
 }
 
-// Results are there. The last call is answered when the part has ended.
+// All results have arrived. The last call is answered when the part has ended.
 void Worker::AnswerPartial(const std::shared_ptr<Part>& part) {
   if (!part->request.is_last_partial_run) return FinishRun(*part, OkStatus());
   partial_parts_.Remove(part->request.step_id, part->request.graph_handle);
@@ -98,7 +98,8 @@ void Worker::AnswerPartial(const std::shared_ptr<Part>& part) {
   });
 }
 
-// What the caller wants to have with the answer. A part of one call has sent it by now, unless it never does.
+// Collects the tensors that the caller wants with the answer. A part with a single call has either sent them by now or
+// never will.
 void Worker::CollectResults(const std::shared_ptr<Part>& part) {
   if (part->next_result == part->request.recv_keys.size()) {
     return part->partial != nullptr ? AnswerPartial(part) : FinishRun(*part, OkStatus());
@@ -127,7 +128,7 @@ void Worker::FinishRun(Part& part, const Status& status) {
   if (!outcome.ok() && part.rendezvous != nullptr) {
     part.rendezvous->StartAbort(outcome);
     if (part.partial != nullptr) part.partial->cancellation.StartCancel(outcome);
-    // A master that is gone will not clean up.
+    // A master that has gone away will not clean up.
     if (part.call->cancellation.cancelled()) steps_->End(part.request.step_id, outcome);
   }
   if (outcome.ok() && part.request.only_part) part.answer.forgotten = steps_->EndIfIdle(part.request.step_id);
@@ -136,10 +137,10 @@ void Worker::FinishRun(Part& part, const Status& status) {
   if (!outcome.ok() && part.request.store_errors_in_response_body) {
     part.answer.received.clear();
     part.answer.status = outcome;
-    WriteRunGraphResponse(part.answer, &message).IgnoreError();  // cannot fail: there is no tensor in it
+    WriteRunGraphResponse(part.answer, &message).IgnoreError();  // cannot fail: there are no tensors
     outcome = OkStatus();
   }
-  // Answering ends the call, and with it what the part points at.
+  // Finish may destroy the call and with it what the part points to.
   std::shared_ptr<ServedSession> session = part.session;
   part.call->Finish(outcome, std::move(message));
   if (session != nullptr) session->EndCall();

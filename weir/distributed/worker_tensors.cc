@@ -13,11 +13,12 @@ namespace {
 
 using TransportKind = RecvTransport::Kind;
 
-// Larger ones do not go with an answer but are asked for in pieces of this size: messages have a limit.
+// Larger tensors are not part of an answer but are requested in pieces of this size, because the size of messages is
+// limited.
 constexpr size_t kPieceBytes = 256 << 20;
-// From this size on a copy into the receiver's memory is quicker than the network.
+// From this size on, a copy through shared memory is faster than the network.
 constexpr size_t kMinSharedBytes = 256 << 10;
-// Copies up to this size do not keep the thread that has the tensor from its work for long.
+// Up to this size, a copy does not delay the thread that has the tensor by much.
 constexpr size_t kCopyHereBytes = 1 << 20;
 
 bool HasBytes(const Tensor& tensor, size_t count) {
@@ -45,7 +46,7 @@ void AnswerTensor(IncomingCall* call, RecvTensorAnswer answer) {
 
 }  // namespace
 
-// A call for a tensor.
+// A request for a tensor.
 struct Worker::TensorCall {
   IncomingCall* call = nullptr;
   int64_t step_id = 0;
@@ -93,7 +94,7 @@ void Worker::DeliverFromDevice(const TensorCall& wanted, RendezvousValue value) 
                           dynamic_cast<MemoryExporter*>(value.device) != nullptr;
   if (!may_export) return DeliverThroughHost(wanted, std::move(value));
   DeviceRun& run = *value.run;
-  run.WhenDone([this, wanted, value = std::move(value)](const Status& made) {  // the device's thread is not ours
+  run.WhenDone([this, wanted, value = std::move(value)](const Status& made) {  // this is a thread of the device
     threads_.Schedule([this, wanted, value, made] {
       made.ok() ? DeliverExported(wanted, value) : Deliver(wanted, made, Tensor(), false);
     });
@@ -123,7 +124,7 @@ void Worker::DeliverPiece(const TensorCall& wanted) {
     if (!device->is_host() && device->allocator() == tensor.device_allocator()) home = device.get();
   }
   if (home == nullptr) return AnswerPiece(wanted.call, tensor, wanted.transport.offset);
-  // The receiver could not read it where it is.
+  // The receiver could not read it in the device's memory.
   home->CopyToHost(tensor, nullptr, [this, wanted](StatusOr<Tensor> host) {
     if (!host.ok()) return wanted.call->Finish(host.status(), {});
     steps_->held().Hold(wanted.step_id, wanted.request_id, *host);
@@ -165,7 +166,7 @@ void Worker::Keep(const TensorCall& wanted, bool share, RecvTensorAnswer* answer
 }
 
 void Worker::FinishTensor(const TensorCall& wanted, const Status& status, RecvTensorAnswer answer) {
-  // Before the answer: afterwards the service may end.
+  // Before the answer, because the service may be destroyed after it.
   if (!steps_->EndPeer(wanted.step_id)) steps_->held().ForgetStep(wanted.step_id);
   if (!status.ok()) return wanted.call->Finish(status, {});
   AnswerTensor(wanted.call, std::move(answer));

@@ -1,4 +1,4 @@
-// Attributes and schemas to and from the wire format.
+// Conversions of attributes and schemas to and from the wire format.
 #ifndef WEIR_FRAMEWORK_ATTR_PROTO_H_
 #define WEIR_FRAMEWORK_ATTR_PROTO_H_
 
@@ -18,8 +18,8 @@ class NameAttrList;
 class OpDef;
 using AttrProtoMap = google::protobuf::Map<std::string, AttrValue>;
 
-// What is written replaces what the message held. Reading gives INVALID_ARGUMENT for type numbers, shapes and tensors
-// that are not valid; whether a value suits its op is for CheckAttrs to say.
+// ToProto replaces the previous contents of the message. FromProto returns INVALID_ARGUMENT for invalid type numbers,
+// shapes and tensors; CheckAttrs decides whether a value fits its op.
 Status ToProto(const Attribute& attribute, AttrValue* proto);
 StatusOr<Attribute> FromProto(const AttrValue& proto);
 Status ToProto(const AttrMap& attrs, AttrProtoMap* proto);
@@ -27,9 +27,9 @@ StatusOr<AttrMap> FromProto(const AttrProtoMap& proto);
 Status ToProto(const FunctionAttr& function, NameAttrList* proto);
 StatusOr<FunctionAttr> FromProto(const NameAttrList& proto);
 
-// Gradient, family and shape function have no place in an OpDef and are not written; `doc` is its summary.
+// Gradient, family and shape function have no field in an OpDef and are not written; `doc` becomes its summary.
 Status ToProto(const OpSchema& schema, OpDef* proto);
-// INVALID_ARGUMENT also for arguments without a type or with attributes that are not declared.
+// Also INVALID_ARGUMENT for arguments without a type or with undeclared attributes.
 StatusOr<OpSchema> FromProto(const OpDef& proto);
 
 }  // namespace weir

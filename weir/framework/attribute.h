@@ -1,4 +1,4 @@
-// Attribute values of nodes and functions: Attribute as a C++ value.
+// Attribute: the value of an attribute of a node or function.
 #ifndef WEIR_FRAMEWORK_ATTRIBUTE_H_
 #define WEIR_FRAMEWORK_ATTRIBUTE_H_
 
@@ -18,7 +18,7 @@ class Attribute;
 struct AttrList;
 struct FunctionAttr;
 
-// `$T` inside a function body: to be replaced when the function is instantiated.
+// `$T` in a function body: replaced when the function is instantiated.
 struct AttrPlaceholder {
   std::string name;
   bool operator==(const AttrPlaceholder&) const = default;
@@ -26,7 +26,7 @@ struct AttrPlaceholder {
 
 class Attribute {
  public:
-  // The oneof of the wire format, in its order of kinds.
+  // The kinds of the wire format's oneof, in the same order.
   using Value = std::variant<std::monostate, std::shared_ptr<const AttrList>, std::string, int64_t, float, bool, DType,
                              PartialShape, Tensor, AttrPlaceholder, std::shared_ptr<const FunctionAttr>>;
 
@@ -48,7 +48,7 @@ class Attribute {
 
   bool has_value() const { return value_.index() != 0; }
   const Value& value() const { return value_; }
-  // The value as a T, or null: T one of std::string, int64_t, float, bool, DType, PartialShape, Tensor,
+  // The value as a T; null if it has another type. T: std::string, int64_t, float, bool, DType, PartialShape, Tensor,
   // AttrPlaceholder, AttrList, FunctionAttr.
   template <typename T>
   const T* get_if() const {
@@ -59,7 +59,7 @@ class Attribute {
       return std::get_if<T>(&value_);
     }
   }
-  // Tensors are equal if type, shape and every byte are.
+  // Tensors are equal if their types, shapes and bytes are.
   bool operator==(const Attribute& other) const;
   std::string ToString() const;
 
@@ -67,7 +67,7 @@ class Attribute {
   Value value_;
 };
 
-// Attributes by name, kept sorted; few, so a flat vector.
+// Attributes by name, sorted. There are few of them, so they are stored in a vector.
 class AttrMap {
  public:
   using Entry = std::pair<std::string, Attribute>;
@@ -94,7 +94,7 @@ struct FunctionAttr {
   bool operator==(const FunctionAttr& other) const;
 };
 
-// One of the vectors is filled; an empty list is empty of every kind.
+// At most one of the vectors is not empty; an empty list has no kind.
 struct AttrList {
   std::vector<std::string> s;
   std::vector<int64_t> i;
@@ -113,7 +113,7 @@ struct AttrList {
 uint64_t Hash(const AttrMap& attrs);
 
 // The attribute `name` as a C++ value, or an error that names it. T: std::string, int64_t, float, bool, DType,
-// PartialShape, Tensor, FunctionAttr, or a std::vector of one of these. An int64_t is also given as int32_t/int.
+// PartialShape, Tensor, FunctionAttr, or a std::vector of one of these. An int64_t can also be read as int32_t or int.
 template <typename T>
 StatusOr<T> GetAttr(const AttrMap& attrs, std::string_view name);
 

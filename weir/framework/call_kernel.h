@@ -9,13 +9,14 @@
 
 namespace weir {
 
-// A function that a kernel calls, instantiated at the first call: a function may name itself. Thread-safe.
+// A function that a kernel calls. It is instantiated at the first call, because functions may be recursive.
+// Thread-safe.
 class LazyFunction {
  public:
   explicit LazyFunction(FunctionAttr function) : function_(std::move(function)) {}
   const std::string& name() const { return function_.name; }
   StatusOr<FunctionRuntime::Handle> Handle(FunctionRuntime* runtime);
-  // Instantiates if need be and runs. FAILED_PRECONDITION if the step has no functions.
+  // Runs the function, after instantiating it if necessary. FAILED_PRECONDITION if the step has no functions.
   void Run(const StepContext& step, std::vector<Tensor> arguments, FunctionRuntime::Done done);
 
  private:
@@ -24,7 +25,7 @@ class LazyFunction {
   std::optional<FunctionRuntime::Handle> handle_ ABSL_GUARDED_BY(mu_);
 };
 
-// PartitionedCall and its like: all inputs are arguments, all outputs results.
+// PartitionedCall and the like: all inputs are arguments, all outputs are results.
 class CallKernel : public AsyncKernel {
  public:
   explicit CallKernel(FunctionAttr function) : function_(std::move(function)) {}
@@ -35,9 +36,9 @@ class CallKernel : public AsyncKernel {
   LazyFunction function_;
 };
 
-// Puts a function's results into the context's outputs. INTERNAL if their number is wrong.
+// Moves a function's results to the context's outputs. INTERNAL if their number is wrong.
 Status SetOutputs(KernelContext& ctx, std::vector<Tensor> results);
-// All inputs from `first` on, given away.
+// Moves all inputs from `first` on out of the context.
 std::vector<Tensor> TakeInputs(KernelContext& ctx, int first = 0);
 
 }  // namespace weir

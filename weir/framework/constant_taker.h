@@ -1,8 +1,8 @@
 // Kernels that keep constants in a form of their own.
 //
-// A contraction reads its weights in the order that its library likes, so the tensor that the graph holds is read once
-// and then only lies there. A kernel that is a ConstantTaker is offered such tensors when a plan is made, and may drop
-// them; whoever else needs one later - another step's plan - has it restored, bit by bit.
+// A matrix product or convolution stores its weights in the layout of its library, so the original tensor is read once
+// and then only occupies memory. Kernels that are ConstantTakers are offered such tensors when a plan is compiled, and
+// may release them. If another plan needs the tensor later, it is restored, bit by bit.
 #ifndef WEIR_FRAMEWORK_CONSTANT_TAKER_H_
 #define WEIR_FRAMEWORK_CONSTANT_TAKER_H_
 
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// Type and shape without elements: what steps find in the place of a constant that was taken.
+// A tensor with type and shape but without elements: what steps see instead of a constant that was taken.
 inline Tensor AbsentTensor(const Tensor& like) { return Tensor::Wrap(like.dtype(), like.shape(), nullptr, nullptr); }
 inline bool IsAbsent(const Tensor& tensor) { return tensor.raw_data() == nullptr && tensor.num_elements() > 0; }
 
@@ -25,8 +25,8 @@ struct TakenConstant {
 class ConstantTaker {
  public:
   virtual ~ConstantTaker() = default;
-  // Asked when a plan is made, for an input that is this constant in every step. Nothing if it shall stay; otherwise
-  // its memory goes when nobody else holds it. Thread-safe.
+  // Called when a plan is compiled, for an input that is this constant in every step. Returns nothing if the constant
+  // should stay; otherwise its memory is freed when nothing else holds it. Thread-safe.
   virtual std::optional<TakenConstant> TakeConstant(int input, const Tensor& constant) = 0;
 };
 

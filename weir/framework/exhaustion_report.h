@@ -1,4 +1,4 @@
-// ExhaustionReport: an allocator that can say who holds its memory, for the error of an allocation that found none.
+// ExhaustionReport: an allocator that can describe who holds its memory, for out-of-memory errors.
 #ifndef WEIR_FRAMEWORK_EXHAUSTION_REPORT_H_
 #define WEIR_FRAMEWORK_EXHAUSTION_REPORT_H_
 
@@ -13,7 +13,7 @@ namespace WEIR_PUBLIC weir {
 class ExhaustionReport {
  public:
   virtual ~ExhaustionReport() = default;
-  // After Allocate(bytes) has returned null.
+  // To be called after Allocate(bytes) has returned null.
   virtual std::string DescribeExhaustion(size_t bytes) const = 0;
 };
 

@@ -1,7 +1,7 @@
-// Nodes that stand for several: an error is told of the one that it belongs to.
+// Error reporting for nodes that replace several original nodes.
 //
-// A pass that makes one node of several keeps their names in the attribute kFusedNodes. Their kernel, which nodes with
-// other names may share, says by number which of them failed; the executor knows the names.
+// A pass that fuses nodes keeps their names in the attribute kFusedNodes. The fused kernel, which nodes with other
+// names may share, reports the index of the original node that failed; the executor knows the name.
 #ifndef WEIR_FRAMEWORK_FUSED_NODES_H_
 #define WEIR_FRAMEWORK_FUSED_NODES_H_
 
@@ -16,13 +16,13 @@ namespace weir {
 inline constexpr char kFusedNodes[] = "_fused_nodes";
 inline constexpr char kFusedNodePayload[] = "weir/fused_node";
 
-// `status` of the index-th node.
+// An error of the original node with this index.
 inline Status OfFusedNode(Status status, size_t index) {
   if (!status.ok()) status.SetPayload(kFusedNodePayload, absl::Cord(Cat(index)));
   return status;
 }
 
-// The index, if `status` has one.
+// The index that the status carries, if any.
 inline std::optional<size_t> FusedNodeOf(const Status& status) {
   const auto payload = status.GetPayload(kFusedNodePayload);
   size_t index = 0;

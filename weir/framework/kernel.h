@@ -1,7 +1,8 @@
-// Kernel: the code of an operation on one kind of device, and what it sees while it runs.
+// Kernel: the code of an operation on one kind of device, and its view of a running step.
 //
-// A kernel is made once for a node (stateful operations: once a session) and then run by many steps and threads at
-// once, so Compute must not change the kernel without a lock. It returns a Status; the executor adds the node's name.
+// A kernel is created once per node (stateful operations: once per session) and then run by many steps and threads
+// concurrently, so Compute must not modify the kernel without a lock. It returns a Status; the executor adds the node's
+// name.
 #ifndef WEIR_FRAMEWORK_KERNEL_H_
 #define WEIR_FRAMEWORK_KERNEL_H_
 
@@ -26,7 +27,7 @@ class FunctionRuntime;
 class KernelContext;
 class Rendezvous;
 
-// What travels along an edge: a tensor, a reference to a variable's memory, or nothing (dead).
+// A value on an edge: a tensor, a reference to a variable's memory, or nothing (dead).
 struct Slot {
   Tensor tensor;
   RefPtr<RefCell> ref;
@@ -37,7 +38,7 @@ struct Slot {
   }
 };
 
-// Reports the end of an asynchronous kernel exactly once; dropped without a call it reports INTERNAL.
+// Reports the end of an asynchronous kernel exactly once; if it is destroyed without a call, it reports INTERNAL.
 class Completion {
  public:
   Completion() = default;
@@ -60,15 +61,16 @@ class Completion {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // REQUIRES: not asynchronous.
+  // REQUIRES: the kernel is not asynchronous.
   virtual Status Compute(KernelContext& ctx) = 0;
   // An asynchronous kernel (one that may wait: queues, Recv, function calls) overrides both. `ctx` lives until `done`
-  // is called; `done` may be called from any thread, also before ComputeAsync returns. It must never block a thread.
+  // is called; `done` may be called on any thread, also before ComputeAsync returns. ComputeAsync must never block.
   virtual bool is_async() const { return false; }
   virtual void ComputeAsync(KernelContext& ctx, Completion done) { done(Compute(ctx)); }
-  // False for work of a few hundred nanoseconds whatever the input's size (Identity, Shape): always run inline.
+  // False if the kernel takes at most a few hundred nanoseconds for inputs of any size (Identity, Shape). It is then
+  // always run inline.
   virtual bool is_expensive() const { return true; }
-  // Of a stateful op: whether what one run gave to a device may be done again in the place of another run
+  // For stateful ops: whether work that one run enqueued on a device may be replayed in place of another run
   // (DeviceRun::StartRecording).
   virtual bool is_repeatable() const { return false; }
 };
@@ -80,7 +82,7 @@ class AsyncKernel : public Kernel {
   void ComputeAsync(KernelContext& ctx, Completion done) override = 0;
 };
 
-// What a kernel's factory sees: the node's attributes and types. Values that need work are computed here, once.
+// The node's attributes and types, for a kernel's factory. Expensive derived values should be computed here, once.
 class KernelInit {
  public:
   KernelInit(std::string_view node_name, const OpSchema& schema, const AttrMap& attrs, const ArgTypes& types,
@@ -100,7 +102,7 @@ class KernelInit {
   DType input_type(int i) const { return BaseType(types_.inputs[i]); }
   DType output_type(int i) const { return BaseType(types_.outputs[i]); }
   const ArgTypes& types() const { return types_; }
-  Device* device() const { return device_; }  // null in contexts without one
+  Device* device() const { return device_; }  // null without a device
   FunctionRuntime* functions() const { return functions_; }
 
  private:
@@ -112,11 +114,11 @@ class KernelInit {
   FunctionRuntime* functions_;
 };
 
-// What all kernels of one step on one device share. Owned by the executor's step.
+// The context that all kernels of one step on one device share. Owned by the executor's step.
 struct StepContext {
   int64_t step_id = 0;
   Device* device = nullptr;
-  DeviceRun* device_run = nullptr;                    // what the device does for this run; null on the host
+  DeviceRun* device_run = nullptr;                    // the device's work for this run; null on the host
   ThreadPool* intra_op = nullptr;                     // for ParallelFor; never null
   std::function<void(std::function<void()>)> runner;  // starts a closure in the inter-op pool
   CancellationManager* cancellation = nullptr;        // never null
@@ -126,14 +128,15 @@ struct StepContext {
   absl::Time deadline = absl::InfiniteFuture();
   std::string_view session_handle;
   bool deterministic = false;
-  int pipelined_steps = 0;  // more than 0: the run ends before its work on the device (SessionOptions)
-  int call_depth = 0;       // of functions around the node
-  // Takes what still runs at the end of a function that was called outside of any function, whose results then stay in
-  // the devices' memory; null: the call ends when all of its work has, and gives its results in the host's memory.
+  int pipelined_steps = 0;  // > 0: the run may end before its work on the device (SessionOptions)
+  int call_depth = 0;       // the number of functions around the node
+  // Set for calls of a function from outside of any function: takes over the work that devices still do when the
+  // function ends, and results stay in the devices' memory. If null, the call ends after all of its work, with its
+  // results in host memory.
   RunKeeper* keeper = nullptr;
 };
 
-// A node as its kernel knows it while running; owned by the plan.
+// What a running kernel knows about its node; owned by the plan.
 struct KernelNode {
   std::string name;
   const OpSchema* schema = nullptr;
@@ -144,7 +147,7 @@ class KernelContext {
  public:
   KernelContext(const StepContext& step, const KernelNode& node, std::span<Slot> inputs, std::span<Slot> outputs)
       : KernelContext(step, node, *node.types, inputs, outputs) {}
-  // `types` are the node's; given apart so that a step need not touch the node's own memory.
+  // `types` are the node's types; passed separately so that a step need not access the node's own memory.
   KernelContext(const StepContext& step, const KernelNode& node, const ArgTypes& types, std::span<Slot> inputs,
                 std::span<Slot> outputs)
       : step_(&step), node_(&node), types_(&types), inputs_(inputs), outputs_(outputs) {}
@@ -155,7 +158,7 @@ class KernelContext {
   Device& device() const { return *step_->device; }
   ResourceManager& resources() const { return step_->device->resources(); }
   CancellationManager& cancellation() const { return *step_->cancellation; }
-  // The frame and iteration of a loop that the node runs in; 0, 0 outside.
+  // The frame and iteration of the loop that contains the node; 0, 0 outside of loops.
   uint64_t frame_id() const { return frame_id_; }
   int64_t iteration() const { return iteration_; }
   void set_frame(uint64_t frame_id, int64_t iteration) {
@@ -167,10 +170,10 @@ class KernelContext {
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
   const Tensor& input(int i) const { return inputs_[i].tensor; }
   bool has_input(int i) const { return inputs_[i].has_value(); }
-  // Gives the input away: the context forgets it, so that the caller may be its only holder.
+  // Moves the input out of the context, so that the caller may be its only holder.
   Tensor TakeInput(int i) { return std::move(inputs_[i].tensor); }
 
-  // Ref inputs. REQUIRES: the schema says input `i` is a ref.
+  // A reference input. REQUIRES: the schema declares input `i` as a reference.
   RefCell& ref_input(int i) const { return *inputs_[i].ref; }
   const RefPtr<RefCell>& ref_input_ptr(int i) const { return inputs_[i].ref; }
   bool is_ref_input(int i) const { return static_cast<bool>(inputs_[i].ref); }
@@ -183,13 +186,13 @@ class KernelContext {
   Slot& input_slot(int i) { return inputs_[i]; }
 
   DType output_type(int i) const { return BaseType(types_->outputs[i]); }
-  // Memory for output `i` of its declared type; the pointer stays valid while the kernel runs.
+  // Allocates output `i` with its declared type; the pointer stays valid while the kernel runs.
   StatusOr<Tensor*> AllocateOutput(int i, const Shape& shape);
   StatusOr<Tensor> AllocateTemp(DType dtype, const Shape& shape);
-  // Memory for an output that stays with the host though the node's device has memory of its own.
+  // Allocates an output in host memory, on a device with memory of its own.
   StatusOr<Tensor> AllocateHost(DType dtype, const Shape& shape);
-  // As AllocateOutput, but takes over the memory of one of `candidates` if this node is its last user and type size and
-  // shape's element count fit. The input stays readable through the returned output only.
+  // Like AllocateOutput, but reuses the memory of one of `candidates` if this node is its last user and its element
+  // size and element count fit. That input may then only be read through the returned output.
   StatusOr<Tensor*> ForwardOrAllocateOutput(std::span<const int> candidates, int output, const Shape& shape);
   StatusOr<Tensor*> ForwardOrAllocateOutput(std::initializer_list<int> candidates, int output, const Shape& shape) {
     return ForwardOrAllocateOutput(std::span<const int>(candidates.begin(), candidates.size()), output, shape);
@@ -210,8 +213,8 @@ class KernelContext {
   int64_t iteration_ = 0;
 };
 
-// Looks a resource of type T up through the handle in input `i` (a scalar resource tensor). INVALID_ARGUMENT if the
-// input is no handle, NOT_FOUND if nothing is there, INVALID_ARGUMENT if it is of another type.
+// Looks up a resource of type T through the handle in input `i` (a scalar resource tensor). INVALID_ARGUMENT if the
+// input is not a handle or the resource has another type, NOT_FOUND if there is no such resource.
 template <typename T>
 StatusOr<std::shared_ptr<T>> LookUpResource(KernelContext& ctx, int i);
 StatusOr<std::shared_ptr<Resource>> LookUpResourceAny(KernelContext& ctx, int i, std::string_view type_name);

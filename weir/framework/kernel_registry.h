@@ -1,4 +1,4 @@
-// KernelRegistry: which kernels exist for which op, device type and attribute types.
+// KernelRegistry: the available kernels, by op, device type and attribute types.
 #ifndef WEIR_FRAMEWORK_KERNEL_REGISTRY_H_
 #define WEIR_FRAMEWORK_KERNEL_REGISTRY_H_
 
@@ -19,19 +19,19 @@ using KernelFactory = std::function<StatusOr<std::unique_ptr<Kernel>>(const Kern
 struct KernelEntry {
   std::string op;
   std::string device_type = "CPU";
-  // Types that an attribute may have; attributes not named here are free.
+  // The allowed types of an attribute; attributes without a constraint may have any value.
   struct Constraint {
     std::string attr;
     std::vector<DType> types;
   };
   std::vector<Constraint> constraints;
-  std::vector<std::string> host_memory;  // arguments that live in host memory on a device that has its own
-  std::string label;                     // chosen by the node's attribute `_kernel`
+  std::vector<std::string> host_memory;  // arguments in host memory, on devices with their own
+  std::string label;                     // selected by the node's attribute `_kernel`
   int priority = 0;
   KernelFactory factory;
 };
 
-// KernelEntry in a fluent form:
+// A KernelEntry, built with a fluent interface:
 //   registry.Add(KernelBuilder("AddV2").Types("T", NumberTypes{}), MakeKernel<AddKernel>);
 class KernelBuilder {
  public:
@@ -70,8 +70,7 @@ class KernelBuilder {
   KernelEntry def_;
 };
 
-// For kernels with `static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit&)`, or a constructor that takes
-// nothing.
+// For kernels with `static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit&)`, or with a default constructor.
 template <typename K>
 StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelInit& init) {
   if constexpr (requires { K::Make(init); }) {
@@ -87,8 +86,8 @@ class KernelRegistry {
   void Register(KernelEntry def);
   void Add(KernelBuilder&& builder, KernelFactory factory) { Register(std::move(builder).Build(std::move(factory))); }
 
-  // The kernel for a node on a device type: highest priority whose constraints hold. NOT_FOUND if none, with
-  // TensorFlow's text ("No OpKernel was registered to support Op 'X' ... with these attrs ...").
+  // The kernel for a node on a device type: the one with the highest priority whose constraints are met. NOT_FOUND,
+  // with TensorFlow's text, if there is none ("No OpKernel was registered to support Op 'X' ... with these attrs ...").
   StatusOr<const KernelEntry*> Find(std::string_view op, std::string_view device_type, const AttrMap& attrs) const;
   // All kernels of an op.
   std::vector<const KernelEntry*> All(std::string_view op) const;

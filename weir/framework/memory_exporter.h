@@ -1,4 +1,4 @@
-// MemoryExporter: a device whose memory processes of the same machine read without the host in between.
+// MemoryExporter: a device whose memory other processes on the same machine can read directly.
 #ifndef WEIR_FRAMEWORK_MEMORY_EXPORTER_H_
 #define WEIR_FRAMEWORK_MEMORY_EXPORTER_H_
 
@@ -12,11 +12,11 @@ namespace weir {
 class MemoryExporter {
  public:
   virtual ~MemoryExporter() = default;
-  // What CopyExported of such a device in another process finds the tensor by, as long as the tensor lives. The work
-  // that makes it must have ended. UNIMPLEMENTED if this memory cannot be shared.
+  // Returns a description by which CopyExported of such a device in another process finds the tensor, as long as the
+  // tensor lives. REQUIRES: the work that computes the tensor has ended. UNIMPLEMENTED if this memory cannot be shared.
   virtual StatusOr<std::string> Export(const Tensor& tensor) = 0;
-  // Copies a tensor of another process into memory of this device. `done` gets the copy when its source is not needed
-  // any more. An error if the source cannot be reached: then the tensor must come another way.
+  // Copies a tensor of another process to this device's memory. `done` gets the copy when the original is no longer
+  // needed. If the original cannot be reached, the error means that the tensor must be transferred in another way.
   virtual void CopyExported(const std::string& exported, DType dtype, const Shape& shape, Device::CopyDone done) = 0;
 };
 

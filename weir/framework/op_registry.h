@@ -23,8 +23,8 @@ class OpRegistry {
   Status Register(OpSchema schema);
   // Parses a table (op_table.h) and registers all its schemas, or none.
   Status RegisterTable(std::string_view text, std::string_view family);
-  // Gives the name that tables use for a shape function its meaning; also resolves schemas registered
-  // before, so it is to be called before other threads use them.
+  // Defines the shape function that tables refer to by this name. Also resolves schemas registered before, so it must
+  // be called before other threads use them.
   void RegisterShapeFunction(std::string_view name, ShapeFunction function);
 
   const OpSchema* Find(std::string_view name) const;  // null if unknown

@@ -1,5 +1,5 @@
-// Op tables: the text in which schemas are written, by the families' `.ops` files and by users at run time. The syntax
-// is described in docs/op_tables.md.
+// Op tables: the textual form of schemas, in the families' `.ops` files or supplied by users at run time. The syntax is
+// described in docs/op_tables.md.
 //
 //   types float = bf16 f16 f32 f64
 //   op MatMul(a: T, b: T) -> (product: T)
@@ -19,8 +19,8 @@
 
 namespace weir {
 
-// The schemas of a table in order, each of the given family. INVALID_ARGUMENT names line and column of the first
-// mistake: "line 3, column 7: ...". Shape functions are only named, not resolved.
+// The schemas of a table in order, with the given family. INVALID_ARGUMENT has the position of the first mistake: "line
+// 3, column 7: ...". Shape functions are named but not resolved.
 StatusOr<std::vector<OpSchema>> ParseOpTable(std::string_view text, std::string_view family = "");
 
 // The schema as text that parses back to it.

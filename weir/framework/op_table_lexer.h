@@ -1,4 +1,4 @@
-// Tokens of op tables, for op_table.cc alone.
+// The lexer of op tables; for op_table.cc only.
 #ifndef WEIR_FRAMEWORK_OP_TABLE_LEXER_H_
 #define WEIR_FRAMEWORK_OP_TABLE_LEXER_H_
 
@@ -11,14 +11,14 @@ namespace weir {
 
 enum class TokenKind { kEnd, kWord, kNumber, kString, kMark };
 
-// `text` points into the table; that of a string is what stands between the quotes, escapes not yet replaced.
+// `text` points into the table; for a string, it is the text between the quotes, with escapes not yet replaced.
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   std::string_view text;
 };
 
-// One token of look-ahead over a text that outlives the lexer. Line ends are blanks; '#' starts a comment. A word may
-// hold '>', which namespaces of op names use; "->" and ">=" are marks.
+// A lexer with one token of lookahead. The text must outlive it. Line ends count as blanks; '#' starts a comment. A
+// word may contain '>', which separates the namespaces of op names; "->" and ">=" are separate tokens.
 class OpTableLexer {
  public:
   explicit OpTableLexer(std::string_view text) : text_(text) { Advance(); }
@@ -31,7 +31,7 @@ class OpTableLexer {
   }
   bool PeekIs(std::string_view mark) const { return token_.kind == TokenKind::kMark && token_.text == mark; }
   bool PeekIsWord(std::string_view word) const { return token_.kind == TokenKind::kWord && token_.text == word; }
-  // Takes the mark if it is next.
+  // Consumes the token if it is next.
   bool Take(std::string_view mark) {
     if (!PeekIs(mark)) return false;
     Advance();
@@ -45,7 +45,7 @@ class OpTableLexer {
   StatusOr<std::string> ExpectString(std::string_view what);
   StatusOr<int64_t> ExpectInt(std::string_view what);
 
-  // INVALID_ARGUMENT at the next token, or at a piece of the text that a token gave.
+  // INVALID_ARGUMENT with the position of the next token, or of a piece of a token's text.
   template <typename... Args>
   Status Error(const Args&... args) const {
     return ErrorAt(start_, Cat(args...));

@@ -1,4 +1,4 @@
-// The words of op tables for an op's traits, shared by reading and writing tables.
+// The words for op traits in op tables, shared by the parser and the formatter.
 #ifndef WEIR_FRAMEWORK_OP_TRAIT_NAMES_H_
 #define WEIR_FRAMEWORK_OP_TRAIT_NAMES_H_
 

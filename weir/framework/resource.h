@@ -17,7 +17,7 @@
 
 namespace WEIR_PUBLIC weir {
 
-// Shared: a step that found a resource keeps it alive to its end, even if it is deleted meanwhile.
+// Shared ownership: a step that found a resource keeps it alive until the step ends, even if it is deleted meanwhile.
 class Resource {
  public:
   virtual ~Resource() = default;
@@ -26,12 +26,12 @@ class Resource {
   virtual std::string DebugString() const { return std::string(type_name()); }
   // Bytes of memory held, 0 if unknown.
   virtual int64_t MemoryUsed() const { return 0; }
-  // The tensor that is all of the resource's state, if that is what it is: a variable's; else no value.
+  // The tensor that is the entire state of the resource (a variable); otherwise no value.
   virtual Tensor State() const { return Tensor(); }
-  // Whether somebody holds State(), which must then stay as it is.
+  // Whether anything else holds State(), so that it must not be modified.
   virtual bool IsStateHeld() const { return false; }
 
-  // Whether a manager that held it has let it go.
+  // Whether a manager has removed it.
   bool is_removed() const { return is_removed_.load(std::memory_order_acquire); }
   void set_removed() { is_removed_.store(true, std::memory_order_release); }
 
@@ -47,7 +47,7 @@ class ResourceManager {
 
   const std::string& default_container() const { return default_container_; }
 
-  // An empty container means the default one. ALREADY_EXISTS if the key is taken.
+  // An empty container name means the default one. ALREADY_EXISTS if the key is taken.
   Status Create(std::string_view container, std::string_view name, std::shared_ptr<Resource> resource);
   // NOT_FOUND: "Resource <container>/<name>/<type> does not exist."
   StatusOr<std::shared_ptr<Resource>> LookUp(std::string_view container, std::string_view type,
@@ -59,7 +59,7 @@ class ResourceManager {
     if (!found.ok()) return found.status();
     return std::static_pointer_cast<T>(*std::move(found));
   }
-  // Finds the resource or makes it with `creator`, which runs under the manager's lock and must not call back.
+  // Finds the resource, or creates it with `creator`, which runs under the manager's lock and must not call back.
   template <typename T>
   StatusOr<std::shared_ptr<T>> LookUpOrCreate(std::string_view container, std::string_view name,
                                               const std::function<StatusOr<std::shared_ptr<T>>()>& creator) {
@@ -78,9 +78,9 @@ class ResourceManager {
   // Drops everything in the container; OK if there is none.
   void ClearContainer(std::string_view container);
   void ClearAll();
-  // A process-wide number for names of resources that were given none: "_<n>_<node>".
+  // A process-wide number for the names of unnamed resources: "_<n>_<node>".
   static int64_t NextUniqueId();
-  // All resources, one a line; for people.
+  // All resources, one per line, for debugging.
   std::string DebugString() const;
 
  private:
@@ -90,13 +90,13 @@ class ResourceManager {
   StringMap<Container> containers_ ABSL_GUARDED_BY(mu_);
 };
 
-// The memory behind a ref edge (VariableV2 and its like): a tensor under a lock, shared by everyone who holds the ref.
+// The memory behind a reference edge (of VariableV2 and the like): a tensor with a lock, shared by all holders.
 struct RefCell : RefCounted<RefCell> {
   absl::Mutex mu;
-  Tensor tensor ABSL_GUARDED_BY(mu);  // no value before initialisation
+  Tensor tensor ABSL_GUARDED_BY(mu);  // no value before initialization
   DType dtype = DType::kInvalid;
-  std::string name;    // of the node that made it; for messages
-  PartialShape shape;  // what the node declares
+  std::string name;    // of the node that created it; for messages
+  PartialShape shape;  // as declared by the node
 };
 
 }  // namespace weir

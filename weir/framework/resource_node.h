@@ -1,5 +1,5 @@
-// Nodes that own a resource (tables, accumulators, mutexes), and the two kinds of handle to it: a resource tensor, and
-// the older ref to the strings [container, name].
+// Nodes that own a resource (tables, accumulators, mutexes), and the two kinds of handles: a resource tensor, and the
+// older reference to the strings [container, name].
 #ifndef WEIR_FRAMEWORK_RESOURCE_NODE_H_
 #define WEIR_FRAMEWORK_RESOURCE_NODE_H_
 
@@ -15,18 +15,18 @@ namespace weir {
 struct ResourceKey {
   std::string container;
   std::string name;
-  bool is_private = false;  // nobody else can name it: it dies with its kernel
+  bool is_private = false;  // has no public name, so it is deleted with its kernel
 };
 
-// Attribute `container` (or the device's default one) and `shared_name`; if that is empty, the node's name where
-// `use_node_name`, else a name of its own, "_<n>_<node>".
+// The attributes `container` (default: the device's default container) and `shared_name`. If the latter is empty: the
+// node's name if `use_node_name`, else a unique name, "_<n>_<node>".
 StatusOr<ResourceKey> NodeResourceKey(const KernelInit& init, bool use_node_name);
 
-// The handle's fields, and a scalar tensor of it.
+// The handle, and a scalar tensor with the handle.
 ResourceHandle MakeResourceHandle(const Device& device, const ResourceKey& key, std::string_view type_name);
 Tensor HandleTensor(ResourceHandle handle);
 
-// The resource behind input `i`, whichever kind of handle it is.
+// The resource behind input `i`, for either kind of handle.
 StatusOr<std::shared_ptr<Resource>> FindByHandle(KernelContext& ctx, int i, std::string_view type_name);
 template <typename T>
 StatusOr<std::shared_ptr<T>> FindByHandle(KernelContext& ctx, int i) {
@@ -35,8 +35,8 @@ StatusOr<std::shared_ptr<T>> FindByHandle(KernelContext& ctx, int i) {
   return std::static_pointer_cast<T>(*std::move(found));
 }
 
-// A node whose only output is the handle of its resource. The first run finds or makes the resource; so does the first
-// after the container was cleared.
+// A node whose only output is the handle of its resource. The first run finds or creates the resource, and so does the
+// first run after its container was cleared.
 class ResourceNodeKernel : public Kernel {
  public:
   ~ResourceNodeKernel() override;
@@ -48,7 +48,7 @@ class ResourceNodeKernel : public Kernel {
   ResourceNodeKernel(const KernelInit& init, ResourceKey key, std::string_view type_name);
 
   virtual StatusOr<std::shared_ptr<Resource>> Create(KernelContext& ctx) = 0;
-  // An error if a resource that another node made does not fit this one.
+  // Returns an error if a resource that another node created does not match this one.
   virtual Status Verify(const Resource& resource) { return OkStatus(); }
   const ResourceKey& key() const { return key_; }
 
@@ -58,7 +58,7 @@ class ResourceNodeKernel : public Kernel {
   const bool is_ref_;
   const std::shared_ptr<ResourceManager> resources_;
   absl::Mutex mu_;
-  std::weak_ptr<Resource> resource_ ABSL_GUARDED_BY(mu_);  // as last found or made
+  std::weak_ptr<Resource> resource_ ABSL_GUARDED_BY(mu_);  // the last one found or created
   Slot handle_ ABSL_GUARDED_BY(mu_);
 };
 

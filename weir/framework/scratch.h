@@ -1,4 +1,4 @@
-// Memory that kernels take apart from tensors.
+// Memory that kernels use in addition to tensors.
 #ifndef WEIR_FRAMEWORK_SCRATCH_H_
 #define WEIR_FRAMEWORK_SCRATCH_H_
 
@@ -11,11 +11,11 @@
 
 namespace weir {
 
-// RESOURCE_EXHAUSTED if the host has no memory for `count` elements, or its tensors' limit would be passed. To be asked
-// before a container is sized by a number from outside.
+// RESOURCE_EXHAUSTED if `count` elements do not fit into the host's memory, or would exceed the limit for tensors. Must
+// be called before a container is sized by a number from outside.
 Status CheckScratch(int64_t count, size_t bytes_each);
 
-// What `body` returns; RESOURCE_EXHAUSTED if a container in it found no memory. `body` returns a Status or StatusOr.
+// Returns the result of `body`, a Status or StatusOr; RESOURCE_EXHAUSTED if a container in it ran out of memory.
 template <typename Body>
 auto WithinMemory(Body&& body) -> decltype(body()) {
 #if defined(__cpp_exceptions)

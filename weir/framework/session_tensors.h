@@ -1,4 +1,4 @@
-// Tensors that a session keeps between its steps (GetSessionHandle): resources of a device.
+// Tensors that a session keeps between steps (GetSessionHandle): resources of a device.
 #ifndef WEIR_FRAMEWORK_SESSION_TENSORS_H_
 #define WEIR_FRAMEWORK_SESSION_TENSORS_H_
 
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// The container that holds them on every device of the session; whoever ends the session clears it.
+// The container for them on every device of the session. The owner of the session clears it at the end.
 inline std::string SessionTensorContainer(std::string_view session_handle) {
   return session_handle.empty() ? std::string("_session_tensors") : Cat("_session_tensors/", session_handle);
 }

@@ -1,4 +1,4 @@
-// ShapeContext: what a shape function sees and says. Used at graph construction, where values may be unknown.
+// ShapeContext: the interface of shape functions. Used when graphs are built, where values may be unknown.
 #ifndef WEIR_FRAMEWORK_SHAPE_CONTEXT_H_
 #define WEIR_FRAMEWORK_SHAPE_CONTEXT_H_
 
@@ -12,12 +12,12 @@
 
 namespace WEIR_PUBLIC weir {
 
-// What is known of a tensor before the step.
+// What is known about a tensor before the step.
 struct InferredTensor {
   PartialShape shape;
   Tensor value;                                            // no value if not constant
   std::optional<PartialShape> value_as_shape;              // a partly known shape vector (from Shape, Pack, ...)
-  std::vector<ResourceHandle::DTypeAndShape> handle_data;  // of a resource or variant
+  std::vector<ResourceHandle::DTypeAndShape> handle_data;  // for a resource or variant
 };
 
 class ShapeContext {
@@ -38,7 +38,7 @@ class ShapeContext {
   const PartialShape& input(int i) const { return inputs_[i].shape; }
   // The constant value of an input, or null.
   const Tensor* input_value(int i) const { return inputs_[i].value.has_value() ? &inputs_[i].value : nullptr; }
-  // A shape given by an input's value (1-D integers; a scalar -1 or an unknown vector is the unknown shape).
+  // The shape that an input's value describes (1-D integers; a scalar -1 or an unknown vector mean an unknown shape).
   StatusOr<PartialShape> InputAsShape(int i) const;
   // The integer value of a scalar input, if constant.
   std::optional<int64_t> InputAsInt(int i) const;
@@ -54,7 +54,7 @@ class ShapeContext {
   }
   std::vector<InferredTensor>& outputs() { return outputs_; }
 
-  // Checks; each says which input is wrong: "Shape must be rank 2 but is rank 1 ...".
+  // Checks; the errors name the offending input: "Shape must be rank 2 but is rank 1 ...".
   StatusOr<PartialShape> WithRank(int input, int rank) const;
   StatusOr<PartialShape> WithRankAtLeast(int input, int rank) const;
   StatusOr<PartialShape> WithRankAtMost(int input, int rank) const;

@@ -1,5 +1,4 @@
-// What a strided slice (x[1:3, ..., ::-1, newaxis, 0]) takes of a tensor: the one solver for kernels and shape
-// functions.
+// Computes the elements that a strided slice (x[1:3, ..., ::-1, newaxis, 0]) selects, for kernels and shape functions.
 #ifndef WEIR_FRAMEWORK_STRIDED_SLICE_H_
 #define WEIR_FRAMEWORK_STRIDED_SLICE_H_
 
@@ -20,7 +19,7 @@ struct StridedSliceMasks {
   int64_t new_axis = 0;
   int64_t shrink_axis = 0;
 
-  // The attributes begin_mask, end_mask, ... of a node. Source: KernelInit or ShapeContext.
+  // Reads the attributes begin_mask, end_mask ... of a node. Source: KernelInit or ShapeContext.
   template <typename Source>
   static StatusOr<StridedSliceMasks> FromAttrs(const Source& source) {
     StridedSliceMasks masks;
@@ -33,16 +32,16 @@ struct StridedSliceMasks {
   }
 };
 
-// An element of begin, end and strides, as far as it is known.
+// An element of begin, end and strides, if known.
 struct SliceEntry {
   std::optional<int64_t> begin;
   std::optional<int64_t> end;
   std::optional<int64_t> stride;
 };
 
-// The elements first, first + stride, ... of a dimension, `count` of them.
+// The elements first, first + stride ... of a dimension, `count` in total.
 struct SliceRange {
-  int64_t first = 0;  // known if `count` is
+  int64_t first = 0;  // known if `count` is known
   int64_t stride = 1;
   int64_t count = PartialShape::kUnknown;
 };
@@ -51,12 +50,12 @@ struct SliceRanges {
   static constexpr int kNewAxis = -1;
 
   absl::InlinedVector<SliceRange, 8> ranges;  // one per dimension of the tensor
-  // One per dimension of the result: the dimension of the tensor that it comes from, or kNewAxis.
+  // For each dimension of the result: the dimension of the tensor that it comes from, or kNewAxis.
   absl::InlinedVector<int, 8> result;
 };
 
-// Dimensions may be unknown (-1). INVALID_ARGUMENT with TensorFlow's messages if there are too many entries, or they do
-// not fit the dimensions.
+// Dimensions may be unknown (-1). INVALID_ARGUMENT with TensorFlow's messages if there are too many entries, or if they
+// do not fit the dimensions.
 StatusOr<SliceRanges> SolveStridedSlice(std::span<const int64_t> dims, std::span<const SliceEntry> entries,
                                         const StridedSliceMasks& masks);
 

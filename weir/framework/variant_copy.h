@@ -1,4 +1,4 @@
-// Copies of variants between the memory of devices: of the tensors in them.
+// Copies variants between devices, with the tensors in them.
 #ifndef WEIR_FRAMEWORK_VARIANT_COPY_H_
 #define WEIR_FRAMEWORK_VARIANT_COPY_H_
 
@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// Calls `done` with a tensor of equal variants whose tensors are copies made by `copy`, which is called for those that
-// a device has in its memory: plain ones other than int32, and variants in turn. The first error wins.
+// Calls `done` with a copy of the variants. `copy` is called for each tensor in them that can be in a device's memory:
+// tensors of plain types other than int32, and nested variants. The first error wins.
 void CopyVariants(const Tensor& variants, const std::function<void(const Tensor&, Device::CopyDone)>& copy,
                   Device::CopyDone done);
 

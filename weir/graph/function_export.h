@@ -1,4 +1,4 @@
-// A body becomes a function of a library.
+// Turns a function body into a function of a library.
 #ifndef WEIR_GRAPH_FUNCTION_EXPORT_H_
 #define WEIR_GRAPH_FUNCTION_EXPORT_H_
 
@@ -9,9 +9,8 @@
 
 namespace weir {
 
-// Adds `body` to `library` under a name that begins with `prefix` and is free there; returns the name. The ends are
-// `body.args` and `body.rets` in that order, whatever index their nodes say. Nodes that no result and no control result
-// needs go too.
+// Adds `body` to `library` under an unused name that begins with `prefix`; returns the name. Arguments and results are
+// `body.args` and `body.rets`, in this order, whatever index their nodes have. Includes nodes that no result needs.
 StatusOr<std::string> AddFunction(const FunctionBody& body, std::string_view prefix, FunctionLibrary& library);
 
 }  // namespace weir

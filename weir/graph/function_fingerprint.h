@@ -1,4 +1,4 @@
-// A number that stands for what a function computes, whatever it and its nodes are called.
+// A fingerprint of what a function computes, whatever its name and those of its nodes.
 #ifndef WEIR_GRAPH_FUNCTION_FINGERPRINT_H_
 #define WEIR_GRAPH_FUNCTION_FINGERPRINT_H_
 
@@ -9,7 +9,7 @@
 namespace weir {
 
 // The same in every process and, for most functions, in TensorFlow (framework/node_fingerprint.h). NOT_FOUND if the
-// library lacks the function or one that it calls.
+// library does not have the function or one that it calls.
 StatusOr<uint64_t> FunctionFingerprint(const FunctionAttr& function, std::shared_ptr<FunctionLibrary> library);
 
 }  // namespace weir

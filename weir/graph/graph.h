@@ -1,12 +1,12 @@
 // Graph: nodes, the tensors that flow between them, and the functions they may call.
 //
 // A node is an operation with attributes. Its data inputs are endpoints: (node, output index). Its control inputs are
-// nodes that must have run before it. Edges are kept at their consumer only; who needs the other direction builds a
-// Consumers index over the finished graph. Nodes have small dense ids that stay valid until the graph is compacted;
-// a removed node leaves a hole (`nodes()[id]` is null). Values flow forward only, except into a Merge from the
-// NextIteration of its loop: that is the one cycle a graph may have.
+// nodes that must run before it. Edges are stored at the consumer only; for the other direction, build a Consumers
+// index of the finished graph. Nodes have small dense ids that stay valid until the graph is compacted; a removed node
+// leaves a hole (`nodes()[id]` is null). Values flow forward only, except from the NextIteration of a loop to its
+// Merge: that is the only kind of cycle.
 //
-// Order of nodes and of names is that of insertion, so exporting a graph that was imported gives it back.
+// Nodes and names are kept in insertion order, so a graph that is imported and exported again is unchanged.
 #ifndef WEIR_GRAPH_GRAPH_H_
 #define WEIR_GRAPH_GRAPH_H_
 
@@ -41,13 +41,13 @@ struct Endpoint {
 
 struct Node {
   NodeId id = kNoNode;
-  std::string name;                  // of a node in a graph: change it with Graph::Rename only
-  const OpSchema* schema = nullptr;  // of the registry, or of the function library for a direct call
+  std::string name;                  // of a node in a graph: only change it by Graph::Rename
+  const OpSchema* schema = nullptr;  // from the registry, or from the function library for a direct call
   AttrMap attrs;                     // complete: defaults filled in
   std::shared_ptr<const ArgTypes> types;
   std::vector<Endpoint> inputs;
   std::vector<NodeId> control_inputs;
-  std::string requested_device;  // as the client wrote it; may be partial or empty
+  std::string requested_device;  // as requested by the client; may be partial or empty
   std::string assigned_device;   // full name, once placed
 
   const std::string& op() const { return schema->name; }
@@ -85,8 +85,9 @@ class Graph {
   GraphVersions& versions() { return versions_; }
   const GraphVersions& versions() const { return versions_; }
 
-  // Adds a node. Its attributes are checked and completed; inputs must exist and have the right types (a ref output may
-  // feed a plain input). Errors are TensorFlow's and name the node. An empty name is made up from the op.
+  // Adds a node. Checks and completes its attributes; inputs must exist and have the right types (a reference output
+  // may feed a plain input). Errors are TensorFlow's and name the node. If the name is empty, one is derived from the
+  // op.
   struct NodeSpec {
     std::string name;
     std::string op;
@@ -96,26 +97,26 @@ class Graph {
     std::string device;
   };
   StatusOr<Node*> AddNode(NodeSpec spec);
-  // The op of the registry or the function of the library that has this name. NOT_FOUND otherwise.
+  // The op of the registry, or the function of the library, with this name. NOT_FOUND otherwise.
   StatusOr<const OpSchema*> FindSchema(std::string_view op) const;
-  // For importers and passes that know what they do: no check at all except that the name is free.
+  // For importers and passes: checks nothing except that the name is unused.
   StatusOr<Node*> AddUnchecked(Node node);
-  // REQUIRES: nothing consumes it any more.
+  // REQUIRES: no node consumes it.
   void RemoveNode(NodeId id);
-  // A name that no node has yet: `prefix`, or `prefix_1`, ...
+  // An unused name: `prefix`, or `prefix_1` ...
   std::string UniqueName(std::string_view prefix) const;
-  // After a node's op, attributes or inputs were changed by hand: brings `types` up to date.
+  // Must be called after a node's op, attributes or inputs were changed directly: updates `types`.
   Status RefreshTypes(Node* node);
 
-  // Room for so many nodes in all.
+  // Reserves memory for this number of nodes in total.
   void Reserve(size_t num_nodes);
-  // One object for equal types of nodes of one op.
+  // Returns one shared object for equal types of nodes of one op.
   std::shared_ptr<const ArgTypes> Share(const OpSchema* schema, ArgTypes types);
 
   // All nodes by id; null where one was removed.
   std::span<const std::unique_ptr<Node>> nodes() const { return nodes_; }
   int num_node_ids() const { return static_cast<int>(nodes_.size()); }
-  int num_nodes() const { return num_nodes_; }  // without holes
+  int num_nodes() const { return num_nodes_; }  // not counting holes
   Node* node(NodeId id) const { return nodes_[id].get(); }
   Node* Find(std::string_view name) const;  // null if there is none
   Status Rename(Node* node, std::string_view name);
@@ -134,7 +135,7 @@ class Graph {
   absl::flat_hash_map<const OpSchema*, std::shared_ptr<const ArgTypes>> last_types_;  // equal types are shared
 };
 
-// Who uses each node, for one moment of a graph.
+// The users of each node, as a snapshot of the graph.
 class Consumers {
  public:
   explicit Consumers(const Graph& graph);
@@ -150,8 +151,8 @@ class Consumers {
   std::vector<Use> uses_;
 };
 
-// Node ids so that inputs come before their consumers, NextIteration -> Merge edges left out. INVALID_ARGUMENT that
-// names the nodes of a cycle otherwise. Among free nodes the lower id comes first.
+// Node ids sorted so that inputs come before their consumers, ignoring NextIteration -> Merge edges. Among ready nodes,
+// lower ids come first. INVALID_ARGUMENT, with the nodes of a cycle, if there is one.
 StatusOr<std::vector<NodeId>> TopologicalOrder(const Graph& graph);
 
 // "name:1", "name" (index 0), "^name" (index -1). Nothing if malformed.
@@ -161,7 +162,7 @@ struct TensorId {
 };
 std::optional<TensorId> ParseTensorName(std::string_view text);
 
-// Kinds of nodes that the engine itself must know.
+// Kinds of nodes that weir itself has to recognize.
 bool IsSwitch(const Node& node);         // Switch, RefSwitch
 bool IsMerge(const Node& node);          // Merge, RefMerge
 bool IsEnter(const Node& node);          // Enter, RefEnter
@@ -173,7 +174,7 @@ bool IsSend(const Node& node);  // _Send, Send, _HostSend
 bool IsRecv(const Node& node);
 bool IsConstant(const Node& node);     // Const
 bool IsPlaceholder(const Node& node);  // Placeholder, PlaceholderV2, PlaceholderWithDefault
-bool IsControlFlow(const Node& node);  // the first six
+bool IsControlFlow(const Node& node);  // one of the six kinds above
 
 }  // namespace weir
 

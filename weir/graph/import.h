@@ -1,4 +1,4 @@
-// GraphDef in and out.
+// Imports and exports GraphDefs.
 #ifndef WEIR_GRAPH_IMPORT_H_
 #define WEIR_GRAPH_IMPORT_H_
 
@@ -15,22 +15,22 @@ class NodeDef;
 
 struct ImportLimits {
   int64_t max_nodes = 50'000'000;
-  int max_depth = 200;                // of nested lists, functions and variants
-  bool allow_internal_names = false;  // names that no client may give, as partitions of a graph have
+  int max_depth = 200;                // nesting of lists, functions and variants
+  bool allow_internal_names = false;  // allow names that clients may not use, as in partitions of graphs
 };
 
-// Adds a GraphDef to a graph; nodes may name each other in any order, and may name nodes the graph already has (a
-// session that is extended). On an error nothing is added. Checks: version range, names, duplicate names, known ops and
-// attributes, inputs that exist and fit, no cycle but loops. Errors name the node: "Node 'x': Unknown input node
-// 'nope'". Attributes that the op does not know are kept and ignored.
+// Adds a GraphDef to a graph. Nodes may refer to each other in any order, and to nodes that the graph already has (for
+// sessions that are extended). On an error nothing is added. Checks versions, names, duplicates, that ops and
+// attributes are known, that inputs exist and fit, and that there are no cycles except loops. Errors name the node:
+// "Node 'x': Unknown input node 'nope'". Attributes that the op does not know are kept and ignored.
 Status ImportGraphDef(const GraphDef& def, Graph* graph, const ImportLimits& limits = {});
-// Adds another graph as if it came in a GraphDef, except that large constants are shared, not copied.
+// Adds another graph as if it were a GraphDef, except that large constants are shared instead of copied.
 Status ImportGraph(const Graph& from, Graph* graph, const ImportLimits& limits = {});
-// The bytes of a GraphDef, or its text format.
+// Imports the bytes or the text format of a GraphDef.
 Status ImportGraphDefBytes(std::string_view bytes, Graph* graph, const ImportLimits& limits = {});
-// `strip_defaults` leaves out attributes that equal the schema's default.
+// `strip_defaults` omits attributes that have the schema's default value.
 Status ExportGraphDef(const Graph& graph, GraphDef* def, bool strip_defaults = false);
-// Versions and functions without nodes.
+// Exports versions and functions, without nodes.
 void ExportLibrary(const Graph& graph, GraphDef* def);
 StatusOr<std::string> ExportGraphDefBytes(const Graph& graph);
 Status ExportNode(const Graph& graph, const Node& node, NodeDef* def, bool strip_defaults = false);

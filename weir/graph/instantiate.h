@@ -11,7 +11,7 @@ namespace weir {
 StatusOr<std::unique_ptr<FunctionBody>> InstantiateFunction(const FunctionDef& function, const OpSchema& signature,
                                                             const AttrMap& attrs, const OpRegistry& ops,
                                                             std::shared_ptr<FunctionLibrary> library);
-// A body that is one op: its inputs are the arguments, its outputs the results.
+// A body that consists of one op: its inputs are the arguments, its outputs the results.
 StatusOr<std::unique_ptr<FunctionBody>> InstantiateOp(const OpSchema& op, const AttrMap& attrs, const OpRegistry& ops,
                                                       std::shared_ptr<FunctionLibrary> library);
 

@@ -1,5 +1,5 @@
-// Checks of one node, shared by all that make nodes: Graph::AddNode, the importer, function bodies. Errors are
-// TensorFlow's and name the node.
+// Checks of a single node, shared by everything that creates nodes: Graph::AddNode, the importer, function bodies.
+// Errors are TensorFlow's and name the node.
 #ifndef WEIR_GRAPH_NODE_CHECK_H_
 #define WEIR_GRAPH_NODE_CHECK_H_
 
@@ -9,15 +9,15 @@
 
 namespace weir {
 
-// Letters, digits and "_./>-", not beginning with one of "_/>-"; if `internal` all but blanks, ':' and '^'.
+// Letters, digits and "_./>-", not starting with one of "_/>-"; with `internal`, everything except blanks, ':' and '^'.
 bool IsValidNodeName(std::string_view name, bool internal);
 
-// Checks the attributes against node.schema and adds the missing defaults. Attributes that the schema does not know are
-// kept: a newer producer may have written them.
+// Checks the attributes against node.schema and adds missing defaults. Keeps attributes that the schema does not know,
+// because a newer producer may have written them.
 Status CompleteAttrs(Node& node);
-// The types of node.schema under node.attrs.
+// The types of node.schema with node.attrs.
 StatusOr<ArgTypes> ResolveTypes(const Node& node);
-// Output `index` of `producer` as input `input` of `node`: it must exist and fit.
+// Checks that output `index` of `producer` exists and fits input `input` of `node`.
 Status CheckInput(const Node& node, int input, const Node& producer, int index);
 Status WrongInputCount(const Node& node, size_t count);
 // UNIMPLEMENTED if graphs of this version may no longer use the op.

@@ -1,4 +1,4 @@
-// Shapes of all tensors of a graph before it runs.
+// Infers the shapes of all tensors of a graph before it runs.
 #ifndef WEIR_GRAPH_SHAPE_INFERENCE_H_
 #define WEIR_GRAPH_SHAPE_INFERENCE_H_
 
@@ -15,11 +15,11 @@ struct InferredShapes {
   const InferredTensor& of(Endpoint tensor) const { return outputs[tensor.node][tensor.index]; }
 };
 
-// Runs every shape function in topological order, loops to a fixed point, into functions that are called.
-// INVALID_ARGUMENT that names the node where shapes contradict each other. Values of constants are known; small integer
-// computations on shapes (Shape, Pack, StridedSlice, Concat ...) are followed.
+// Runs every shape function in topological order, loops until nothing changes, and also in called functions.
+// INVALID_ARGUMENT, with the name of the node, if shapes contradict each other. The values of constants, and of small
+// integer computations on shapes (Shape, Pack, StridedSlice, Concat ...), are inferred, too.
 StatusOr<InferredShapes> InferShapes(const Graph& graph);
-// Checks one node whose inputs are known; what a session does with each node it is given.
+// Infers the outputs of one node from its inputs; sessions check every new node with it.
 Status InferNode(const Graph& graph, const Node& node, std::vector<InferredTensor> inputs,
                  std::vector<InferredTensor>* outputs);
 

@@ -171,7 +171,7 @@ inline std::string FloatPlaceholder(std::string_view name) {
   return Cat("node { name: '", name, "' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }\n");
 }
 
-// A loop "f" over the placeholder "a", whose result is "exit". `body` takes 'switch:1' and ends with the node "next".
+// A loop "f" over the placeholder "a", with the result "exit". `body` reads 'switch:1' and ends with the node "next".
 inline std::string FloatLoop(std::string_view body) {
   const std::string type = "attr { key: 'T' value { type: DT_FLOAT } }";
   return Cat(FloatPlaceholder("a"), "node { name: 'enter' op: 'Enter' input: 'a' ", type,
@@ -188,7 +188,7 @@ inline std::string FloatConst(std::string_view name, float value) {
              "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: ", value, " } } } }\n");
 }
 
-// A graph of such text; the test fails if it is none.
+// The graph with this text; the test fails if it cannot be imported.
 inline Graph MakeGraph(std::string_view text) {
   Graph graph(TestOps());
   Status status = Import(text, &graph, {.allow_internal_names = true});
@@ -196,7 +196,7 @@ inline Graph MakeGraph(std::string_view text) {
   return graph;
 }
 
-// "x = AddV2(a, b:1, ^n)" of every node, in order.
+// "x = AddV2(a, b:1, ^n)" for every node, in order.
 inline std::vector<std::string> Lines(const Graph& graph) {
   std::vector<std::string> lines;
   for (const auto& node : graph.nodes()) {

@@ -14,13 +14,13 @@ bool IsScalarOf(const RewriteContext& context, Endpoint tensor, int number) {
   DispatchDType(value->dtype(), NumberTypes{}, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T wanted = static_cast<T>(static_cast<float>(number));
-    // Bits, so that -0 is not 0.
+    // Compares bits, so that -0 is not taken for 0.
     equal = std::memcmp(value->raw_data(), &wanted, sizeof(T)) == 0;
   });
   return equal;
 }
 
-// The operand that the result equals bit for bit, if there is one.
+// The operand that equals the result bit for bit, if there is one.
 std::optional<Endpoint> NeutralOperand(const RewriteContext& context, const Node& node) {
   if (node.inputs.size() != 2) return std::nullopt;
   const std::string& op = node.op();
@@ -40,7 +40,7 @@ std::optional<Endpoint> NeutralOperand(const RewriteContext& context, const Node
   return std::nullopt;
 }
 
-// True if every value of `from` is one of `to`.
+// True if every value of type `from` is also a value of type `to`.
 bool IsWidening(DType from, DType to) {
   if (from == to) return true;
   if (IsInteger(from) && IsInteger(to)) {
@@ -75,7 +75,7 @@ bool PermutationsCancel(const RewriteContext& context, const Node& outer, const 
   return true;
 }
 
-// The tensor that the composition of `outer` after `inner` gives back.
+// The tensor that `outer` restores by undoing `inner`.
 std::optional<Endpoint> Cancelled(const RewriteContext& context, const Node& outer, const Node& inner) {
   const std::string& op = outer.op();
   if (!inner.control_inputs.empty() || inner.inputs.empty()) return std::nullopt;
@@ -84,7 +84,7 @@ std::optional<Endpoint> Cancelled(const RewriteContext& context, const Node& out
     if (op == "Transpose" && PermutationsCancel(context, outer, inner)) return inner.inputs[0];
     if (op == "Cast" && inner.input_type(0) == outer.output_type(0) &&
         IsWidening(BaseType(inner.input_type(0)), BaseType(inner.output_type(0)))) {
-      // Signalling NaNs aside, the way there and back changes nothing; integers come back exactly.
+      // Except for signalling NaNs, converting back and forth changes nothing; integers are restored exactly.
       return IsInteger(BaseType(inner.input_type(0))) ? std::optional(inner.inputs[0]) : std::nullopt;
     }
   }
@@ -127,7 +127,7 @@ Status MultiplyByReciprocals(RewriteContext& context) {
     if (!IsConstant(divisor)) continue;
     const Tensor* value = divisor.attrs.Find("value")->get_if<Tensor>();
     if (!DispatchDType(value->dtype(), Divisible{}, [](auto) {})) continue;
-    std::vector<NodeId> after = divisor.control_inputs;  // in a loop they say which one it is in
+    std::vector<NodeId> after = divisor.control_inputs;  // in a loop, they tie the divisor to its frame
     WEIR_ASSIGN_OR_RETURN(Tensor reciprocals, Reciprocals(*value));
     AttrMap attrs;
     attrs.Set("dtype", reciprocals.dtype());
@@ -159,7 +159,8 @@ Status SimplifyArithmetic(RewriteContext& context) {
     if (auto back = Cancelled(context, *node, producer)) {
       if (!IsRef(graph->type(*back))) WEIR_RETURN_IF_ERROR(context.TurnIntoIdentity(node, *back));
     } else if (node->op() == "Reshape" && producer.op() == "Reshape" && producer.control_inputs.empty()) {
-      // The order of elements is that of the first input; a -1 comes out the same.
+      // Reshape keeps the order of elements, so only the last shape matters, and a -1 in it is computed from the same
+      // size.
       if (context.ConstantOf(node->inputs[1]) != nullptr && context.ConstantOf(producer.inputs[1]) != nullptr) {
         node->inputs[0] = producer.inputs[0];
       }

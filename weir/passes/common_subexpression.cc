@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// Hashing the bytes of a large constant costs more than it is likely to save.
+// Hashing the bytes of a larger constant costs more than it is likely to save.
 constexpr size_t kMostBytesToCompare = 1 << 16;
 
 bool IsCandidate(const Node& node) {

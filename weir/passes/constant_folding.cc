@@ -34,7 +34,7 @@ class Folder {
     if (!any || !context_.ShapesAgree()) return OkStatus();
     for (const auto& node : graph_.nodes()) {
       if (!node || !IsMeasure(*node) || IsPinned(*node)) continue;
-      // A control edge from a Switch would be alive on both sides.
+      // As a control input, a Switch would run the constant on both sides.
       if (IsSwitch(*graph_.node(node->inputs[0].node))) continue;
       const Tensor value = context_.ValueOf({node->id, 0});
       if (!value.has_value() || value.dtype() != node->output_type(0)) continue;
@@ -57,7 +57,7 @@ class Folder {
     });
   }
 
-  // Before the memory is spent, where shapes tell.
+  // Checked before memory is allocated, if the shapes are known.
   bool IsTooLarge(const Node& node, const std::vector<Tensor>& inputs) const {
     std::vector<InferredTensor> known(inputs.size()), outputs;
     for (size_t i = 0; i < inputs.size(); ++i) {

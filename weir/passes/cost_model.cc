@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// Where nothing was measured: between devices of a process through memory, between tasks through a network.
+// Defaults if nothing was measured: memory bandwidth within a process, a network between tasks.
 constexpr LinkCost kWithinTask = {2'000, 0.1};
 constexpr LinkCost kBetweenTasks = {100'000, 1};
 
@@ -15,7 +15,7 @@ Shape Completed(const PartialShape& shape) {
     if (dim < 0) dim = CostModel::kAssumedDimension;
   }
   StatusOr<Shape> whole = Shape::Make(dims);
-  return whole.ok() ? *std::move(whole) : Shape();  // too large to be: of no use as an estimate
+  return whole.ok() ? *std::move(whole) : Shape();  // too large to exist: useless as an estimate
 }
 
 std::vector<Shape> Completed(std::span<const PartialShape> shapes) {

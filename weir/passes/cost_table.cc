@@ -11,7 +11,7 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kHeader = "weir costs 1";
-// A mean forgets: it weighs no more than so many measurements.
+// A mean weighs at most so many measurements, so that it forgets old ones.
 constexpr int64_t kMostWeight = 100;
 constexpr double kSecond = 1e9;
 
@@ -44,7 +44,7 @@ StatusOr<double> ParseAmount(absl::string_view text) {
   return value;
 }
 
-// The pattern that matches everything has a name too.
+// The pattern that matches everything also needs a text.
 std::string PatternText(const DeviceName& name) {
   std::string text = name.ToString();
   return text.empty() ? "/" : text;
@@ -105,7 +105,8 @@ void CostTable::Merge(const CostTable& other) {
   }
   for (const auto& [name, typed] : other.shapes_) SetShape(name, typed.dtype, typed.shape);
   for (const Link& link : other.links_) {
-    SetLink(PatternText(link.from), PatternText(link.to), link.cost).IgnoreError();  // they were patterns before
+    // Valid in the other table, so valid here.
+    SetLink(PatternText(link.from), PatternText(link.to), link.cost).IgnoreError();
   }
 }
 

@@ -10,7 +10,7 @@ bool IsFreeConstant(const Node& node) { return IsConstant(node) && node.control_
 void DropImpliedControls(const Graph& graph, Node* node) {
   std::erase_if(node->control_inputs, [&](NodeId input) {
     if (IsFreeConstant(*graph.node(input))) return true;
-    // A Merge may run by another input than this one, and a Switch lets data through on one side only.
+    // A Merge may run because of another input, and a Switch passes data on one side only.
     if (IsMerge(*node)) return false;
     return std::ranges::any_of(node->inputs, [&](Endpoint data) { return data.node == input; });
   });
@@ -23,13 +23,13 @@ bool IsRemovableIdentity(const Graph& graph, const Node& node, std::span<const C
   if (IsRef(graph.type(input)) || IsSwitch(producer) || IsRecv(producer)) return false;
   for (const Consumers::Use& use : uses) {
     const Node& consumer = *graph.node(use.consumer);
-    // The turn of a loop keeps its shape: NextIteration, Merge and Exit read what they always did.
+    // Loops keep their shape: NextIteration, Merge and Exit keep their inputs.
     if (use.input < 0 || IsControlFlow(consumer)) return false;
   }
   return true;
 }
 
-// Control edges through `node` as edges from its inputs: no more than before, or all the same.
+// Whether replacing the NoOp by control edges from its inputs to its consumers does not increase the number of edges.
 bool IsBypassable(const Node& node, std::span<const Consumers::Use> uses) {
   if (node.op() != "NoOp" || IsPinned(node) || uses.empty()) return false;
   size_t in = node.control_inputs.size(), out = uses.size();
@@ -59,7 +59,7 @@ Status SimplifyDependencies(RewriteContext& context) {
   WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(*graph));
   for (NodeId id : order) {
     Node* node = graph->node(id);
-    // A source within a frame must keep what starts it there.
+    // A NoOp without inputs stays: nothing could take its place.
     if (!IsBypassable(*node, consumers.of(id)) || node->control_inputs.empty()) continue;
     for (const Consumers::Use& use : consumers.of(id)) {
       Node* consumer = graph->node(use.consumer);

@@ -17,7 +17,7 @@
 namespace WEIR_PUBLIC weir {
 
 struct DeviceRewriteOptions {
-  bool arithmetic = true;  // rewrites may change the order of roundings
+  bool arithmetic = true;  // rewrites may change rounding
   bool fusion = true;
   DType mixed_precision = DType::kInvalid;  // the small type, if the device is to use one (mixed_precision.h)
   // Whether the device has a kernel for an op with these attributes.

@@ -34,7 +34,7 @@ class Inliner {
   }
 
  private:
-  // The functions around a node, innermost first; 0 is none.
+  // The functions that a node was inlined from, innermost first; 0: none.
   struct Chain {
     std::string function;
     int outer;
@@ -47,7 +47,7 @@ class Inliner {
     return false;
   }
 
-  // What a function is called in chains: gradients are told apart by their functions.
+  // The name of a function in chains. Gradients all have the same name, so the differentiated function is added.
   static std::string ChainName(const FunctionAttr& function) {
     auto forward = GetAttr<FunctionAttr>(function.attrs, "f");
     return function.name == kSymbolicGradient && forward.ok() ? Cat(function.name, " ", forward->name) : function.name;
@@ -93,7 +93,7 @@ class Inliner {
     Replacements replacements(&graph_);
     for (NodeId id : calls) {
       if (graph_.num_nodes() >= options_.max_nodes) break;
-      replacements.Update(graph_.node(id));  // its inputs may be results of a call that is gone
+      replacements.Update(graph_.node(id));  // the inputs may be results of a call that has been inlined already
       WEIR_RETURN_IF_ERROR(Inline(graph_.node(id), replacements));
     }
     replacements.Apply();
@@ -114,7 +114,7 @@ class Inliner {
   Status Inline(Node* call, Replacements& replacements) {
     const FunctionAttr function = *CalledFunction(*call);
     StatusOr<std::shared_ptr<FunctionBody>> found = BodyOf(function);
-    // A body that cannot be made, or does not fit, is an error of the step that runs the call.
+    // If the body cannot be built or does not match the call, the step that runs the call reports the error.
     if (!found.ok()) return OkStatus();
     const FunctionBody& body = **found;
     if (body.args.size() != call->inputs.size() || body.rets.size() != static_cast<size_t>(call->num_outputs())) {
@@ -178,13 +178,14 @@ class Inliner {
     return graph_.RefreshTypes(call);
   }
 
-  // What a lowered branch reads of a variable. The variable may have no value, so only who uses it waits for it.
+  // Whether the node reads a variable in a lowered branch. The variable may be uninitialized, so only nodes that use
+  // its value may wait for it.
   bool ReadsChosenVariable(const Node& node) const {
     return node.op() == "Identity" && graph_.node(node.inputs[0].node)->op() == "RefSwitch";
   }
 
-  // What the body waits for: the call's control inputs, and where values may be dead or come in iterations its inputs
-  // too.
+  // Adds the node that the body waits for. It has the call's control inputs; if values may be dead or belong to an
+  // iteration, it also has the call's data inputs.
   StatusOr<NodeId> AddStart(const Node& call) {
     std::vector<NodeId> waits = call.control_inputs;
     if (has_control_flow_) {
@@ -193,7 +194,7 @@ class Inliner {
         if (std::ranges::find(waits, input.node) == waits.end() && !IsSwitch(*graph_.node(input.node))) {
           waits.push_back(input.node);
         } else if (IsSwitch(*graph_.node(input.node))) {
-          // A control edge from a Switch runs on both sides; the taken one is known by its data.
+          // A control edge from a Switch would be live on both sides, so an Identity of its output takes its place.
           Graph::NodeSpec spec{.name = graph_.UniqueName(Cat(call.name, "/input")), .op = "Identity"};
           spec.attrs.Set("T", BaseType(graph_.type(input)));
           spec.inputs = {input};

@@ -13,10 +13,10 @@ struct InlineOptions {
 };
 
 // Inlines PartitionedCall, StatefulPartitionedCall and direct calls, including nested ones. Functions with the
-// attribute
-// `_noinline` and recursive calls stay calls. The nodes of a body are named "call/node". The call node becomes a NoOp
-// that runs after all results and effects of the body; nodes with a control edge from the call keep it. Stateful nodes
-// of the body wait for the control inputs of the call; inside loops and branches, so do nodes without inputs.
+// attribute `_noinline` and recursive calls stay calls. The nodes of a body are named "call/node". The call node
+// becomes a NoOp that runs after all results and effects of the body; nodes with a control edge from the call keep it.
+// Stateful nodes of the body wait for the control inputs of the call; inside loops and branches, so do nodes without
+// inputs.
 Status InlineFunctions(Graph* graph, const InlineOptions& options = {});
 
 }  // namespace weir

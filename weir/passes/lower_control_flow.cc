@@ -32,7 +32,7 @@ class Lowering {
   }
 
  private:
-  // A node beside the one being lowered: its device, a name under its name.
+  // Adds a node on the device of the node that is being lowered, and named below it.
   StatusOr<NodeId> Add(std::string_view name, std::string op, DType type, std::vector<Endpoint> inputs,
                        std::vector<NodeId> control_inputs = {}, AttrMap attrs = {}) {
     Graph::NodeSpec spec;
@@ -72,14 +72,14 @@ class Lowering {
   StatusOr<Endpoint> AsBool(Endpoint value) {
     DType type = BaseType(graph_.type(value));
     if (type == DType::kBool) {
-      // Of any shape; ToBool and Switch both want what an If accepts: one truth.
+      // Any shape will do: Switch checks that it is a scalar.
       return value;
     }
     WEIR_ASSIGN_OR_RETURN(NodeId converted, Add("pred", "ToBool", type, {value}));
     return Endpoint{converted, 0};
   }
 
-  // The lowered node becomes a NoOp after everything; its outputs are `outputs`.
+  // Turns the lowered node into a NoOp that runs last; its consumers read `outputs` instead.
   Status Finish(const std::vector<Endpoint>& outputs, std::vector<NodeId> done) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       replacements_.Replace(Endpoint{node_->id, static_cast<int32_t>(i)}, outputs[i]);
@@ -101,7 +101,7 @@ class Lowering {
   Status LowerCase() {
     WEIR_ASSIGN_OR_RETURN(std::vector<FunctionAttr> branches, node_->Attr<std::vector<FunctionAttr>>("branches"));
     if (branches.empty()) return OkStatus();
-    // An index out of range means the last branch, so that needs no test.
+    // An index out of range selects the last branch, so that branch needs no test.
     std::vector<Endpoint> tests;
     for (size_t i = 0; i + 1 < branches.size(); ++i) {
       AttrMap attrs;
@@ -115,7 +115,7 @@ class Lowering {
     return LowerBranches(tests, branches);
   }
 
-  // Reads a variable where it is; `value` itself if that is no reference.
+  // Reads a variable on its own device; returns `value` if it is not a reference.
   StatusOr<Endpoint> Read(Endpoint value) {
     if (!IsRef(graph_.type(value))) return value;
     WEIR_ASSIGN_OR_RETURN(NodeId read, Add("read", "Identity", graph_.type(value), {value}));
@@ -128,7 +128,7 @@ class Lowering {
     graph_.node(id)->assigned_device = graph_.node(other)->assigned_device;
   }
 
-  // A variable without a value may be chosen between, for the branch that does not read it, so it stays a reference.
+  // A branch that does not read a variable may be passed an uninitialized one, so the Switch passes the reference on.
   StatusOr<NodeId> AddSwitch(Endpoint value, Endpoint test) {
     DType type = graph_.type(value);
     WEIR_ASSIGN_OR_RETURN(NodeId added, Add("switch", IsRef(type) ? "RefSwitch" : "Switch", type, {value, test}));
@@ -136,13 +136,13 @@ class Lowering {
     return added;
   }
 
-  // Branch i runs if tests[i] is the first true one; the last if none is.
+  // Branch i runs if tests[i] is the first test that is true; the last branch runs if none is.
   Status LowerBranches(const std::vector<Endpoint>& tests, const std::vector<FunctionAttr>& branches) {
     const std::vector<NodeId> waits = node_->control_inputs;
     std::vector<Endpoint> arguments(node_->inputs.begin() + 1, node_->inputs.end());
     std::vector<std::vector<Endpoint>> results(node_->num_outputs());
     std::vector<Endpoint> executed;
-    Endpoint pivot;  // what tells whether the tests so far were all false; none before the first
+    Endpoint pivot;  // live if all tests so far were false; none before the first test
     for (size_t i = 0; i < branches.size(); ++i) {
       std::vector<Endpoint> taken = arguments;
       NodeId after = kNoNode;
@@ -203,7 +203,7 @@ class Lowering {
   }
 
   Status LowerWhile() {
-    if (node_->inputs.empty()) return OkStatus();  // nothing that could turn
+    if (node_->inputs.empty()) return OkStatus();  // a loop without variables stays as it is
     WEIR_ASSIGN_OR_RETURN(FunctionAttr cond, node_->Attr<FunctionAttr>("cond"));
     WEIR_ASSIGN_OR_RETURN(FunctionAttr body, node_->Attr<FunctionAttr>("body"));
     int64_t parallel = node_->Attr<int64_t>("parallel_iterations").value_or(10);
@@ -243,7 +243,7 @@ class Lowering {
     WEIR_ASSIGN_OR_RETURN(NodeId body_call, AddCall(body.name, body, kept, Results(), kept[0].node));
     for (size_t i = 0; i < merged.size(); ++i) {
       Endpoint result{body_call, static_cast<int32_t>(i)};
-      // Effects of one iteration come before those of the next.
+      // The effects of one iteration come before those of the next.
       std::vector<NodeId> after;
       if (IsStateful()) after.push_back(body_call);
       WEIR_ASSIGN_OR_RETURN(NodeId next, Add("next", "NextIteration", graph_.type(result), {result}, std::move(after)));

@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// Below this putting operands together may cost as much as it saves.
+// With fewer terms, concatenating the operands may cost as much as it saves.
 constexpr size_t kFewestTerms = 4;
 
 class ProductMerger {
@@ -19,19 +19,19 @@ class ProductMerger {
     for (const auto& node : graph_.nodes()) {
       if (node != nullptr && node->op() == "AddN" && context_.MayRewrite(*node)) sums.push_back(node.get());
     }
-    // Products first: they make the operands that sums of columns share.
+    // Products first: they create the operands that the sums of columns share.
     for (Node* sum : sums) WEIR_RETURN_IF_ERROR(MergeProductsOf(sum));
     for (Node* sum : sums) WEIR_RETURN_IF_ERROR(MergeColumnsOf(sum));
     return OkStatus();
   }
 
  private:
-  // The terms of the sum that nobody else sees, in an order that does not depend on the sum.
+  // The terms that only this sum reads, in an order that does not depend on the sum.
   template <typename Fits>
   std::vector<NodeId> Terms(const Node& sum, Fits fits) const {
     std::vector<NodeId> terms;
     for (Endpoint input : sum.inputs) {
-      if (input.node >= num_known_) continue;  // what this pass has made
+      if (input.node >= num_known_) continue;  // added by this pass
       const Node& term = *graph_.node(input.node);
       if (consumers_.of(term.id).size() == 1 && term.control_inputs.empty() && context_.MayRewrite(term) &&
           context_.AreTogether(term, sum) && fits(term)) {
@@ -59,7 +59,7 @@ class ProductMerger {
     return ReplaceTerms(sum, terms, std::move(operands));
   }
 
-  // Only of what a product put together: those are known to be matrices.
+  // Only merges columns whose tensors a merged product has concatenated, because those are known to be matrices.
   Status MergeColumnsOf(Node* sum) {
     const std::vector<NodeId> terms = Terms(*sum, [](const Node& term) { return term.op() == "BiasAddGrad"; });
     if (terms.size() < kFewestTerms) return OkStatus();
@@ -74,7 +74,7 @@ class ProductMerger {
     return OkStatus();
   }
 
-  // The tensors one below the other.
+  // Concatenates the tensors along the first dimension.
   StatusOr<Endpoint> PutTogether(const Node& sum, std::vector<Endpoint> parts) {
     for (const auto& [known, operand] : together_) {
       if (known == parts) return operand;
@@ -95,7 +95,7 @@ class ProductMerger {
     return Endpoint{node->id, 0};
   }
 
-  // One node of the terms' kind, on `operands`, takes their place in the sum.
+  // Replaces terms of the sum by one node of their kind with the given operands.
   Status ReplaceTerms(Node* sum, const std::vector<NodeId>& terms, std::vector<Endpoint> operands) {
     const Node& pattern = *graph_.node(terms[0]);
     WEIR_ASSIGN_OR_RETURN(Node * merged, context_.AddBeside(*sum, pattern.op(), std::move(operands), pattern.attrs));

@@ -10,10 +10,10 @@ namespace {
 
 constexpr char kMergedOp[] = "_ResourceApplyMany";
 
-// When a value is not dead: all of these Switches send their inputs to these outputs. A value that a Merge or a Recv
-// has to do with may be dead for reasons that are not known.
+// The condition under which a value is live: each of these Switches chose the given output. If a Merge or a Recv is
+// involved, the condition is not known.
 struct Liveness {
-  std::vector<std::pair<Endpoint, int>> switches;  // predicates and outputs; each once
+  std::vector<std::pair<Endpoint, int>> switches;  // predicates and outputs, without duplicates
   bool is_known = true;
   void Add(const std::pair<Endpoint, int>& one) {
     if (std::ranges::find(switches, one) == switches.end()) switches.push_back(one);
@@ -23,19 +23,19 @@ struct Liveness {
   }
 };
 
-// An update as its schema describes it: handles, then scalars and the gradient.
+// An update, taken apart as its schema describes it: handles, then scalars and the gradient.
 struct Update {
   Node* node = nullptr;
-  int level = 0;  // how many updates are before it, one after the other
+  int level = 0;  // the length of the longest chain of updates before it
   DType dtype = DType::kInvalid, gradient_type = DType::kInvalid;
   bool flag = false;
-  bool is_large = false;  // not to wait for others
+  bool is_large = false;  // must not wait for other gradients
   std::vector<Endpoint> states, scalars;
   Endpoint gradient;
   Liveness liveness;
 };
 
-// The value of the one switch that a rule has, beside use_locking; nothing if it has several.
+// The value of the only flag of a rule, besides use_locking; nothing if it has several.
 std::optional<bool> FlagOf(const Node& node) {
   std::optional<bool> flag;
   for (const AttrSchema& attr : node.schema->attrs) {
@@ -121,7 +121,7 @@ class UpdateMerger {
     return OkStatus();
   }
 
-  // REQUIRES: what comes before the node has been looked at.
+  // REQUIRES: the inputs of the node have been analyzed.
   void FindLiveness(const Node& node) {
     Liveness& own = liveness_[node.id];
     own.is_known = !IsMerge(node) && !IsRecv(node) && (!IsControlFlow(node) || IsSwitch(node));
@@ -136,7 +136,7 @@ class UpdateMerger {
     }
     for (NodeId before : node.control_inputs) add(before);
   }
-  // The gradient before it was cast for this update alone.
+  // Takes the gradient as it was before a cast that only this update reads.
   void TakeUncast(Update& update) const {
     const Node& cast = *graph_.node(update.gradient.node);
     if (cast.op() != "Cast" || update.dtype != DType::kFloat || !cast.control_inputs.empty()) return;
@@ -207,7 +207,7 @@ class UpdateMerger {
   Graph& graph_;
   const MergeUpdatesOptions& options_;
   const Consumers& consumers_;
-  WaitAnalysis waits_;              // as it is with the groups so far
+  WaitAnalysis waits_;              // includes the groups found so far
   std::vector<Liveness> liveness_;  // by node
   std::vector<Update> updates_;
   std::vector<std::vector<Update>> groups_;

@@ -1,4 +1,5 @@
-// Merges the updates of many small variables into a few nodes, for devices where giving work costs more than the work.
+// Merges the updates of many small variables into a few nodes, for devices on which launching work costs more than the
+// work itself.
 #ifndef WEIR_PASSES_MERGE_UPDATES_H_
 #define WEIR_PASSES_MERGE_UPDATES_H_
 
@@ -11,17 +12,17 @@
 namespace weir {
 
 struct MergeUpdatesOptions {
-  // Whether the kernel of _ResourceApplyMany knows the rule of this op.
+  // Whether the kernel of _ResourceApplyMany implements the update rule of this op.
   std::function<bool(std::string_view op)> has_rule;
-  // Larger variables keep a node of their own: their gradients need not wait for all others.
+  // Larger variables keep an update of their own, so that it need not wait for the gradients of all others.
   int64_t most_elements = 1 << 20;
 };
 
-// Turns updates (ResourceApplyMomentum and its kin) of one rule, with the same scalars and attributes, into one
-// _ResourceApplyMany, which runs once the last of their gradients is there. Updates that depend on each other stay
-// apart, and so do those that may be dead at different times. Gradients that mixed precision casts to float32 for an
-// update alone are taken as they were, also by an update of a large variable. Does nothing in a registry without that
-// op.
+// Merges updates (ResourceApplyMomentum and the like) with the same rule, scalars and attributes into one
+// _ResourceApplyMany, which runs when the last of their gradients is available. Updates that depend on each other stay
+// separate, and so do updates that may be dead independently of each other. If mixed precision casts a gradient to
+// float32 only for its update, the update takes the uncast gradient; this applies to large variables, too. Does nothing
+// if the registry does not have that op.
 Status MergeUpdates(RewriteContext& context, const MergeUpdatesOptions& options);
 
 }  // namespace weir

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kTypeAttr = "T";
 
-// For each tensor of a node's inputs or outputs: whether its type is the attribute `T`.
+// For each input or output tensor of a node, whether its type is the attribute `T`.
 StatusOr<std::vector<bool>> FollowsType(const std::vector<ArgSchema>& args, const AttrMap& attrs, size_t count) {
   std::vector<bool> follows(count, false);
   for (size_t i = 0; i < args.size(); ++i) {
@@ -46,14 +46,14 @@ class PrecisionMixer {
 
  private:
   using Kind = MixedPrecision;
-  // What is known of a node. Those that cannot change are kUnsaid.
+  // What is known about a node. Nodes that cannot change are kUnsaid.
   struct Part {
     Kind kind = Kind::kUnsaid;
     bool can_be_small = false;
     bool is_small = false;
     bool is_denied = false;
     std::vector<bool> input_follows, output_follows;
-    std::vector<NodeId> before, after;  // nodes that tensors of the type `T` come from and go to
+    std::vector<NodeId> before, after;  // producers and consumers of the tensors of type `T`
   };
 
   Status Consider(const Node& node) {
@@ -63,7 +63,7 @@ class PrecisionMixer {
     const Attribute* type = node.attrs.Find(kTypeAttr);
     const DType* dtype = type != nullptr ? type->get_if<DType>() : nullptr;
     if (dtype == nullptr || *dtype != DType::kFloat) return OkStatus();
-    // When a reference is read matters.
+    // A cast could read the reference at another time.
     for (Endpoint input : node.inputs) {
       if (IsRef(graph_.type(input))) return OkStatus();
     }
@@ -99,7 +99,8 @@ class PrecisionMixer {
     }
   }
 
-  // Visits what is reached from `start` over nodes that `enters` lets in; it says yes to a node at most once.
+  // Visits the nodes that can be reached from `start` through nodes that `enters` accepts. `enters` must accept each
+  // node at most once.
   template <typename Enter>
   void Walk(NodeId start, bool forward, bool backward, Enter enters) {
     std::vector<NodeId> stack = {start};
@@ -126,7 +127,8 @@ class PrecisionMixer {
   }
   bool IsBetweenKind(NodeId id) const { return parts_[id].kind == Kind::kInfer || parts_[id].kind == Kind::kClear; }
 
-  // Denied: `infer` nodes behind a denied one, and the `clear` nodes on the way to one of these or to a `deny` node.
+  // Denies the `infer` nodes that depend on a denied node, and the `clear` nodes on the way from a `deny` node to one
+  // of these or to another `deny` node.
   void SpreadDenial() {
     std::vector<bool> leads_on(parts_.size(), false);
     for (NodeId id : Those([](const Part& p) { return p.kind == Kind::kDeny || p.kind == Kind::kInfer; })) {
@@ -173,7 +175,7 @@ class PrecisionMixer {
       });
     }
   }
-  // `infer` nodes that make little of much that is small.
+  // Adds `infer` nodes whose inputs are in the small type and much larger than their outputs.
   void JoinSums() {
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr || !MayJoin(node->id) || parts_[node->id].kind != Kind::kInfer) continue;
@@ -230,7 +232,7 @@ class PrecisionMixer {
     attrs.Set("Truncate", false);
     return context_.AddBeside(*graph_.node(tensor.node), "Cast", {tensor}, std::move(attrs));
   }
-  // What is the same in all iterations is cast once.
+  // Casts a loop invariant once, before the loop.
   StatusOr<Node*> AddCastBeforeLoop(const Node& enter, DType from, DType to) {
     WEIR_ASSIGN_OR_RETURN(const Endpoint outside, CastOnce(enter.inputs[0], from, to));
     AttrMap attrs = enter.attrs;

@@ -1,19 +1,20 @@
-// Mixed precision: products, convolutions and what lies between them in bfloat16 or half, everything else in float32.
+// Mixed precision: matrix products, convolutions and the operations between them run in bfloat16 or half, all others in
+// float32.
 //
-// What an op does is a trait of its table (docs/op_tables.md); the rules are those of TensorFlow's rewriter:
+// The table of an op says how to treat it (docs/op_tables.md). The rules are those of TensorFlow's rewriter:
 //
 // - `allow` ops run in the small type.
-// - `deny` ops stay in float32, and so do `infer` ops that take their results, directly or by `clear` ops.
-// - Other `infer` and `clear` ops run in the small type if they lie between two `allow` ops; `clear` ops also beside
-// one.
-//   And those that sum up what is in the small type already, as the gradient of a bias does: casting their results
-//   takes less than casting what they read.
+// - `deny` ops stay in float32, and so do `infer` ops that read their results, directly or through `clear` ops.
+// - Other `infer` and `clear` ops run in the small type if they lie between two `allow` ops; `clear` ops also if they
+//   are next to an op that does.
+// - So do `infer` ops that reduce tensors of the small type, as the gradient of a bias does: casting the result is
+//   cheaper than casting the operand.
 //
-// Only the tensors of an op's attribute `T` change their type: a batch norm keeps its statistics. Variables, constants
-// that others read and everything that other devices see stay float32, so optimizers update what they always updated.
-// Where types meet there is one cast for each tensor, beside its producer, which all consumers share - the forward and
-// the backward pass one cast of each weight -, constants are cast here, and what a loop finds the same in each
-// iteration before the loop.
+// Only the tensors whose type is an op's attribute `T` change: a batch norm keeps its statistics in float32. Variables,
+// constants with other consumers and all tensors that other devices see stay float32, so optimizers update the same
+// variables as before. A Cast is inserted where the types meet, at most one for each tensor: all consumers share it,
+// and the forward and the backward pass share the cast of each weight. Constants are cast by this pass, and loop
+// invariants are cast before the loop.
 #ifndef WEIR_PASSES_MIXED_PRECISION_H_
 #define WEIR_PASSES_MIXED_PRECISION_H_
 
@@ -21,8 +22,8 @@
 
 namespace weir {
 
-// For a device's part of a graph. Does nothing unless `options.mixed_precision` is a type; nodes that the device does
-// not support in it stay as they are.
+// Rewrites one device's part of a graph. Does nothing unless `options.mixed_precision` is set; nodes that the device
+// does not support in that type stay as they are.
 Status MixPrecision(RewriteContext& context, const DeviceRewriteOptions& options);
 
 }  // namespace weir

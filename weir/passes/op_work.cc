@@ -19,7 +19,7 @@ double SummedDimension(const Node& node, const Shape& left) {
   return static_cast<double>(left.dim(left.rank() - (transposed ? 2 : 1)));
 }
 
-// Products a result of a convolution: the filter without its output channels.
+// Multiplications per result of a convolution: the size of the filter without its output channels.
 double ProductsOfFilter(const Shape& filter, bool depthwise) {
   const int channels = filter.rank() - 1;
   if (channels < 1) return 1;
@@ -28,7 +28,8 @@ double ProductsOfFilter(const Shape& filter, bool depthwise) {
   return Elements(filter) / last / (depthwise ? before : 1);
 }
 
-// Of Conv2D and its kin: where filter and "forward results" stand among inputs and outputs differs by direction.
+// The operations of Conv2D and its gradients, which have the filter and the forward result at different positions among
+// their inputs and outputs.
 double ConvolutionFlops(std::string_view op, std::span<const Shape> inputs, std::span<const Shape> outputs) {
   const bool depthwise = op.find("Depthwise") != op.npos;
   const bool to_input = op.find("BackpropInput") != op.npos, to_filter = op.find("BackpropFilter") != op.npos;

@@ -12,6 +12,13 @@
 namespace weir {
 namespace {
 
+// Works on a copy of the graph:
+// - Recolocate moves the control flow nodes of each loop variable to one partition.
+// - AddControlLoops adds a control loop to each partition that receives tensors from inside a loop: Enter, Merge,
+//   Switch and NextIteration, which are driven by the condition of the loop and so run the same number of iterations.
+// - CopyNodes copies the nodes to their partitions, and Connect adds the edges. An edge that leads to another partition
+//   or memory becomes a Send and a Recv. A Recv inside a loop has a control edge from the Merge of the control loop,
+//   which puts it into the right frame and runs it once per iteration.
 class Partitioner {
  public:
   Partitioner(const Graph& graph, const PartitionOptions& options) : graph_(graph.Clone()), options_(options) {}
@@ -77,7 +84,7 @@ class Partitioner {
   }
 
   Status AddControlLoops() {
-    std::vector<std::pair<int, const Node*>> wanted;  // frame, a consumer there
+    std::vector<std::pair<int, const Node*>> wanted;  // frame and consumer
     for (const auto& node : graph_.nodes()) {
       if (!node) continue;
       auto look = [&](NodeId producer) {
@@ -94,7 +101,8 @@ class Partitioner {
     return OkStatus();
   }
 
-  // The Merge that starts each iteration of a frame in a partition.
+  // The Merge of the control loop for a frame in a partition, which runs at the start of each iteration. Adds the loop,
+  // and those for the frames around it, on the first call.
   StatusOr<NodeId> ControlLoop(int frame, int part, const std::string& device) {
     auto known = loop_merge_.find({frame, part});
     if (known != loop_merge_.end()) return known->second;
@@ -230,7 +238,7 @@ class Partitioner {
     return Endpoint{cast->id, 0};
   }
 
-  // The control input of the Recv of a tensor, in the Recv's partition; kNoNode if it has none.
+  // The control input of a Recv, in the Recv's partition; kNoNode if there is none.
   NodeId RecvAfter(Endpoint tensor, int part, const Node& consumer) const {
     const NodeId after = options_.recvs != nullptr ? options_.recvs->Find(tensor, consumer.assigned_device) : kNoNode;
     return after != kNoNode && part_of_[after] == part ? after : kNoNode;
@@ -238,9 +246,9 @@ class Partitioner {
 
   // When a tensor is sent.
   enum class Moment {
-    kReady,          // as soon as it is there
-    kAfterControls,  // after the control inputs of the consumer, to it alone
-    kEnd,            // when the sender's part of the step has ended, to this consumer alone
+    kReady,          // as soon as it is available
+    kAfterControls,  // after the control inputs of the consumer, and only to it
+    kEnd,            // at the end of the sender's part of the step, and only to this consumer
   };
   // A variable is read when the consumer may run, not when the reference becomes available, because other nodes may
   // write to it in between. A fetch returns the value at the end of the step.
@@ -250,7 +258,7 @@ class Partitioner {
     return consumer.control_inputs.empty() ? Moment::kReady : Moment::kAfterControls;
   }
 
-  // The transfer of a tensor, or for index -1 of a control dependency, to another partition or memory.
+  // The transfer of a tensor (or of a control dependency, if the index is -1) to another partition or memory.
   struct Transfer {
     Endpoint tensor;
     const Node& producer;
@@ -260,15 +268,15 @@ class Partitioner {
     Moment moment;
     bool is_control() const { return tensor.index < 0; }
     DType type = DType::kFloat;       // of the tensor
-    DType sent_type = DType::kFloat;  // on the way
-    AttrMap attrs;                    // of both ends
+    DType sent_type = DType::kFloat;  // of the transferred tensor
+    AttrMap attrs;                    // for both ends
   };
 
   Transfer Describe(Endpoint tensor, int part, const Node& consumer, MemoryType memory, Moment moment) {
     const Node& producer = *graph_.node(tensor.node);
     Transfer out{tensor, producer, consumer, part, memory, moment};
     if (!out.is_control()) out.type = BaseType(graph_.type(tensor));
-    // What is read at the end must not be cast before it.
+    // A cast would read the value before the end.
     const bool lossy = !out.is_control() && moment != Moment::kEnd && out.type == DType::kFloat && options_.lossy &&
                        options_.lossy(producer.assigned_device, consumer.assigned_device);
     out.sent_type = lossy ? DType::kBFloat16 : out.type;
@@ -283,8 +291,8 @@ class Partitioner {
     return out;
   }
 
-  // The node of `part` that provides the tensor in `memory`, or for index -1 runs after the node. The first call adds
-  // the Send and the Recv; later consumers share them.
+  // The node of `part` that provides the tensor in `memory`; if the index is -1, a node that runs after the producer.
+  // The first call adds the Send and the Recv; later consumers share them.
   StatusOr<NodeId> Receive(Endpoint tensor, int part, const Node& consumer, MemoryType memory,
                            Moment moment = Moment::kReady) {
     auto known = received_.find({tensor.node, tensor.index, part, memory});
@@ -309,7 +317,7 @@ class Partitioner {
     return Endpoint{constant->id, 0};
   }
 
-  // Nodes of the producer's partition that stand for the control inputs of the consumer.
+  // Nodes of the producer's partition that run after the control inputs of the consumer.
   StatusOr<std::vector<NodeId>> ControlsOfConsumer(const Transfer& transfer) {
     const int part = part_of_[transfer.producer.id];
     std::vector<NodeId> out;
@@ -351,7 +359,7 @@ class Partitioner {
 
   // The control inputs of a Recv.
   std::vector<NodeId> RecvControls(const Transfer& transfer, NodeId sender) const {
-    // A copy within the partition: in the same frame, after the value.
+    // A copy within the partition must run in the frame of the value, after it.
     if (part_of_[transfer.producer.id] == transfer.part) return {sender};
     auto loop = loop_merge_.find({frames_.of_node[transfer.producer.id], transfer.part});
     if (loop != loop_merge_.end()) return {new_id_[loop->second]};

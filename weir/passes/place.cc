@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// Calls hand their resources on to bodies that are placed on their own.
+// Calls pass resources to functions whose bodies are placed separately.
 bool IsCall(const Node& node) {
   const std::string& op = node.op();
   return op == "PartitionedCall" || op == "StatefulPartitionedCall" || op == "If" || op == "StatelessIf" ||
@@ -20,7 +20,7 @@ bool IsCall(const Node& node) {
          op == "RemoteCall" || op == "_Arg" || op == "_Retval";
 }
 
-// Datasets travel in variants that cannot leave their process.
+// Datasets are passed in variants that cannot leave their process.
 bool IsDataset(const Node& node) {
   return node.op().find("Dataset") != std::string::npos || node.op().find("Iterator") != std::string::npos;
 }
@@ -29,26 +29,30 @@ bool IsMetadata(const Node& node) {
   return node.op() == "Shape" || node.op() == "Size" || node.op() == "Rank" || node.op() == "ShapeN";
 }
 
-// No inputs and one plain result: free to go where it is used.
+// Nodes without inputs and with one plain result, which can be placed wherever the result is used.
 bool IsGenerator(const Node& node) {
   return node.inputs.empty() && node.control_inputs.empty() && node.num_outputs() == 1 && !IsRef(node.output_type(0)) &&
          node.output_type(0) != DType::kResource && node.op() != "_Arg";
 }
 
-// Has state, or a value that means something only where it was made: a handle, a dataset.
+// Whether the node has state, or a value that is only meaningful where it was created: a handle, a dataset.
 bool IsBoundToState(const Node& node) {
   auto is_local = [](DType type) { return IsRef(type) || type == DType::kResource || type == DType::kVariant; };
   return node.schema->is_stateful || std::ranges::any_of(node.types->inputs, is_local) ||
          std::ranges::any_of(node.types->outputs, is_local);
 }
 
-// What both ask for; nothing if they contradict each other.
+// The intersection of two requests; nothing if they contradict each other.
 std::optional<DeviceName> Intersect(const DeviceName& a, const DeviceName& b) {
   DeviceName merged = a.MergedOver(b);
   if (!merged.Matches(a) || !merged.Matches(b)) return std::nullopt;
   return merged;
 }
 
+// Places a graph in two rounds. MakeGroups joins nodes that must share memory into groups (union-find; the root of a
+// group is its node with the lowest id) and intersects the requests and devices of the members. Then every group gets
+// its first feasible device, or the one that `choose` selects. Constants and the like, and nodes that only look at a
+// shape, are placed last, beside their consumers or inputs.
 class GraphPlacer {
  public:
   GraphPlacer(Graph* graph, const PlacementOptions& options) : graph_(*graph), options_(options) {}
@@ -70,14 +74,14 @@ class GraphPlacer {
   }
 
  private:
-  // What the members of a group allow together.
+  // The requests and devices that all members of a group have in common.
   struct Group {
     DeviceName request;
-    std::vector<int> devices;  // indices of those that all members' kernels run on, best first
+    std::vector<int> devices;  // indices of the devices that have kernels for all members, best first
     int size = 0;
     bool done = false;
     bool has_state = false;
-    NodeId reads = kNoNode;  // a reference that a member sees the memory of
+    NodeId reads = kNoNode;  // the reference whose memory a member shares
   };
 
   Status MakeGroups(bool whole_loops) {
@@ -95,8 +99,8 @@ class GraphPlacer {
     return OkStatus();
   }
 
-  // The group of what makes a variant and that of what takes it become one, on the devices that both may be on, in the
-  // order of the first.
+  // Joins the groups of the producer and the consumer of a variant, if there is a device for both. The producer's order
+  // of preference counts.
   void JoinVariants() {
     for (const auto& node : graph_.nodes()) {
       for (size_t i = 0; node && i < node->inputs.size(); ++i) {
@@ -124,7 +128,7 @@ class GraphPlacer {
     group_of_root_[Root(a)] = index;
   }
 
-  // All nodes of a loop, those of the loops in it, and the Exits, which stand outside.
+  // Joins all nodes of a loop, including nested loops, and its Exits, which are outside the frame.
   Status JoinLoops() {
     WEIR_ASSIGN_OR_RETURN(LoopFrames frames, FindLoopFrames(graph_));
     if (!frames.any()) return OkStatus();
@@ -172,7 +176,7 @@ class GraphPlacer {
     for (std::string_view name : *classes) {
       if (!name.starts_with(kPrefix)) continue;
       name.remove_prefix(kPrefix.size());
-      // The node may be pruned away; those that named it still belong together.
+      // The named node may have been pruned; nodes that name it must still be placed together.
       const Node* other = graph_.Find(name);
       auto [it, fresh] = first_of_class_.try_emplace(std::string(name), other != nullptr ? other->id : node.id);
       if (options_.allow_soft_placement && !fresh && !MayShare(node, *graph_.node(it->second))) continue;
@@ -189,7 +193,7 @@ class GraphPlacer {
     return std::ranges::any_of(copy, [&](int d) { return std::ranges::find(of_b, d) != of_b.end(); });
   }
 
-  // The devices that a node's kernels run on, best type first.
+  // The devices for which the node has kernels, best type first.
   const std::vector<int>& DevicesFor(const Node& node) {
     std::vector<std::string> types = options_.supported_types(node);
     std::string key;
@@ -205,7 +209,7 @@ class GraphPlacer {
     return it->second;
   }
 
-  // Where a RemoteCall is to run, if that is known and there is such a device.
+  // The target of a RemoteCall, if it is known and exists.
   std::optional<DeviceName> CallTarget(const Node& node) const {
     if (node.op() != "RemoteCall" || node.inputs.empty()) return std::nullopt;
     const Node& target = *graph_.node(node.inputs[0].node);
@@ -293,7 +297,7 @@ class GraphPlacer {
 
   Group& GroupOf(const Node& node) { return groups_[group_of_root_[Root(node.id)]]; }
 
-  // The devices of the group that fit a request, best first.
+  // The devices of the group that match a request, best first.
   std::vector<int> Matching(const Group& group, const DeviceName& request) const {
     std::vector<int> out;
     std::ranges::copy_if(group.devices, std::back_inserter(out),
@@ -303,18 +307,18 @@ class GraphPlacer {
 
   bool ChoosesLate(const Node& node) {
     if (!node.assigned_device.empty()) return false;
-    // With one device there is nothing to choose; what asks for another one is still reported last.
+    // With one device there is no choice. Errors about requests for others are still reported last.
     if (options_.devices.size() == 1 && node.requested_device.empty()) return false;
-    if (options_.spread && node.schema->is_stateful) return false;  // state is in one place
+    if (options_.spread && node.schema->is_stateful) return false;  // state is on one device only
     return GroupOf(node).size == 1 && (IsGenerator(node) || (IsMetadata(node) && !options_.choose));
   }
 
-  // Leaves one device in every group. State is not moved by costs: every signature, and every session that shares it,
-  // must find it in the same place, and costs differ between them.
+  // Reduces the devices of every group to one. Groups with state have no choice: every signature, and every session
+  // that shares the state, must find it on the same device, but costs differ between them.
   Status ChooseForAll() {
     PlacementChoices choices;
     choices.group_of.assign(graph_.num_node_ids(), -1);
-    std::vector<int> place(groups_.size(), -1);  // of a group among the choices
+    std::vector<int> place(groups_.size(), -1);  // by group: its index in `choices`
     std::vector<int> group_of_place;
     std::vector<bool> bound(groups_.size(), false);
     for (const auto& node : graph_.nodes()) {
@@ -344,7 +348,7 @@ class GraphPlacer {
     return OkStatus();
   }
 
-  // One of the devices of the best type that fit the request. Who sees a variable's memory stays with it.
+  // One of the matching devices of the best type. A node that shares the memory of a variable stays with the variable.
   StatusOr<int> SpreadMatch(const Node& node, const Group& group) {
     std::vector<int> fit;
     for (int d : group.devices) {
@@ -372,7 +376,7 @@ class GraphPlacer {
     return devices.front();
   }
 
-  // The devices that the group of a node may be on, best first, at least one; the error names the node.
+  // The possible devices for the group of a node, best first; at least one. Errors name the node.
   StatusOr<std::vector<int>> Feasible(const Node& node, const Group& group) {
     std::vector<int> devices = Matching(group, group.request);
     if (devices.empty() && options_.allow_soft_placement) {
@@ -409,7 +413,7 @@ class GraphPlacer {
     return OkStatus();
   }
 
-  // Sources go to their consumers, measures to what they measure, if the device allows it.
+  // Places nodes without inputs with their consumers, and nodes that look at a shape with their input, if possible.
   Status AssignLate() {
     if (options_.devices.size() == 1) {
       for (const auto& node : graph_.nodes()) {
@@ -427,7 +431,7 @@ class GraphPlacer {
         for (const Consumers::Use& use : consumers.of(node->id)) {
           const std::string& device = graph_.node(use.consumer)->assigned_device;
           if (!wish.empty() && wish != device) {
-            if (!options_.choose) wish.clear();  // where costs count, it is best off with one of them
+            if (!options_.choose) wish.clear();  // with costs, any of the consumers' devices is better
             break;
           }
           wish = device;
@@ -452,7 +456,8 @@ class GraphPlacer {
   const PlacementOptions& options_;
   std::vector<DeviceName> device_names_;
   std::vector<NodeId> parent_;
-  std::vector<bool> follows_;  // takes a handle or reference: it goes where that is, whatever it asks for
+  // By node: takes a handle or reference, so it is placed with the producer whatever it requests.
+  std::vector<bool> follows_;
   std::vector<int> group_of_root_;
   std::vector<Group> groups_;
   StringMap<NodeId> first_of_class_;

@@ -41,13 +41,14 @@ struct PlacementOptions {
   // Chooses a device for every group; the first one if not set (see place_by_cost.h). Groups with a stateful node have
   // no choice: every step must find the state in the same place.
   std::function<StatusOr<std::vector<int>>(const PlacementChoices&)> choose;
-  // Handles that are given to calls, and those that come in as arguments, stay on the device of the call or argument:
-  // its body looks for them there. Where devices have memory of their own.
+  // Where devices have memory of their own: handles that are passed to calls, and handles that come in as arguments,
+  // stay on the device of the call or argument, because the body of the function looks for them there.
   bool calls_keep_handles = false;
-  // Nodes that hand variants on - lists, optionals - go together where their kernels and requests allow it, so that the
-  // tensors in them stay where they are. Where devices have memory of their own.
+  // Where devices have memory of their own: nodes that pass variants to each other (lists, optionals) are placed
+  // together if their kernels and requests allow it, so that the tensors in the variants need not move.
   bool variants_stay = false;
-  // ... but only those that come in as arguments: calls find out where the handles that they are given are.
+  // Restricts calls_keep_handles to handles that come in as arguments; calls find out themselves where their handles
+  // are.
   bool calls_follow_handles = false;
   // Treat the nodes of a loop as one group, unless some of them must be on different devices.
   bool whole_loops = false;

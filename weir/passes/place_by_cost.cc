@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// A problem and the nodes that its tasks stand for.
+// A scheduling problem and the nodes that its tasks stand for.
 struct GraphProblem {
   SchedulingProblem problem;
   std::vector<NodeId> node_of;  // by task
@@ -17,7 +17,7 @@ bool TurnsAround(const Graph& graph, const Node& consumer, NodeId input) {
   return IsMerge(consumer) && IsNextIteration(*graph.node(input));
 }
 
-// Nodes of group -1 are left out: they run where they are needed.
+// Leaves out nodes of group -1, which run where they are needed.
 StatusOr<GraphProblem> MakeProblem(const Graph& graph, const CostModel& costs, const std::vector<std::string>& devices,
                                    const PlacementChoices& choices) {
   WEIR_ASSIGN_OR_RETURN(std::vector<NodeId> order, TopologicalOrder(graph));
@@ -49,7 +49,7 @@ StatusOr<GraphProblem> MakeProblem(const Graph& graph, const CostModel& costs, c
   return out;
 }
 
-// Every node where it is.
+// The choices for a placed graph: each node can only be where it is.
 StatusOr<PlacementChoices> ChoicesOfPlaced(const Graph& graph, std::vector<std::string>* devices) {
   PlacementChoices out;
   out.group_of.assign(graph.num_node_ids(), -1);
@@ -62,12 +62,12 @@ StatusOr<PlacementChoices> ChoicesOfPlaced(const Graph& graph, std::vector<std::
       out.devices.push_back({it->second});
       devices->push_back(node->assigned_device);
     }
-    out.group_of[node->id] = it->second;  // a group a device
+    out.group_of[node->id] = it->second;  // one group per device
   }
   return out;
 }
 
-// What crosses devices, once for each destination.
+// The tensors that are moved between devices, once for each destination.
 std::vector<SimulatedTransfer> TransfersOf(const Graph& graph, const CostModel& costs, const GraphProblem& tasks,
                                            const Schedule& schedule, const std::vector<std::string>& devices) {
   std::map<std::tuple<NodeId, int, int>, SimulatedTransfer> found;
@@ -106,7 +106,7 @@ void AssignDevices(Graph* graph, const std::vector<std::string>& devices) {
   }
 }
 
-// How long a step of the graph takes once it is placed with these options.
+// Places the graph with these options and returns the simulated duration of a step.
 StatusOr<double> PlaceAndSimulate(Graph* graph, const PlacementOptions& options,
                                   const std::shared_ptr<const CostTable>& measured) {
   WEIR_RETURN_IF_ERROR(PlaceGraph(graph, options));
@@ -121,7 +121,7 @@ Status PlaceGraphByCost(Graph* graph, PlacementOptions options, PlacerKind kind,
   const std::unique_ptr<Placer> placer = MakePlacer(kind);
   if (placer == nullptr || options.devices.size() < 2) return PlaceGraph(graph, options);
   options.whole_loops = true;
-  // The algorithms are no better than their rules of thumb: where the plain placement takes less time, it stays.
+  // The algorithms are heuristics: if the default placement is faster, it is kept.
   const std::vector<std::string> before = AssignedDevices(*graph);
   WEIR_ASSIGN_OR_RETURN(const double plain_makespan, PlaceAndSimulate(graph, options, measured));
   const std::vector<std::string> plain = AssignedDevices(*graph);

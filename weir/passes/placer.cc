@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// What both algorithms keep while they go over the tasks.
+// The state that both algorithms keep while they visit the tasks.
 class PlacementState {
  public:
   explicit PlacementState(const SchedulingProblem& problem)
@@ -26,7 +26,9 @@ class PlacementState {
   const Schedule& schedule() const { return schedule_; }
   Schedule Take() { return std::move(schedule_); }
 
-  // Puts a task where it finishes first; `start` says when it could begin on a device that its inputs reach at a time.
+  // Schedules a task on the device where it finishes first, counting the remaining work of its group and of other tasks
+  // that are bound to the device. `start` returns when the task could begin on a device, given when its inputs arrive
+  // there.
   template <typename Start>
   int Put(int task, const Start& start) {
     const SchedulingProblem::Task& info = problem_.tasks[task];
@@ -59,8 +61,8 @@ class PlacementState {
  private:
   const SchedulingProblem& problem_;
   Schedule schedule_;
-  std::vector<double> bound_;              // by device: tasks that will run there but are not scheduled yet
-  std::vector<std::vector<double>> rest_;  // by group and device: all of its tasks together
+  std::vector<double> bound_;              // by device: the time of tasks that will run there but are not scheduled yet
+  std::vector<std::vector<double>> rest_;  // by group and device: the time of all of its tasks
 };
 
 class GreedyPlacer : public Placer {
@@ -92,7 +94,7 @@ class HeftPlacer : public Placer {
     const std::vector<double> ranks = UpwardRanks(problem);
     std::vector<int> order(problem.tasks.size());
     std::iota(order.begin(), order.end(), 0);
-    // Ranks never grow towards the end, so inputs stay before their consumers.
+    // Ranks never increase towards the end, so inputs stay before their consumers.
     std::ranges::stable_sort(order, [&](int a, int b) { return ranks[a] > ranks[b]; });
     PlacementState state(problem);
     std::vector<BusyTimes> busy(problem.num_devices());
@@ -120,10 +122,10 @@ class HeftPlacer : public Placer {
     return {mean.latency / pairs, mean.per_byte / pairs};
   }
 
-  // By task: its mean cost and the longest way from it to the end.
+  // By task: the length of the longest path from the task to the end, including the task's mean cost.
   static std::vector<double> UpwardRanks(const SchedulingProblem& problem) {
     const LinkCost link = MeanLink(problem);
-    std::vector<double> ranks(problem.tasks.size(), 0);  // until a task's turn: the longest way after it
+    std::vector<double> ranks(problem.tasks.size(), 0);  // before a task's turn: the longest path after it
     for (size_t t = problem.tasks.size(); t-- > 0;) {
       const SchedulingProblem::Task& task = problem.tasks[t];
       const std::vector<int>& devices = problem.feasible[task.group];
@@ -138,7 +140,7 @@ class HeftPlacer : public Placer {
   }
 };
 
-// Every group on `device` if it may be there, else on its best.
+// Every group on `device` if possible, else on its best device.
 std::vector<int> Together(const SchedulingProblem& problem, int device) {
   std::vector<int> out;
   for (const std::vector<int>& devices : problem.feasible) {

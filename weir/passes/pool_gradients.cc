@@ -10,7 +10,7 @@ bool IsSame(const Node& a, const Node& b, std::string_view attr) {
   return x != nullptr && y != nullptr && *x == *y;
 }
 
-// Whether the gradient's second input is the pool of its first.
+// Whether the second input of the gradient is the pooled first input.
 bool IsGradientOfItsInputs(const Graph& graph, const Node& gradient) {
   const Endpoint pooled = gradient.inputs[1];
   const Node& pool = *graph.node(pooled.node);

@@ -104,7 +104,7 @@ class Pruner {
     out.versions() = graph_.versions();
     new_id_.assign(graph_.num_node_ids(), kNoNode);
     WEIR_RETURN_IF_ERROR(AddArgs(out));
-    // Ids first: a loop's Merge names a node behind it.
+    // Two rounds, because the Merge of a loop refers to a later node.
     std::vector<Node*> added;
     for (NodeId id = 0; id < graph_.num_node_ids(); ++id) {
       if (!wanted_[id]) continue;
@@ -128,7 +128,7 @@ class Pruner {
     }
     size_t kept = 0;
     for (NodeId input : node.control_inputs) {
-      // A fed placeholder has nothing to wait for.
+      // There is no need to wait for a fed placeholder.
       if (!IsFedPlaceholder(*graph_.node(input))) node.control_inputs[kept++] = new_id_[input];
     }
     node.control_inputs.resize(kept);
@@ -146,7 +146,7 @@ class Pruner {
     return node->id;
   }
 
-  // Neither a name of the original graph nor one used before.
+  // A name that neither the original graph nor this one uses.
   std::string FreeName(std::string name) {
     while (graph_.Find(name) != nullptr || !used_names_.insert(name).second) name += "_";
     return name;
@@ -163,7 +163,7 @@ class Pruner {
       Node& arg = *out.node(args_[index]);
       arg.requested_device = fed.requested_device;
       if (fed.op() != "Placeholder" && fed.op() != "PlaceholderV2") continue;
-      // Old graphs say [] where nothing is known.
+      // Old graphs have [] for unknown shapes.
       auto shape = fed.Attr<PartialShape>("shape");
       if (shape.ok() && shape->rank() > 0) arg.attrs.Set(kDeclaredShapes, AttrList{.shape = {*shape}});
     }

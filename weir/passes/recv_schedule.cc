@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// Stateful, but they never wait for something that another node of the step does.
+// Stateful ops that never wait for another node of the step.
 constexpr std::array kPromptStatefulOps = {
     "_Arg",           "VarHandleOp",      "VariableV2",           "Variable",
     "ReadVariableOp", "AssignVariableOp", "AssignAddVariableOp",  "AssignSubVariableOp",
@@ -33,7 +33,7 @@ class RecvScheduler {
     RecvSchedule out;
     for (const SimulatedTransfer& transfer : step_.transfers) {
       if (transfer.tensor.index < 0 || transfer.bytes < min_bytes_) continue;
-      if (frames_.of_node[transfer.tensor.node] != 0) continue;  // once an iteration: the loop times it
+      if (frames_.of_node[transfer.tensor.node] != 0) continue;  // runs once per iteration: the loop determines when
       const NodeId anchor = AnchorOf(transfer);
       const std::string& device = step_.devices[transfer.to];
       if (anchor != kNoNode) out.after[{transfer.tensor.node, transfer.tensor.index, device}] = anchor;
@@ -54,7 +54,7 @@ class RecvScheduler {
       const SimulatedNode& node = At(*id);
       double finish = step_.makespan;
       for (const Consumers::Use& use : consumers_.of(*id)) {
-        if (place_[use.consumer] < place_[*id]) continue;  // the next iteration
+        if (place_[use.consumer] < place_[*id]) continue;  // belongs to the next iteration
         const SimulatedNode& consumer = At(use.consumer);
         const int64_t bytes = use.output < 0 ? 0 : costs_.Bytes({*id, use.output});
         const LinkCost link = costs_.Link(step_.devices[node.device], step_.devices[consumer.device]);
@@ -64,7 +64,7 @@ class RecvScheduler {
     }
   }
 
-  // By device, the nodes that a Recv may wait for, by the time they finish.
+  // By device: the nodes that a Recv may wait for, in the order in which they finish.
   void FindAnchors() {
     anchors_.resize(step_.devices.size());
     std::vector<bool> certain(graph_.num_node_ids(), false);
@@ -81,7 +81,7 @@ class RecvScheduler {
     }
   }
 
-  // The last that is done when the transfer begins to be useful and that comes before all consumers.
+  // The last node that has finished when the transfer should begin, and that comes before all consumers.
   NodeId AnchorOf(const SimulatedTransfer& transfer) const {
     int first = static_cast<int>(step_.nodes.size());
     double needed = step_.makespan;
@@ -91,7 +91,7 @@ class RecvScheduler {
       needed = std::min(needed, latest_start_[use.consumer]);
     }
     const double useful = needed - (transfer.finish - transfer.start);
-    if (transfer.start >= useful) return kNoNode;  // it is made no earlier
+    if (transfer.start >= useful) return kNoNode;  // the tensor is not available earlier
     const std::vector<NodeId>& nodes = anchors_[transfer.to];
     auto end = std::ranges::upper_bound(nodes, useful, {}, [&](NodeId id) { return At(id).finish; });
     while (end != nodes.begin()) {
@@ -109,7 +109,7 @@ class RecvScheduler {
   SimulatedStep step_;
   LoopFrames frames_;
   std::vector<NodeId> order_;
-  std::vector<int> place_;            // by node id: in the simulated order
+  std::vector<int> place_;            // by node id: the position in the simulated order
   std::vector<double> latest_start_;  // by node id
   std::vector<std::vector<NodeId>> anchors_;
 };

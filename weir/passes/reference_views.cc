@@ -3,7 +3,7 @@
 namespace weir {
 
 NodeId ReferenceBehind(const Graph& graph, Endpoint tensor) {
-  // Merge and NextIteration hand nothing on, so the way back has an end.
+  // Merge and NextIteration are not views, so the search ends.
   while (tensor.index >= 0) {
     const Node& node = *graph.node(tensor.node);
     if (IsRef(node.output_type(tensor.index))) return node.id;

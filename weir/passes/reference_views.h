@@ -1,5 +1,5 @@
-// Reference variables share their memory with all readers. Consumers that read a reference as a plain tensor, and ops
-// whose output is a view of their input, also share it: TensorFlow programs rely on seeing later writes.
+// Reference variables share their memory with all readers: consumers that read a reference as a plain tensor share it,
+// and so do ops whose output is a view of their input. TensorFlow programs rely on seeing later writes.
 #ifndef WEIR_PASSES_REFERENCE_VIEWS_H_
 #define WEIR_PASSES_REFERENCE_VIEWS_H_
 

@@ -70,7 +70,7 @@ StatusOr<Node*> AddBeside(Graph* graph, const Node& like, std::string_view op, s
 }
 
 Endpoint Replacements::Find(Endpoint tensor) const {
-  // Chains are short, and end: a pass only ever points to what it has already settled.
+  // Chains are short and end: a node is only replaced by one that the pass has already dealt with.
   for (size_t steps = 0; steps <= node_.size() + tensor_.size(); ++steps) {
     if (auto it = tensor_.find(tensor); it != tensor_.end()) {
       tensor = it->second;

@@ -36,7 +36,7 @@ const PartialShape& RewriteContext::ShapeOf(Endpoint tensor) { return Inferred(t
 const Tensor& RewriteContext::ValueOf(Endpoint tensor) { return Inferred(tensor).value; }
 
 void RewriteContext::Infer(const Node& node) {
-  if (!shapes_ || !shapes_->ok()) return;  // to be inferred with all the others, if anybody asks
+  if (!shapes_ || !shapes_->ok()) return;  // all shapes are inferred together on first use
   std::vector<InferredTensor> inputs, outputs(node.num_outputs());
   for (Endpoint input : node.inputs) inputs.push_back(Inferred(input));
   if (!InferNode(graph_, node, std::move(inputs), &outputs).ok()) outputs.assign(node.num_outputs(), {});
@@ -108,7 +108,7 @@ void RewriteContext::EndPass() {
 }
 
 void RewriteContext::ForgetConsumers() {
-  waits_.reset();  // which looks at them
+  waits_.reset();  // refers to the consumers
   consumers_.reset();
 }
 

@@ -79,7 +79,7 @@ Schedule Simulate(const SchedulingProblem& problem, std::vector<int> device_of_g
     const auto [arrived, task] = ready.Take();
     double& free_from = free[device(task)];
     const double cost = problem.tasks[task].cost[device(task)];
-    // What costs nothing needs no turn.
+    // A task without cost does not occupy the device.
     out.start[task] = cost > 0 ? std::max(arrived, free_from) : arrived;
     out.finish[task] = out.start[task] + cost;
     if (cost > 0) free_from = out.finish[task];

@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// Whether the node computes the same elements from operands that are not broadcast yet.
+// Whether the node broadcasts its operands itself.
 bool BroadcastsByItself(const Node& node) {
   if (!node.schema->is_elementwise || (node.inputs.size() > 1 && !node.schema->broadcasts)) return false;
   auto is_float = [](DType type) { return type == DType::kFloat; };
@@ -33,7 +33,7 @@ class BroadcastSinker {
 
  private:
   std::optional<Shape> ShapeOf(Endpoint tensor) const { return context_.KnownShape(tensor); }
-  // What `tensor` broadcasts, if all of that is known and nothing has to happen before.
+  // The input of the BroadcastTo that computes `tensor`, if the shapes are known and it has no control inputs.
   std::optional<Endpoint> Source(Endpoint tensor, const Node& consumer) const {
     const Node& node = *graph_.node(tensor.node);
     if (node.op() != "BroadcastTo" || !node.control_inputs.empty() || !ShapeOf(node.inputs[0])) return std::nullopt;
@@ -75,7 +75,7 @@ class BroadcastSinker {
     return shape;
   }
 
-  // The operation is done on `inputs`, and the node broadcasts its result.
+  // Computes the operation from `inputs`, then turns the node into a broadcast of the result.
   Status MoveBehind(Node* node, int input, std::vector<Endpoint> inputs) {
     const Node broadcast = *graph_.node(node->inputs[input].node);
     WEIR_ASSIGN_OR_RETURN(Node * small, context_.AddBeside(*node, node->op(), std::move(inputs), node->attrs));

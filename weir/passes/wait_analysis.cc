@@ -17,6 +17,8 @@ WaitAnalysis::WaitAnalysis(const Graph& graph, const Consumers& consumers)
   if (has_waits_) FindWaits();
 }
 
+// Values downstream of a Switch, or of a Recv that is not known to be live, may be dead. A Merge does not end this: its
+// inputs may all be dead.
 void WaitAnalysis::FindDead() {
   stack_.clear();
   for (const auto& node : graph_.nodes()) {
@@ -32,6 +34,8 @@ void WaitAnalysis::FindDead() {
   }
 }
 
+// Finds for each node the waiting nodes that it depends on (a bit for each of the first 63; the others share one), and
+// whether a node that may end a wait depends on it. If there are both, delaying the node may cause a deadlock.
 void WaitAnalysis::FindWaits() {
   waits_for_.assign(graph_.num_node_ids(), 0);
   wakes_.assign(graph_.num_node_ids(), false);
@@ -41,11 +45,11 @@ void WaitAnalysis::FindWaits() {
   for (const auto& node : graph_.nodes()) {
     if (node == nullptr) continue;
     if (MayWait(*node)) waits_for_[node->id] = num_waits < 63 ? uint64_t{1} << num_waits++ : kOthers;
-    // A client feeds the rest of a step after it has seen a result.
+    // In a partial run, the client may supply further feeds only after it has seen a result.
     wakes_[node->id] = node->schema->may_wake() || (has_late && node->op() == "_Retval");
   }
   stack_.clear();
-  // In topological order one look at each node does for all but loops.
+  // In topological order, one visit per node is enough, except for the back edges of loops.
   StatusOr<std::vector<NodeId>> order = TopologicalOrder(graph_);
   if (order.ok()) {
     for (NodeId id : *order) {

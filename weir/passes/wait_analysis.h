@@ -28,8 +28,9 @@ class WaitAnalysis {
 
   // Whether the node's values may be dead, because they depend on a Switch.
   bool MayBeDead(NodeId id) const { return may_be_dead_[id]; }
-  // Whether a rewrite may delay a value until everything that `added` waits for has happened. So far the value depended
-  // on `before`; `taker` is one of its consumers. Cycles along the edges of the graph are not checked.
+  // Whether a value that depended on `before` so far may also depend on `added`. `taker` is one of its consumers. False
+  // if `taker`, or a node that depends on it, might end a wait that would then have to end first. Does not check for
+  // cycles along the edges of the graph.
   bool MayDelay(NodeId taker, NodeId before, NodeId added) const {
     if (!has_waits_) return true;
     const uint64_t more = (waits_for_[added] & ~waits_for_[before]) | (waits_for_[added] & kOthers);

@@ -1,4 +1,5 @@
-// How EagerRuntime runs what it has prepared: inputs are brought to where the kernel wants them, results stay.
+// How EagerRuntime runs prepared ops: inputs are copied to the memory where the kernel needs them, outputs stay where
+// they are computed.
 #include <atomic>
 
 #include "absl/synchronization/notification.h"
@@ -25,7 +26,7 @@ StatusOr<Tensor> EagerRuntime::ToHost(const Tensor& tensor) {
   Device& home = Home(tensor);
   if (home.is_host()) return InvalidArgument("The tensor is in the memory of a device that is none of this program's");
   const std::vector<UnfinishedRuns::Run> runs = unfinished_.Take(home);
-  StatusOr<Tensor> copy = CopyToHostNow(home, tensor);  // after all that was given to the device before
+  StatusOr<Tensor> copy = CopyToHostNow(home, tensor);  // ordered after all work that the device has been given
   WEIR_RETURN_IF_ERROR(UnfinishedRuns::FirstError(runs));
   return copy;
 }
@@ -64,7 +65,7 @@ namespace {
 
 bool IsIn(const Tensor& tensor, const Device& device, const Allocator* memory);
 
-// Whether the tensors in variants are where kernels of a device look for them (framework/variant_copy.h).
+// Whether the tensors in variants are in the memory where kernels of a device expect them (framework/variant_copy.h).
 bool AreIn(const Tensor& variants, const Device& device, const Allocator* memory) {
   for (const Variant& variant : variants.span<Variant>()) {
     if (!variant.has_value()) continue;
@@ -109,7 +110,7 @@ Status EagerRuntime::Bring(Tensor* tensor, Device& device, DeviceRun* run) {
   return OkStatus();
 }
 
-// What needs no kernel.
+// Ops that need no kernel: constants, and ops that forward their inputs.
 Status EagerRuntime::PassOn(const Entry& entry, std::span<Tensor> inputs, Outputs* outputs) {
   if (entry.is_constant) {
     WEIR_ASSIGN_OR_RETURN(Tensor value, GetAttr<Tensor>(*entry.attrs, "value"));
@@ -138,7 +139,7 @@ Status EagerRuntime::RunEntry(const Entry& entry, std::span<Tensor> inputs, Outp
   if (status.ok()) {
     unfinished_.Keep(*entry.device, std::move(run), entry.node.schema->name);
   } else if (run->may_fail_late()) {
-    run->WhenDone([run](const Status&) {});  // its error is told; what it still writes to must stay till then
+    run->WhenDone([run](const Status&) {});  // the error is reported already; keeps what the run writes to
   }
   return status;
 }

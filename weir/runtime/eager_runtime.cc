@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// Programs use a few hundred kernels; one that makes ever new attributes must not fill the memory.
+// Programs use a few hundred kernels; a program that keeps inventing attributes must not exhaust the memory.
 constexpr int kMostKernels = 4096;
 
 bool IsPassedOn(const OpSchema& schema) {
@@ -41,7 +41,7 @@ bool IsCall(const OpSchema& schema) {
   return schema.name == "PartitionedCall" || schema.name == "StatefulPartitionedCall";
 }
 
-// At most so many integers count as a shape, an axis or the like.
+// Up to so many integers count as a shape, an axis or the like.
 constexpr int64_t kFewIntegers = 64;
 
 bool AreFewIntegers(std::span<const Tensor> inputs) {
@@ -52,7 +52,7 @@ bool AreFewIntegers(std::span<const Tensor> inputs) {
   return !inputs.empty();
 }
 
-// Makes much out of few integers.
+// Ops that make large tensors from a few integers.
 bool IsGenerator(const OpSchema& schema) {
   return schema.name.starts_with("Random") || schema.name.starts_with("Stateless") ||
          schema.name.starts_with("Stateful") || schema.name == "TruncatedNormal" || schema.name == "Multinomial";
@@ -97,7 +97,7 @@ int EagerRuntime::num_kernels() const {
 
 void EagerRuntime::RemoveFunction(std::string_view name, const std::function<bool(std::string_view)>& is_kept) {
   const std::vector<std::string> removed = library_->Remove(name, is_kept);
-  std::vector<std::shared_ptr<Entry>> dropped;  // destroyed without the lock
+  std::vector<std::shared_ptr<Entry>> dropped;  // destroyed after the lock is released
   {
     absl::MutexLock lock(&mu_);
     for (auto it = entries_.begin(); it != entries_.end();) {
@@ -158,7 +158,7 @@ EagerRuntime::Choice EagerRuntime::Place(const OpSchema& schema, std::span<const
   return {accelerators_.front(), false};
 }
 
-// The device that runs a node, given where it was to go.
+// The device that runs a node, given the preferred device.
 StatusOr<Device*> EagerRuntime::Settle(const Node& node, Choice choice) const {
   Device* const device = choice.device;
   if (device->is_host()) return device;
@@ -175,7 +175,7 @@ StatusOr<Device*> EagerRuntime::Settle(const Node& node, Choice choice) const {
                            devices, "].");
   }
   if (!has_kernel) return host_;
-  // Who makes a variable says where its users go; other work on the host's tensors gains nothing from a device.
+  // The op that creates a variable decides where its users run; other ops on host tensors gain nothing from a device.
   if (choice.is_asked_for || node.op() == "VarHandleOp") return device;
   const MemoryTypes memory(environment_->kernels, environment_->devices);
   for (int i = 0; i < static_cast<int>(node.types->inputs.size()); ++i) {
@@ -216,7 +216,7 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::MakeEntry(const OpS
   if (IsExecutorNative(schema)) return Unimplemented(schema.name, " is a part of graphs and cannot be run by itself");
   const bool has_functions = std::ranges::any_of(
       schema.attrs, [](const AttrSchema& attr) { return attr.type == "func" || attr.type == "list(func)"; });
-  // Constants of graphs are folded before anybody has started the devices.
+  // Only ops with functions may start the devices here: constant folding prepares ops before anything has started them.
   KernelCache maker(environment_->kernels, has_functions ? Functions() : started_functions_.load());
   WEIR_ASSIGN_OR_RETURN(entry->kernel, maker.Get(node, device));
   if (!device->is_host()) {
@@ -241,11 +241,11 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::FindEntry(const OpS
       }
     }
   }
-  // Without the lock: a factory may instantiate functions, which look up kernels in turn.
+  // Without the lock, because a factory may instantiate functions, which look up kernels in turn.
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Entry> made, MakeEntry(schema, attrs, choice));
   absl::MutexLock lock(&mu_);
   if (num_entries_ >= kMostKernels) {
-    // Those with state must stay; the others are made again where they are needed.
+    // Stateful kernels must stay; the others are created again when needed.
     absl::erase_if(entries_, [](const auto& item) { return !item.first.schema->is_stateful; });
     num_entries_ = 0;
     for (const auto& [kept, entries] : entries_) num_entries_ += static_cast<int>(entries.size());

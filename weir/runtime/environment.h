@@ -34,14 +34,15 @@ struct Environment {
   // Stops the background threads of resources before destroying anything that these threads use.
   ~Environment();
 
-  // GPUs that are added by `start`, once: by StartGpus, or with default options by whoever first looks for more devices
-  // than the host. REQUIRES: nobody uses the environment yet, and no session looks at `devices` while it is made.
+  // GPUs that `start` adds, once: when StartGpus is called, or with default options when a caller first asks for
+  // devices other than the host. REQUIRES: the environment is not in use yet, and no session reads `devices` during the
+  // call.
   using GpuStarter = std::function<Status(const GpuOptions&)>;
   void DeferGpus(GpuStarter start);
-  // Starts them; they can be started anew after an error. If they were started before, CheckSameGpus. OK for an
-  // environment whose devices were complete from the beginning.
+  // Starts the GPUs; may be called again after an error. If they are running already, returns CheckSameGpus. OK for an
+  // environment whose list of devices was complete from the beginning.
   Status StartGpus(const GpuOptions& options);
-  // What they are started with by others than StartGpus. FAILED_PRECONDITION if they are started already.
+  // The options for GPUs that are started without StartGpus. FAILED_PRECONDITION if they have been started.
   Status SetGpuOptions(const GpuOptions& options);
 
   // The pools of sessions without pools of their own. The first call creates the pool and determines its size; 0

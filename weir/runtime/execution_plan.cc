@@ -49,12 +49,20 @@ NodeKind KindOf(const OpSchema& schema) {
 
 constexpr absl::Duration kCopyTimeout = absl::Minutes(1);
 
-// A node as the client sees it in an error.
+// A node as error messages name it.
 std::string Named(const Node& node) { return Cat("{{node ", node.name, "}}"); }
 Status At(const Status& status, const Node& node) {
   return status.ok() ? status : Annotate(status, "", Cat("\n\t [[", Named(node), "]]"));
 }
 
+// Compiles a graph, visiting its nodes in topological order, in which only the back edges of loops lead backwards:
+// - Describe finds each node's kind, kernel and types.
+// - AssignFrames derives each node's frame from its producers. An Enter leads into a child frame, an Exit to the
+//   parent.
+// - FindStatics and NumberSlots give each node a range of slots and a pending count: its inputs and control inputs,
+//   except values that are known before the step starts. A Merge counts only its control inputs.
+// - Connect turns the inputs of consumers into edges of producers. The last edge of each output moves the value instead
+//   of copying it.
 class Compiler {
  public:
   Compiler(const Graph& graph, KernelCache& kernels, const PlanOptions& options)
@@ -93,7 +101,7 @@ class Compiler {
   const Node& NodeAt(size_t position) const { return *graph_.node(order_[position]); }
   PlanNode& Planned(NodeId id) { return plan_->nodes[position_[id]]; }
 
-  // What a node is by itself.
+  // Fills in everything except frames, slots and edges.
   Status Describe(const Node& node, int32_t position) {
     PlanNode& planned = plan_->nodes[position];
     planned.id = position;
@@ -176,7 +184,7 @@ class Compiler {
                });
   }
 
-  // Constants go to their device once, all together, when the plan is made.
+  // Constants are copied to their device once, all together, when the plan is compiled.
   Status MoveConstants() {
     if (moved_constants_.empty()) return OkStatus();
     struct Copy {
@@ -190,7 +198,7 @@ class Compiler {
       copy->result = std::move(result);
       copy->done.Notify();
     };
-    // Variants, of which there are hardly ever any, come one by one.
+    // Variants, which are rare, are copied one by one.
     auto variant = std::ranges::find(values, DType::kVariant, &Tensor::dtype);
     if (variant == values.end()) {
       options_.device->CopyAllFromHost(std::move(values), finish);
@@ -233,7 +241,7 @@ class Compiler {
     return OkStatus();
   }
 
-  // The frame that a node's outputs belong to.
+  // The frame of a node's outputs.
   int32_t OutputFrame(const PlanNode& node) const {
     if (node.kind == NodeKind::kEnter) return node.aux;
     if (node.kind == NodeKind::kExit) return plan_->frames[node.frame].parent;
@@ -282,7 +290,7 @@ class Compiler {
       frame.name = name;
       frame.parent = planned.frame;
       frame.child_index = plan_->frames[planned.frame].num_children++;
-      // More in flight than this only costs memory.
+      // More iterations in flight would only cost memory.
       frame.parallel_iterations = static_cast<int32_t>(std::min<int64_t>(parallel, 1 << 10));
       plan_->frames.push_back(std::move(frame));
     }
@@ -291,7 +299,7 @@ class Compiler {
     return OkStatus();
   }
 
-  // Constants and arguments whose consumers can take them before the step begins.
+  // Finds constants and arguments that can be written to their consumers' slots before the step begins.
   void FindStatics() {
     is_static_.assign(plan_->nodes.size(), false);
     for (size_t i = 0; i < order_.size(); ++i) {
@@ -299,7 +307,7 @@ class Compiler {
       bool candidate = planned.kind == NodeKind::kConst || (planned.kind == NodeKind::kArg && !options_.late_args);
       is_static_[i] = candidate && planned.frame == 0 && NodeAt(i).control_inputs.empty();
     }
-    // A Merge chooses between its inputs as they come, so it is given them as they come.
+    // A Merge takes whichever input arrives first, so its inputs have to arrive during the step.
     for (size_t i = 0; i < order_.size(); ++i) {
       if (plan_->nodes[i].kind != NodeKind::kMerge) continue;
       for (const Endpoint& input : NodeAt(i).inputs) is_static_[position_[input.node]] = false;
@@ -328,7 +336,7 @@ class Compiler {
     }
   }
 
-  // Fills the edges of every node and the values that are known beforehand.
+  // Fills in the edges of all nodes and the values that are known before the step.
   void Connect() {
     std::vector<std::vector<PlanEdge>> edges(plan_->nodes.size());
     for (size_t i = 0; i < order_.size(); ++i) {
@@ -371,7 +379,7 @@ class Compiler {
     }
   }
 
-  // What the kernel wants to find at its input in place of a constant.
+  // The tensor that goes into the consumer's slot: the constant, or a stand-in if the kernel keeps a packed copy of it.
   Tensor Offer(const PlanNode& consumer, int input, const PlanNode& constant) {
     const Tensor& value = plan_->constants[constant.aux];
     auto* taker = consumer.kind == NodeKind::kKernel ? dynamic_cast<ConstantTaker*>(consumer.kernel) : nullptr;
@@ -382,7 +390,7 @@ class Compiler {
     return plan_->taken.back().constant.absent;
   }
 
-  // The constants that are in their consumers' slots are needed nowhere else.
+  // Drops constants that are in their consumers' slots: nothing else needs them.
   void DropStatics() {
     for (const PlanNode& planned : plan_->nodes) {
       if (planned.kind == NodeKind::kConst && is_static_[planned.id]) plan_->constants[planned.aux] = Tensor();
@@ -403,13 +411,13 @@ class Compiler {
     return false;
   }
 
-  // Whether the nodes do nothing but give work to the device.
+  // Whether the nodes do nothing but enqueue work on the device.
   bool IsRecordable() const {
     if (!options_.device->can_record() || plan_->has_loops() || !plan_->root_merges.empty()) return false;
     bool has_work = false;
     for (const PlanNode& planned : plan_->nodes) {
       if (planned.takes_refs) return false;
-      // Objects may hold memory of the device that is none of a recording's outputs.
+      // Objects may hold device memory that is not among the recording's outputs.
       if (std::ranges::count(planned.types->outputs, DType::kVariant) > 0) return Declines(planned);
       switch (planned.kind) {
         case NodeKind::kConst:
@@ -444,7 +452,7 @@ class Compiler {
       if (planned.kind != NodeKind::kSend) continue;
       auto recv = recvs.find(plan_->transfers[planned.aux].prefix);
       if (recv == recvs.end()) continue;
-      // What the host is to read of the device's results is not there before the work is done.
+      // The host would read a result of the device before the work is done.
       if (plan_->infos[planned.id].schema->name != "_HostSend") return (void)Declines(planned);
       plan_->own_recvs[planned.aux] = recv->second;
       is_own[recv->second] = true;
@@ -464,7 +472,7 @@ class Compiler {
   std::vector<NodeId> order_;
   std::vector<int32_t> position_;         // by node id
   std::vector<bool> is_static_;           // by position
-  std::vector<int32_t> moved_constants_;  // those that go to the device's memory
+  std::vector<int32_t> moved_constants_;  // those that belong in the device's memory
   absl::flat_hash_map<const OpSchema*, NodeKind> kinds_;
   absl::flat_hash_map<std::pair<int32_t, std::string>, int32_t> frame_ids_;
 };

@@ -142,10 +142,10 @@ struct ExecutionPlan {
   mutable std::atomic<uint32_t> runs{0};
   Device* device = nullptr;
   bool late_args = false;
-  // Of plans whose device may do the work of a run again; else null.
+  // For plans whose runs the device can record and replay; else null.
   mutable std::unique_ptr<PlanRecordings> recordings;
   std::vector<int32_t> outer_recvs;  // with recordings: the nodes that receive from other plans
-  // With recordings: for each transfer of a Send to this plan itself, from one memory to the other, the node that
+  // With recordings: for each transfer of a Send to this plan itself, between host and device memory, the node that
   // receives it; else -1.
   std::vector<int32_t> own_recvs;
 

@@ -1,3 +1,13 @@
+// The scheduling loop, and the nodes that run on the calling thread.
+//
+// There is no global ready queue. Delivering a node's outputs decrements the pending counts of its consumers
+// (frames.h), and the thread whose decrement reaches zero pushes the consumer onto its own stack. Only expensive nodes
+// are handed to the pool, because a hand-over takes longer than most nodes. `active_` counts the threads, offered nodes
+// and asynchronous operations that work for the run; whoever decrements it to zero ends the run. A thread that finds
+// the count at 1 is alone, so it may update pending counts without atomic read-modify-write operations.
+//
+// The first error stops the run: it aborts the rendezvous and cancels the kernels that wait. A stopped run leaves
+// counts and slots half-way, so it is never reused.
 #include "weir/runtime/executor.h"
 
 #include <algorithm>
@@ -12,9 +22,9 @@
 namespace weir {
 namespace {
 
-// Above this a node is worth a hand-over to another thread.
+// Nodes above this cost are worth handing over to another thread.
 constexpr uint32_t kExpensiveCycles = 8000;
-// Every so many runs all nodes are timed anew, since shapes may have changed.
+// Every so many runs, all nodes are timed again, since shapes may have changed.
 constexpr uint32_t kMeasureEvery = 32;
 constexpr int kInlineOutputs = 4;
 
@@ -59,7 +69,7 @@ void PlanRun::Start(const Setup& setup, Done done) {
 }
 
 void PlanRun::Begin() {
-  // Loops and merges of a malformed graph may leave counts behind.
+  // Loops and Merges of a malformed graph may leave counts behind.
   if (!plan_->root_merges.empty() || plan_->has_loops()) root_.ResetCounts(plan_->frames[0]);
   if (!plan_->late_args) {
     for (const ExecutionPlan::ArgUse& use : plan_->arg_uses) root_.slots[use.slot].tensor = args_[use.arg];
@@ -82,11 +92,11 @@ void PlanRun::PushRoots(Ready& ready) {
   }
 }
 
-// The switch of the loop below; kept together with it, since most nodes take a few nanoseconds.
+// The switch of the scheduling loop; inlined into it, since most nodes take only a few nanoseconds.
 __attribute__((always_inline)) inline void PlanRun::Execute(const ReadyNode& entry, Ready& ready) {
   const PlanNode& node = *entry.node;
   if (entry.dead && !node.never_dead) {
-    // Transfers carry deadness to the other side; results report it.
+    // Transfers carry deadness to the other side; a Retval reports it.
     bool runs_dead = node.kind == NodeKind::kSend || node.kind == NodeKind::kRecv || node.kind == NodeKind::kRetval;
     if (!runs_dead) return ExecuteDead(entry, ready);
   }
@@ -160,7 +170,7 @@ bool PlanRun::IsExpensive(const ReadyNode& entry) const {
          plan_->costs[entry.node->id].load(std::memory_order_relaxed) > kExpensiveCycles;
 }
 
-// Gives expensive nodes among the new ones to the pool, as long as this thread keeps some work.
+// Offers the expensive ones among the new nodes to the pool, as long as this thread keeps some work for itself.
 void PlanRun::Offload(Ready& ready, size_t first_new) {
   if (!parallel_) return;
   size_t keep = first_new;
@@ -200,12 +210,13 @@ void PlanRun::EndActivity(int count) {
     context_.keeper->Keep(*plan_->device, device_run_);
     return End();
   }
-  // All work was given to the device, which may still be at it; after an error too. Its thread is not ours to keep.
+  // All work has been enqueued, but the device may still be executing it, even after an error. Its callback thread must
+  // return quickly, so the rest happens in the pool.
   auto finish = [this](const Status& late) {
     context_.runner([this, late] {
       if (!late.ok()) {
         FastMutexLock lock(&mu_);
-        // Where nodes waited for results of work that failed, the failure is the reason.
+        // If nodes were cancelled while they waited for results of work that failed, the failure is the reason.
         if (status_.ok() || absl::IsCancelled(status_)) status_ = late;
         stopped_.store(true, std::memory_order_release);
       }
@@ -248,8 +259,8 @@ void PlanRun::End() {
   done(std::move(status));
 }
 
-// A fetched reference gives its variable's value at the end of the step, as if the client had looked at the memory
-// then; and it is a copy, so that it does not change with the variable.
+// A fetched reference returns the value that its variable has at the end of the step, as if the client had read the
+// memory then. It is a copy, so that it does not change with the variable.
 Status PlanRun::CopyRefResults() {
   std::vector<std::pair<int, RefPtr<RefCell>>> refs;
   {
@@ -290,7 +301,7 @@ void PlanRun::Abort(const Status& status) {
     stopped_.store(true, std::memory_order_release);
   }
   if (context_.rendezvous != nullptr) context_.rendezvous->StartAbort(status);
-  // Kernels that wait are told to stop; what they answer then is not the reason.
+  // Stop kernels that wait. The errors that they then report are consequences, not the reason.
   if (!context_.cancellation->cancelled()) context_.cancellation->StartCancel(status);
 }
 
@@ -372,7 +383,7 @@ inline void PlanRun::RunKernel(const ReadyNode& entry, Slot* outputs, Ready& rea
     int64_t start = absl::GetCurrentTimeNanos();
     status = ComputeOf(*node.kernel, context);
     if (device_run_ != nullptr && device_run_->has_spans()) {
-      // What the node costs is the device's time, not that of giving it the work.
+      // The node's cost is the device's time, not the time to enqueue the work.
       NodeStats stats = Describe(node, start, start, start, outputs);
       device_run_->EndSpan(span, [this, stats = std::move(stats)](int64_t begin_ns, int64_t end_ns) mutable {
         stats.start_ns = begin_ns;
@@ -388,7 +399,7 @@ inline void PlanRun::RunKernel(const ReadyNode& entry, Slot* outputs, Ready& rea
     uint64_t cycles = std::min<uint64_t>(CycleClock::Now() - start, 1u << 27);
     std::atomic<uint32_t>& cost = plan_->costs[node.id];
     uint64_t old = cost.load(std::memory_order_relaxed);
-    // The first guess is only a guess; later ones move slowly.
+    // The initial cost is only a guess, so the first measurement replaces it; later ones enter a moving average.
     cost.store(static_cast<uint32_t>(old > (1u << 27) ? cycles : (old * 7 + cycles) / 8), std::memory_order_relaxed);
   } else {
     status = ComputeOf(*node.kernel, context);

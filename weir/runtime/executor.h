@@ -83,8 +83,8 @@ class PlanRun {
 
   void Begin();
   void PushRoots(Ready& ready);
-  // Runs of plans with recordings (executor_recording.cc): first all that comes from other plans is received, then the
-  // run is replayed or recorded, or its nodes run as those of any other.
+  // Runs of plans with recordings (executor_recording.cc). The run first receives all values from other plans. Then it
+  // is replayed or recorded, or its nodes are executed as in any other run.
   void Receive();
   void TakeReceived(const ReadyNode& entry, Tensor tensor, bool dead, Ready& ready);
   void RunReceived(Ready& ready);
@@ -140,7 +140,7 @@ class PlanRun {
   StepExchange* exchange_ = nullptr;
   bool parallel_ = true;
   bool measure_ = false;
-  bool is_receiving_ = false;  // before the nodes of a plan with recordings run
+  bool is_receiving_ = false;  // still receiving, before the nodes of a plan with recordings run
   bool is_recording_ = false;
   bool reusable_ = true;
   Done done_;
@@ -149,9 +149,9 @@ class PlanRun {
   Propagator loops_;
   std::vector<Tensor> static_by_slot_;   // empty if the plan has none
   std::vector<ReceivedValue> received_;  // by transfer; empty if the plan has no recordings
-  std::atomic<int> missing_{0};          // of these
+  std::atomic<int> missing_{0};          // how many of them have not arrived
   std::vector<PlanRecording::Sent> recorded_sends_;
-  // Nodes of a recorded run that change variables: they come last, when nobody holds the old values any more.
+  // Nodes of a recorded run that change variables. They run last, when nothing else holds the old values.
   std::vector<ReadyNode> updates_;
   std::vector<bool> may_update_;  // by node
   std::atomic<int> active_{0};
@@ -163,7 +163,7 @@ class PlanRun {
   std::vector<AsyncOp*> waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<std::pair<int, RefPtr<RefCell>>>
       ret_refs_;  // results that are references; guarded by mu_ while the run goes on
-  std::vector<std::pair<std::string, Slot>> last_sends_;  // by key, for the end of the run; guarded as ret_refs_
+  std::vector<std::pair<std::string, Slot>> last_sends_;  // by key, sent at the end of the run; guarded as ret_refs_
 };
 
 // The idle runs of one plan. Thread-safe.

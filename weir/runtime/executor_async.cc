@@ -1,3 +1,9 @@
+// Asynchronous nodes: kernels that may wait, Send and Recv, and arguments that arrive during the step.
+//
+// The thread that starts a node and the node's completion race; AsyncOp::state decides, and whichever reports second
+// finishes the node. If the completion came first, which is the usual case for values that are already there, the
+// starting thread goes on with the consumers at once. Otherwise the completing thread hands them to the pool, unless it
+// may run short work itself (short_work.h).
 #include <algorithm>
 
 #include "absl/time/clock.h"
@@ -71,7 +77,7 @@ void PlanRun::ExecuteAsync(const ReadyNode& entry, Ready& ready) {
   const PlanNode& node = *entry.node;
   Slot* const inputs = entry.iteration->slots.get() + node.input_start;
   auto* op = new AsyncOp(this, entry);
-  // The kernel keeps its inputs beyond the life of the slots.
+  // The kernel needs its inputs for longer than the slots keep them.
   op->inputs.resize(node.num_inputs);
   for (int i = 0; i < node.num_inputs; ++i) op->inputs[i] = node.has_statics ? inputs[i] : std::move(inputs[i]);
   ClearInputs(node, inputs);
@@ -80,7 +86,7 @@ void PlanRun::ExecuteAsync(const ReadyNode& entry, Ready& ready) {
   if (entry.iteration->frame != nullptr) op->context->set_frame(entry.iteration->frame_id(), entry.iteration->number);
   StartAsync(op);
   Completion done([op](Status status) { op->run->CompleteAsync(op, std::move(status)); });
-  // A kernel that throws has dropped its completion, which reports an error.
+  // A kernel that throws drops its Completion, and that reports an error.
   WithinMemory([&] {
     node.kernel->ComputeAsync(*op->context, std::move(done));
     return OkStatus();
@@ -112,7 +118,7 @@ void PlanRun::ExecuteSend(const ReadyNode& entry, Ready& ready) {
   ClearInputs(node, inputs);
   const bool from_device =
       !entry.dead && !plan_->device->is_host() && plan_->infos[node.id].schema->name != "_HostSend";
-  // A value of the device stays there: whoever receives it knows where it is needed.
+  // A value on the device stays there: the receiver knows which memory needs it.
   RendezvousValue sent{std::move(value), entry.dead, nullptr, nullptr};
   if (from_device) sent.device = plan_->device, sent.run = device_run_;
   auto* op = new AsyncOp(this, entry);
@@ -129,7 +135,7 @@ void PlanRun::ExecuteRecv(const ReadyNode& entry, Ready& ready) {
     value.tensor = std::move(received_[node.aux].tensor);
     return Finish(entry, received_[node.aux].dead || entry.dead, &value, ready);
   }
-  if (is_recording_) return;  // its value comes from this plan itself: RecordSend
+  if (is_recording_) return;  // RecordSend delivers the value, which comes from this plan itself
   if (context_.rendezvous == nullptr) return Fail(node, Internal("Op kernel context needs to provide a rendezvous."));
   std::string key = KeyIn(plan_->transfers[node.aux], *entry.iteration);
   auto* op = new AsyncOp(this, entry);

@@ -1,4 +1,9 @@
-// Runs of plans whose device can do the work of a run again (plan_recordings.h).
+// Runs of plans whose device can record and replay their work (plan_recordings.h).
+//
+// Such a run first receives all values from other plans, so that nothing waits once the device has begun. To record, a
+// second, private run of the same plan executes all nodes while the device collects the enqueued work instead of
+// executing it; the original run then replays the result. A failed attempt has therefore changed nothing, and the
+// original run executes its nodes one by one.
 #include <utility>
 
 #include "weir/base/logging.h"
@@ -27,7 +32,7 @@ void PlanRun::TakeReceived(const ReadyNode& entry, Tensor tensor, bool dead, Rea
   if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) RunReceived(ready);
 }
 
-// Everything is there. What is ready in the end runs in this thread.
+// All values have arrived. This thread goes on with the nodes that become ready.
 void PlanRun::RunReceived(Ready& ready) {
   is_receiving_ = false;
   std::string key;
@@ -68,7 +73,7 @@ Status PlanRun::Replay(const PlanRecording& recording) {
     if (sent.output >= 0) value = {outputs[sent.output], false, plan_->device, device_run_};
     const Status status =
         context_.rendezvous->SendValue(KeyIn(plan_->transfers[sent.transfer], root_), std::move(value));
-    // Once the device has begun, the step cannot be run another way.
+    // Once the device has begun, the step cannot be run in another way.
     if (absl::IsAborted(status)) return Internal(Message(status));
     WEIR_RETURN_IF_ERROR(status);
   }
@@ -77,7 +82,7 @@ Status PlanRun::Replay(const PlanRecording& recording) {
 
 StatusOr<std::shared_ptr<const PlanRecording>> PlanRun::Record(const std::vector<ReceivedValue>& received) {
   auto recording = std::make_shared<PlanRecording>();
-  // What is left of a run that cannot be recorded goes with it.
+  // If the run cannot be recorded, its remains are destroyed with it.
   PlanRun run(plan_);
   WEIR_RETURN_IF_ERROR(run.RecordNodes(*this, received, recording.get()));
   return std::shared_ptr<const PlanRecording>(std::move(recording));
@@ -85,7 +90,7 @@ StatusOr<std::shared_ptr<const PlanRecording>> PlanRun::Record(const std::vector
 
 Status PlanRun::RecordNodes(const PlanRun& original, const std::vector<ReceivedValue>& received,
                             PlanRecording* recording) {
-  CancellationManager cancellation;  // of this run alone
+  CancellationManager cancellation;  // for this run only
   context_ = original.context_;
   context_.cancellation = &cancellation;
   context_.rendezvous = nullptr;
@@ -142,7 +147,7 @@ void PlanRun::RecordSend(const ReadyNode& entry, Ready& ready) {
     recorded_sends_.push_back({node.aux, from_device ? 0 : -1, std::move(value)});
     return;
   }
-  // From the host's memory to the device's, within the plan.
+  // A transfer from host memory to the device's memory within the plan.
   const PlanNode& recv = plan_->nodes[own_recv];
   StatusOr<Tensor> copied = Internal("The device does not copy at once");
   plan_->device->CopyFromHost(value, device_run_.get(), [&](StatusOr<Tensor> made) { copied = std::move(made); });

@@ -7,7 +7,7 @@ namespace weir {
 namespace {
 
 uint64_t ChildFrameId(uint64_t parent, int64_t iteration, const std::string& name) {
-  // FNV-1a: the same in every build, since processes compare these ids.
+  // FNV-1a, which is the same in every build: processes compare these ids.
   uint64_t hash = 0xcbf29ce484222325u;
   auto mix = [&hash](const void* data, size_t size) {
     const auto* bytes = static_cast<const unsigned char*>(data);
@@ -42,16 +42,20 @@ void Iteration::ResetCounts(const StaticFrame& info) {
   for (size_t i = 0; i < info.counts.size(); ++i) counts[i].store(info.counts[i], std::memory_order_relaxed);
 }
 
+// A Merge fires once: when its control inputs have run and either one live input has arrived or all inputs are dead.
+// Its count word holds all of this, so no lock is needed. kMergeClaimed reserves the Merge for the first live value
+// before that is written to its slot; kMergeLive announces the written value. A dead Enter counts for all inputs,
+// because a loop that is never entered has no NextIteration either.
 int Propagator::DeliverToMerge(const PlanEdge& edge, const PlanNode& merge, Iteration* to, bool dead, bool from_enter,
                                Slot* outputs, ReadyList& ready) {
   std::atomic<uint64_t>& word = to->counts[merge.count];
   uint64_t add = 0;
   if (edge.slot < 0) {
-    add = ~uint64_t{0};  // one control edge less
+    add = ~uint64_t{0};  // one control edge fewer
   } else if (dead) {
     add = kDeadOne * static_cast<uint64_t>(from_enter ? merge.num_inputs : 1);
   } else {
-    // Only the first live value counts; a second one (a malformed graph) is dropped.
+    // Only the first live value counts. A second one (in a malformed graph) is dropped.
     if (ready.alone()) {
       uint64_t seen = word.load(std::memory_order_relaxed);
       if (seen & kMergeClaimed) return 0;
@@ -205,15 +209,19 @@ void Propagator::NextIteration(const PlanNode& node, Iteration* from, bool dead,
   EndNode(from, ready);
 }
 
+// Lock-free unless the iteration has run out of nodes.
 void Propagator::Account(Iteration* iteration, int change, ReadyList& ready) {
   if (change == 0) return;
   uint64_t serial = iteration->serial;
   if (FetchAdd(iteration->outstanding, change, ready.alone()) + change != 0) return;
   MaybeLock lock(&mu_, ready);
-  // Another thread may have completed it in between.
+  // Another thread may have completed the iteration in the meantime; `serial` tells whether its memory was reused.
   if (iteration->serial == serial && iteration->frame != nullptr) CompleteIterations(iteration, ready);
 }
 
+// Iterations complete in order, the oldest first. Completing one makes room in the window for the values that
+// NextIteration had to defer, and may let the next iteration complete. The last one completes the frame, which may let
+// the iteration around the loop complete.
 void Propagator::CompleteIterations(Iteration* iteration, ReadyList& ready) {
   while (iteration->frame != nullptr) {
     Frame* frame = iteration->frame;

@@ -7,12 +7,12 @@
 namespace weir {
 namespace {
 
-// A call that nests deeper than this is a recursion without an end.
+// Calls that nest more deeply are taken for endless recursion.
 constexpr int kMaxCallDepth = 2000;
-// Deeper calls start on a fresh stack.
+// After so many nested calls, the next one starts on a fresh stack.
 constexpr int kCallsPerStack = 40;
 
-// What the abort of another part caused is not the reason of a failure.
+// An error that the abort of another part caused is not the reason of a failure.
 bool IsConsequence(const Status& status) { return absl::IsCancelled(status) || IsDerived(status); }
 
 }  // namespace
@@ -53,7 +53,7 @@ StatusOr<FunctionRuntime::Handle> LocalFunctionRuntime::Instantiate(const Functi
     auto found = handles_.find(key);
     if (found != handles_.end()) return found->second;
   }
-  // Without the lock: kernels of the body may instantiate further functions.
+  // Without the lock, because kernels of the body may instantiate further functions.
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Instance> instance, Compile(function, {}));
   absl::MutexLock lock(&mu_);
   auto [found, fresh] = handles_.try_emplace(key, instances_.size());
@@ -62,10 +62,10 @@ StatusOr<FunctionRuntime::Handle> LocalFunctionRuntime::Instantiate(const Functi
 }
 
 void LocalFunctionRuntime::Forget(std::span<const std::string> names) {
-  std::vector<std::unique_ptr<Instance>> dropped;  // destroyed without the lock
+  std::vector<std::unique_ptr<Instance>> dropped;  // destroyed after the lock is released
   absl::MutexLock lock(&mu_);
   for (const std::string& name : names) {
-    auto found = handles_.find(name);  // with attributes functions stay: languages give them none
+    auto found = handles_.find(name);  // functions with attributes stay: language bindings create none
     if (found == handles_.end()) continue;
     dropped.push_back(std::move(instances_[found->second]));
     handles_.erase(found);
@@ -146,7 +146,7 @@ void LocalFunctionRuntime::Run(const StepContext& caller, Handle handle, std::ve
   auto* call = new Call{.instance = instance};
   for (const auto& pool : instance->runs) call->runs.push_back(pool->Acquire());
   call->arguments = std::move(arguments);
-  // An error inside ends what waits inside; whether it ends the caller's step is the caller's business.
+  // An error in the body cancels the rest of the body. Whether it also ends the caller's step is up to the caller.
   call->cancellation = std::make_unique<CancellationManager>(caller.cancellation);
   call->done = std::move(done);
   call->setup.context = caller;
@@ -165,7 +165,7 @@ void LocalFunctionRuntime::Run(const StepContext& caller, Handle handle, std::ve
 }
 
 void LocalFunctionRuntime::Start(Call* call) {
-  // All but the last in the pool: each may keep a thread busy. The last one may end the call.
+  // All plans but the last start in the pool, because each may keep a thread busy. The last one may end the call.
   const size_t last = call->runs.size() - 1;
   for (size_t i = 0; i < last; ++i) {
     call->setup.context.runner(

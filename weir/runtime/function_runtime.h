@@ -21,9 +21,9 @@ namespace weir {
 class LocalFunctionRuntime : public FunctionRuntime {
  public:
   // REQUIRES: `kernels` and `intra_op` outlive the runtime and the runtimes detached from it. `compiler` places the
-  // nodes of function bodies on its devices. Arguments may be in any device's memory; results are in the host's, unless
-  // the caller has a keeper (StepContext). A body is compiled anew for arguments, and handles of resources, that lie
-  // elsewhere.
+  // nodes of function bodies on its devices. Arguments may be in any device's memory; results are in host memory,
+  // unless the caller has a keeper (StepContext). A body is compiled separately for each combination of devices that
+  // its arguments and resource handles come from.
   LocalFunctionRuntime(std::shared_ptr<FunctionLibrary> library, const KernelRegistry& kernels, ThreadPool* intra_op,
                        std::shared_ptr<const GraphCompiler> compiler);
   ~LocalFunctionRuntime() override;
@@ -35,7 +35,8 @@ class LocalFunctionRuntime : public FunctionRuntime {
   StatusOr<std::unique_ptr<FunctionRuntime>> Detach() const override;
   StatusOr<uint64_t> Fingerprint(const FunctionAttr& function) const override;
   ThreadPool* intra_op() const override { return intra_op_; }
-  // Drops what was compiled of functions of these names. REQUIRES: none of them runs or is called any more.
+  // Drops the compiled instances of the named functions. REQUIRES: none of them is running, and none will be called
+  // again.
   void Forget(std::span<const std::string> names);
 
  private:
@@ -45,14 +46,14 @@ class LocalFunctionRuntime : public FunctionRuntime {
     std::unique_ptr<KernelCache> kernels;            // each instance has its own kernel state
     std::vector<std::unique_ptr<PlanRunPool>> runs;  // one per device used
     bool is_local = true;                            // all nodes run on one host device
-    // The same body for arguments that are elsewhere than in the host's memory.
+    // The same body, compiled for arguments that are in the memory of other devices than the host.
     absl::Mutex mu;
     std::map<BodyPlaces, std::unique_ptr<Instance>> placed ABSL_GUARDED_BY(mu);
   };
   struct Call;
 
   StatusOr<std::unique_ptr<Instance>> Compile(const FunctionAttr& function, const BodyPlaces& places);
-  // The instance for these arguments, which are brought to the host where they must be.
+  // The instance for these arguments. Arguments that the body needs in host memory are copied there.
   StatusOr<Instance*> Fit(Instance* instance, const StepContext& caller, std::vector<Tensor>& arguments);
   Instance* Get(Handle handle) const;
   static void Start(Call* call);

@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-// Runs one node by itself, for constant folding.
+// Executes a single node, for constant folding.
 StatusOr<std::vector<Tensor>> Evaluate(KernelCache& kernels, Device* device, ThreadPool* intra_op, const Node& node,
                                        std::span<const Tensor> inputs) {
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, kernels.Get(node, device));
@@ -166,7 +166,7 @@ Device* GraphCompiler::HomeOf(const Tensor& tensor) const {
   return nullptr;
 }
 
-// Results stay where they are computed, unless they are in the host's memory there.
+// Leaves each result on the device that computes it, unless that device keeps it in host memory.
 void GraphCompiler::LeaveResults(Graph& graph) const {
   const MemoryTypes memory(environment_.kernels, devices_);
   for (const auto& node : graph.nodes()) {
@@ -257,16 +257,16 @@ StatusOr<std::vector<Partition>> GraphCompiler::Cut(RewriteContext& context, boo
   if (options_.lossy_transfers) {
     partition.lossy = [this](std::string_view from, std::string_view to) { return IsLossy(from, to); };
   }
-  // What a part receives is known as well as it was in the whole graph.
+  // Recvs carry the inferred shapes, so that a part can be rewritten as well as the whole graph.
   if (IsOn(options_.rewrites, options_.rewrites.fusion)) {
     partition.shape = [&context](Endpoint tensor) { return context.ShapeOf(tensor); };
-    const NodeId num_known = graph.num_node_ids();  // the rest are parts of loops that cutting adds
+    const NodeId num_known = graph.num_node_ids();  // nodes beyond these are parts of loops that partitioning adds
     partition.may_be_dead = [&context, num_known](NodeId id) {
       return id >= num_known || context.waits().MayBeDead(id);
     };
   }
   RecvSchedule recvs;
-  // Feeds that come late may come after what a Recv gives: nothing must wait for them.
+  // A Recv must not be delayed by a node that may itself wait for a late feed.
   if (options_.schedule_recvs && !late_args) {
     WEIR_ASSIGN_OR_RETURN(recvs, ScheduleRecvs(graph, CostModel(graph, options_.costs)));
     partition.recvs = &recvs;
@@ -276,7 +276,7 @@ StatusOr<std::vector<Partition>> GraphCompiler::Cut(RewriteContext& context, boo
 
 bool GraphCompiler::IsLossy(std::string_view from, std::string_view to) const {
   StatusOr<DeviceName> a = DeviceName::Parse(from), b = DeviceName::Parse(to);
-  // Only the host is sure to have a kernel that casts.
+  // Only host devices are sure to have a Cast kernel.
   const std::string& host = devices_.host()->type();
   if (!a.ok() || !b.ok() || a->type != host || b->type != host) return false;
   return a->job != b->job || a->replica != b->replica || a->task != b->task;
@@ -286,7 +286,8 @@ bool GraphCompiler::HasAccelerators() const {
   return std::ranges::any_of(devices_.devices(), [](const auto& device) { return !device->is_host(); });
 }
 
-// Kernels of numbers that a device has: floats, where integers and truth values are mostly shapes and conditions.
+// True for work on floating-point or complex numbers that an accelerator has a kernel for. Integers and booleans are
+// mostly shapes and conditions.
 bool GraphCompiler::IsDeviceWork(const Node& node) const {
   auto is_number = [](DType type) { return IsFloating(BaseType(type)) || IsComplex(BaseType(type)); };
   if (IsExecutorNative(*node.schema)) return false;
@@ -308,8 +309,8 @@ std::vector<std::string> GraphCompiler::SupportedDeviceTypes(const Node& node, L
   } else {
     types = environment_.kernels.DeviceTypes(node.op(), node.attrs);
   }
-  if (types.empty() && functions_->Contains(node.op())) types.push_back(host);  // the call itself is the host's
-  // Programs on a machine with an accelerator want it used, for all that can be in its memory.
+  if (types.empty() && functions_->Contains(node.op())) types.push_back(host);  // the call itself runs on the host
+  // Prefer an accelerator, if there is one, for every node whose results can be in its memory.
   const bool is_for_host = preference_ == Preference::kHost || loop == LoopWork::kHost ||
                            (loop == LoopWork::kNone && native &&
                             (node.num_outputs() == 0 || NativeMemory(node.output_type(0)) == MemoryType::kHost));

@@ -28,10 +28,10 @@ struct DeviceGraph {
   Graph graph;
 };
 
-// Where the arguments of a function's body are, and where its results are to be.
+// The devices that hold the arguments of a function's body, and where its results have to be.
 struct BodyPlaces {
-  std::vector<std::string> arguments;  // devices, by number; empty or missing: the host
-  bool results_stay = false;           // each on the device that computes it; else on the host
+  std::vector<std::string> arguments;  // device names by index; empty or missing: the host
+  bool results_stay = false;           // each result stays on the device that computes it; false: copied to the host
   auto operator<=>(const BodyPlaces&) const = default;
 };
 
@@ -66,7 +66,7 @@ class GraphCompiler {
 
   // Whether there are devices that have their own memory.
   bool HasAccelerators() const;
-  // The one of them that a tensor is in, or the resource that it is the handle of; null for the host.
+  // The accelerator that holds a tensor, or the resource that the tensor is a handle of; null for the host.
   Device* HomeOf(const Tensor& tensor) const;
 
  private:

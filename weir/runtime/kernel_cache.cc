@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// Kernels of these hold data of their node.
+// Kernels of such nodes hold data of their node.
 bool HasTensorAttr(const Node& node) {
   for (const auto& [name, value] : node.attrs) {
     if (value.get_if<Tensor>() != nullptr) return true;
@@ -14,10 +14,10 @@ bool HasTensorAttr(const Node& node) {
   return false;
 }
 
-// Placeholder and Assert-like kernels speak of their node by name; they take it from the context, so sharing is safe.
+// Kernels that mention their node in errors take its name from the context, so sharing is safe.
 bool IsShareable(const Node& node) { return !node.schema->is_stateful && !HasTensorAttr(node); }
 
-// Equal but for attributes that only the client or the placer reads (`_class`, `_output_shapes`, ...).
+// Compares attributes, except those that only the client or the placer reads (`_class`, `_output_shapes` ...).
 bool SameKernelAttrs(const AttrMap& a, const AttrMap& b) {
   auto matters = [](const AttrMap::Entry& entry) {
     return entry.first[0] != '_' || entry.first == "_kernel" || entry.first == "_constant_weights" ||
@@ -57,7 +57,7 @@ StatusOr<std::shared_ptr<Kernel>> KernelCache::Get(const Node& node, Device* dev
       auto found = stateful_.find(key);
       if (found != stateful_.end()) return found->second;
     }
-    // Made without the lock: a factory may instantiate functions, which look up kernels in turn.
+    // Without the lock, because a factory may instantiate functions, which look up kernels in turn.
     WEIR_ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, Make(node, device));
     absl::MutexLock lock(&mu_);
     return stateful_.emplace(std::move(key), std::move(kernel)).first->second;

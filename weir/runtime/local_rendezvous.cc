@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// Of values that travel with other messages: as many bytes as a packet or two have.
+// The limit for values that travel with other messages: about as many bytes as fit into one or two packets.
 constexpr size_t kSmallBytes = 4096;
 
 // The third part of a key.
@@ -30,7 +30,7 @@ StatusOr<RendezvousKey> RendezvousKey::Parse(std::string_view text) {
   RendezvousKey key;
   std::vector<std::string> frame;
   if (parts.size() == 5) frame = absl::StrSplit(parts[4], ':');
-  // Two blanks: what TensorFlow's servers say.
+  // Two spaces, as in TensorFlow's message.
   if (frame.size() != 2 || !absl::SimpleHexAtoi(parts[1], &key.src_incarnation) ||
       !absl::SimpleAtoi(frame[0], &key.frame_id) || !absl::SimpleAtoi(frame[1], &key.iteration)) {
     return InvalidArgument("Invalid  rendezvous key: ", text);

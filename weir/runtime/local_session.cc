@@ -38,7 +38,7 @@ void LocalSession::operator delete(LocalSession* session, std::destroying_delete
   if (closed.ok()) return;
   WEIR_LOG(ERROR) << "a session is destroyed while its steps run; its memory is freed when they end: "
                   << closed.message();
-  // The steps must not destroy the session themselves: they run in threads that its destructor joins.
+  // The steps must not destroy the session themselves: they run on threads that its destructor joins.
   std::thread([self] { self->steps_->AwaitEmpty(absl::InfiniteDuration()).IgnoreError(); }).detach();
 }
 
@@ -93,7 +93,7 @@ Status LocalSession::Init() {
   }
   absl::MutexLock lock(&graph_mu_);
   graph_.functions()->set_differentiator(environment_->differentiator);
-  // Iterators keep a runtime of their own, which may outlive this session but not the environment.
+  // Iterators keep a function runtime of their own, which may outlive this session but not the environment.
   ThreadPool* lasting_pool = environment_->IntraOpPool(std::max(0, options_.intra_op_threads));
   DeviceSet own_devices;  // a function's body runs in this task
   for (const auto& device : devices_.devices()) {

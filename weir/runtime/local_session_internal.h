@@ -138,9 +138,9 @@ class LocalSession final : public Session, public std::enable_shared_from_this<L
   StatusOr<std::shared_ptr<CompiledStep>> CompilePart(const GraphDef& def);
   // Releases the constants of the session's graph of which the kernels of the plan keep packed copies.
   void GiveUpTaken(const Graph& compiled, const ExecutionPlan& plan);
-  // Unpacks such constants again in a copy of a part of the session's graph.
   // Assigns the nodes that make handles to the devices where their state lives.
   void SendHome(Graph* graph);
+  // Unpacks such constants again in a copy of a part of the session's graph.
   Status RestoreTaken(Graph* graph) const;
 
   void DropPartialRun(const std::string& handle);

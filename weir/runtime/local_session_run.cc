@@ -43,23 +43,23 @@ bool IsPlainOrder(const std::vector<int>& positions, size_t size) {
   return true;
 }
 
-// What the caller asked for, from what the step computed.
+// Puts the results of the step into the order that the caller asked for.
 void Arrange(const std::vector<int>& positions, std::vector<Tensor>* tensors) {
-  thread_local std::vector<Tensor> computed;  // keeps its memory
+  thread_local std::vector<Tensor> computed;  // reused for its memory
   computed.swap(*tensors);
   tensors->clear();
   for (int position : positions) tensors->push_back(computed[position]);
   computed.clear();
 }
 
-// The memory of results that the caller has done with.
+// Takes the memory of results that the caller no longer needs.
 std::vector<Tensor> TakeMemory(std::vector<Tensor>* outputs) {
   if (outputs == nullptr) return {};
   outputs->clear();
   return std::move(*outputs);
 }
 
-// Gives a step the feeds, which are in its order.
+// Fills in feeds that are already in the step's order.
 auto CopyOf(std::span<const Tensor> feeds) {
   return [feeds](std::vector<Tensor>* ordered) {
     ordered->assign(feeds.begin(), feeds.end());
@@ -229,7 +229,7 @@ void LocalSession::RunAsync(const StepOptions& options, std::span<const Feed> fe
   Status prepared = Prepare(options, report, (*signature)->compiled, &ready,
                             [&](std::vector<Tensor>* ordered) { return OrderFeeds(**signature, feeds, ordered); });
   if (!prepared.ok()) return done(prepared, {});
-  // The signature belongs to the session, which the step keeps.
+  // The session owns the signature, and the step keeps the session alive.
   RunDetached(std::move(ready), std::shared_ptr<const FetchOrder>(shared_from_this(), &(*signature)->order),
               std::move(done));
 }

@@ -1,5 +1,5 @@
-// Where the nodes of a loop are best off: a tensor that goes from one device to another inside a loop does so in every
-// iteration, so counters and conditions, which need no device, follow the work of their loop.
+// Where to place the nodes of a loop. A tensor that crosses devices inside a loop does so in every iteration, so
+// counters and conditions, which could run anywhere, go where the work of their loop is.
 #ifndef WEIR_RUNTIME_LOOP_WORK_H_
 #define WEIR_RUNTIME_LOOP_WORK_H_
 
@@ -12,11 +12,11 @@ namespace weir {
 
 enum class LoopWork : uint8_t {
   kNone,    // not in a loop
-  kHost,    // in a loop without work for a device
+  kHost,    // in a loop without work for an accelerator
   kDevice,  // in a loop with such work
 };
 
-// By node id; loops within others belong to the outermost one. `is_work` tells what a device is wanted for.
+// By node id; a nested loop counts as part of the outermost one. `is_work` tells which nodes are worth an accelerator.
 std::vector<LoopWork> FindLoopWork(const Graph& graph, const std::function<bool(const Node&)>& is_work);
 
 }  // namespace weir

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// One part of a step: its graph, and what was measured of its nodes.
+// One part of a step: its graph and its measurements.
 class MeasuredPart {
  public:
   MeasuredPart(const Graph& graph, const DeviceStats& stats, CostTable* table)
@@ -30,7 +30,7 @@ class MeasuredPart {
     for (const NodeStats& stats : stats_.nodes) TakeShapes(stats);
     for (const NodeStats& stats : stats_.nodes) {
       const Node* node = graph_.Find(stats.node);
-      // What waits for another task says nothing of this one.
+      // The time of a node that waits for another task says nothing about this task.
       if (node == nullptr || IsSend(*node) || IsRecv(*node)) continue;
       std::vector<PartialShape> inputs;
       for (Endpoint input : node->inputs) inputs.push_back(shapes_[input.node][input.index]);
@@ -58,7 +58,7 @@ class MeasuredPart {
   std::vector<std::vector<PartialShape>> shapes_;  // by node id, then output
 };
 
-// Under its own name and under that of the _Arg that stands for it in a step (PruneGraph).
+// Adds the shape under the feed's own name and under the name of the _Arg that replaces it in a step (PruneGraph).
 void AddFeed(const Feed& feed, CostTable* table) {
   std::optional<TensorId> id = ParseTensorName(feed.first);
   if (!id || id->index < 0) return;
@@ -69,7 +69,7 @@ void AddFeed(const Feed& feed, CostTable* table) {
 }  // namespace
 
 Status AddStepCosts(const OpRegistry& ops, const StepReport& report, std::span<const Feed> feeds, CostTable* table) {
-  RunMetadata metadata;  // where the statistics of this task and of the others meet
+  RunMetadata metadata;  // holds the statistics of this task and of the others
   report.ToProto(&metadata);
   if (metadata.partition_graphs().empty() || metadata.step_stats().dev_stats().empty()) {
     return FailedPrecondition("The report of the step has no times or no graphs; was it traced with both?");

@@ -13,7 +13,7 @@ bool IsPredicate(const Node& node, int input) {
   return node.op() == "LoopCond" || ((node.op() == "Switch" || node.op() == "RefSwitch") && input == 1);
 }
 
-// As int32 tensors in variants are in host memory on every device, those that go in and come out are so, too.
+// int32 tensors in variants are in host memory on every device, so int32 inputs and outputs of these nodes are, too.
 bool HandsVariantsOn(const Node& node) {
   auto is_variant = [](DType type) { return BaseType(type) == DType::kVariant; };
   return std::ranges::any_of(node.types->inputs, is_variant) || std::ranges::any_of(node.types->outputs, is_variant);

@@ -3,7 +3,7 @@
 // The registration of a kernel names the arguments that must be in host memory (KernelBuilder::HostMemory). Ops that
 // the executor implements itself (Const, Switch, Enter ...) keep int32 tensors, which are mostly shapes, indices and
 // counters, and predicates in host memory. Types that only the host supports (strings, handles) always stay in host
-// memory. A variant is an object of the host; its memory is that of the tensors in it, except int32 tensors, which are
+// memory. A variant is a host object; its memory type refers to the tensors inside it, except int32 tensors, which stay
 // in host memory there, too.
 #ifndef WEIR_RUNTIME_MEMORY_TYPES_H_
 #define WEIR_RUNTIME_MEMORY_TYPES_H_

@@ -12,7 +12,7 @@ int IndexOf(const std::vector<std::string>& names, const std::string& name) {
   return found == names.end() ? -1 : static_cast<int>(found - names.begin());
 }
 
-// For every `_Retval` of the graph, which `_Arg`s can be reached backwards from it.
+// For every `_Retval` of the graph, the `_Arg`s that it depends on.
 StatusOr<std::vector<std::vector<int>>> FeedsOfFetches(const Graph& graph, size_t num_fetches) {
   std::vector<std::vector<int>> needs(num_fetches);
   for (const auto& ret : graph.nodes()) {
@@ -60,8 +60,8 @@ void PartialRunState::GetArg(int index, CancellationManager* cancellation, std::
     } else if (args_[index].has_value()) {
       value = *args_[index];
     } else {
-      // The callback may come late, when the run is gone. What it takes is the lock that is held here, so it waits
-      // until the waiter is there.
+      // The callback may run when this object is gone, hence the weak pointer. CancelArg takes the lock that is held
+      // here, so it cannot run before the waiter is stored.
       auto token = cancellation->Register([weak = weak_from_this(), index, cancellation] {
         if (auto self = weak.lock()) self->CancelArg(index, cancellation->reason());
       });
@@ -78,7 +78,7 @@ void PartialRunState::GetArg(int index, CancellationManager* cancellation, std::
 void PartialRunState::Answer(int index, StatusOr<Tensor> value, Answers* answers) {
   ArgWaiter waiter = std::exchange(arg_waiters_[index], {});
   if (!waiter.done) return;
-  // The one who waits keeps its step alive, and the step its cancellation.
+  // Safe, because a waiter keeps its step alive, and the step its cancellation.
   waiter.cancellation->TryDeregister(waiter.token);
   answers->push_back([done = std::move(waiter.done), value = std::move(value)] { done(value); });
 }
@@ -164,7 +164,8 @@ bool PartialRunState::complete() const {
   return IsComplete();
 }
 
-// A request is answered when all its fetches are there; the one that completes the run only when the step has ended.
+// A request is answered when all its fetches have arrived; the request that completes the run is answered only when the
+// step has ended.
 void PartialRunState::CollectAnswers(Answers* answers) {
   bool failed = ended_.has_value() && !ended_->ok();
   bool must_end = IsComplete();
@@ -237,7 +238,8 @@ StatusOr<std::string> LocalSession::PartialRunSetup(std::span<const std::string>
   ready.config.cancellation = state->cancellation();
   StartStep(std::move(ready), /*detach=*/true,
             [state, self = shared_from_this(), handle](Status status, std::vector<Tensor>) {
-              // A run stays until all was fetched; a failed one for good, so that its later calls hear of the failure.
+              // A finished run stays until everything was fetched. A failed one stays for good, so that later calls
+              // report the failure.
               if (status.ok() && state->complete()) self->DropPartialRun(handle);
               state->StepEnded(status);
             });
@@ -259,7 +261,7 @@ void LocalSession::PartialRunAsync(const std::string& handle, const StepOptions&
     done(std::move(status), std::move(out));
   };
   if (options.cancellation == nullptr) return state->Call(feeds, fetches, std::move(finish));
-  // A call that is cancelled cancels the whole run: its step cannot go on without it.
+  // Cancelling a call cancels the whole run, because its step cannot go on without that call's feeds.
   CancellationManager* outer = options.cancellation;
   auto token = outer->Register([state, outer] { state->cancellation()->StartCancel(outer->reason()); });
   state->Call(feeds, fetches, [outer, token, finish](Status status, std::vector<Tensor> out) {

@@ -3,17 +3,17 @@
 namespace weir {
 namespace {
 
-// Runs before the one that is recorded: code is compiled and memory taken in them.
+// Runs before the one that is recorded: they compile device code and allocate memory.
 constexpr int kRunsBefore = 2;
-// Of a plan, by the shapes of what it receives; each holds some memory.
+// The limit per plan, counted by the shapes of received values: each recording holds some memory.
 constexpr size_t kMostRecordings = 8;
 constexpr int64_t kFewReplays = 8;
 constexpr int kMostMoves = 3;
 constexpr int kMostRefusals = 4;
-// Larger values of the host are taken to be data, which differ in every step.
+// Larger host values are assumed to be data that differs in every step.
 constexpr size_t kMostHostBytes = 256;
 
-// False if the values are not ones to make a recording for.
+// Appends what the recording depends on. False if there should be no recording for such values.
 bool AppendKey(const ReceivedValue& value, std::string* key) {
   if (!value.tensor.has_value()) {
     key->append("|");

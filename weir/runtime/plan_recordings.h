@@ -1,9 +1,9 @@
-// PlanRecordings: what the device of a plan has recorded of its runs.
+// PlanRecordings: recordings of the runs of a plan, for replay by its device (CUDA graphs, for example).
 //
-// The nodes of some plans only give work to their device, and what they give depends on the shapes of what the plan
-// receives and on the values that it receives in host memory, on nothing else. When such a plan has run twice with the
-// same shapes, its third run is recorded; from then on runs replay the recording: the kernels' code on the host is not
-// run any more. Other shapes have recordings of their own; a run that cannot be recorded is run as ever.
+// The nodes of some plans only enqueue work on their device, and that work depends on nothing but the shapes of the
+// received values and the contents of those received in host memory. When such a plan has run twice with the same
+// shapes, its third run is recorded; later runs replay the recording without executing the kernels' host code. Each
+// combination of shapes has a recording of its own. A run that cannot be recorded is executed node by node.
 #ifndef WEIR_RUNTIME_PLAN_RECORDINGS_H_
 #define WEIR_RUNTIME_PLAN_RECORDINGS_H_
 
@@ -18,7 +18,7 @@
 
 namespace weir {
 
-// Something that a run has received, by the place of its key in ExecutionPlan::transfers.
+// A value that a run has received, by the index of its key in ExecutionPlan::transfers.
 struct ReceivedValue {
   Tensor tensor;
   bool is_there = false;
@@ -29,7 +29,7 @@ struct ReceivedValue {
 struct PlanRecording {
   struct Sent {
     int32_t transfer;
-    int32_t output;  // of the device's work; -1 if it is a value of the host
+    int32_t output;  // index among the outputs of `work`; -1 if it is a value of the host
     Tensor value;
   };
   std::shared_ptr<DeviceRecording> work;
@@ -42,15 +42,15 @@ class PlanRecordings {
  public:
   enum class Choice { kRun, kRecord, kReplay };
 
-  // What to do with a run that received this. With kReplay, `recording` is what to replay. After kRecord the caller
-  // calls Add or Refuse.
+  // Decides about a run that received these values. With kReplay, `recording` is the recording to replay. With kRecord,
+  // the caller must call Add or Refuse.
   Choice Choose(const std::vector<ReceivedValue>& received, std::string* key,
                 std::shared_ptr<const PlanRecording>* recording);
   void Add(const std::string& key, std::shared_ptr<const PlanRecording> recording);
-  // The run could not be recorded: because of something that passes, such as a reader of a variable, or because runs
-  // like it never can. After a few tries there is no other.
+  // The run could not be recorded, for a temporary reason (such as a concurrent reader of a variable) or a permanent
+  // one. After a few refusals, recording is no longer tried.
   void Refuse(const std::string& key);
-  // The recording is out of date; after too many of these there is no other.
+  // The recording is out of date. If recordings keep going out of date soon, no further one is made.
   void Drop(const std::string& key);
 
  private:
@@ -59,7 +59,7 @@ class PlanRecordings {
     int refusals = 0;
     bool is_refused = false;
     bool is_being_made = false;
-    int moves = 0;  // times in a row that a recording was soon out of date
+    int moves = 0;  // how many recordings in a row were soon out of date
     int64_t replays = 0;
     std::shared_ptr<const PlanRecording> recording;
   };

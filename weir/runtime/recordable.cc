@@ -15,7 +15,7 @@ std::string KeyOf(const Node& node) {
 
 using Place = std::pair<size_t, NodeId>;  // part and node
 
-// What depends on a part's Sends, through the other parts.
+// Searches everything that depends on a part's Sends, through the other parts, for a way back into the part.
 class Followers {
  public:
   explicit Followers(const std::vector<DeviceGraph>& parts) : parts_(parts), consumers_(parts.size()) {
@@ -36,10 +36,10 @@ class Followers {
     std::vector<Place> open;
     std::vector<std::vector<bool>> seen(parts_.size());
     for (size_t i = 0; i < parts_.size(); ++i) seen[i].resize(parts_[i].graph.num_node_ids(), false);
-    // True if it leads into the part.
+    // Continues at the Recv; true if that belongs to the part.
     auto follow = [&](const Node& send) {
       auto recv = recvs_.find(KeyOf(send));
-      if (recv == recvs_.end()) return true;  // to another task, which may answer
+      if (recv == recvs_.end()) return true;  // goes to another task, which may answer
       if (recv->second.first == part) return true;
       open.push_back(recv->second);
       return false;
@@ -57,7 +57,7 @@ class Followers {
       seen[at][id] = true;
       const Node& node = *parts_[at].graph.node(id);
       if (IsSend(node) && follow(node)) return true;
-      // It may end a wait of a node that the part depends on.
+      // The node may end the wait of a node that the part depends on.
       if (!IsSend(node) && !IsRecv(node) && may_wait_ && node.schema->waiting != Waiting::kPrompt &&
           (node.schema->is_stateful || node.schema->waiting != Waiting::kUnsaid)) {
         return true;

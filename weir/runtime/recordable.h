@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// Whether a part can wait for all that it receives from other parts before it does anything: nothing that it receives
-// depends on what it sends in the same step.
+// Whether a part can wait for everything that it receives from other parts before it does anything else: none of these
+// values depends on what the part sends in the same step.
 bool ReceivesBeforeItSends(const std::vector<DeviceGraph>& parts, size_t part);
 
 }  // namespace weir

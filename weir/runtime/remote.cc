@@ -3,7 +3,7 @@
 namespace weir {
 namespace {
 
-// It travels in the text, which is all of an error that every message between tasks can carry.
+// The mark is part of the text, because the text is the only part of an error that all messages between tasks carry.
 constexpr std::string_view kDerivedMark = "[_Derived_]";
 
 }  // namespace

@@ -84,16 +84,17 @@ struct SessionOptions {
   // (passes/recv_schedule.h).
   bool schedule_recvs = false;
   bool isolate_state = false;  // the session has its own resources, which are destroyed with it
-  // If not null, these are its own resources: for owners who look at the state of a session. Implies isolate_state.
+  // If not null, the session uses these as its own resources, so that the caller can inspect its state. Implies
+  // isolate_state.
   std::shared_ptr<ResourceManager> state;
   bool deterministic = false;  // the results of a step do not depend on the number of threads
-  // A step that fetches nothing may end as soon as its work was given to its device, while at most so many steps are
-  // being worked on: the loop that runs the steps is ahead of the device then. What goes wrong on the device is an
-  // error of a later step. 0: every step waits for its work.
+  // Up to this many steps may be in flight: a step that fetches nothing returns as soon as its work is enqueued on the
+  // device, so that the host runs ahead of the device. An error on the device is then reported by a later step. 0:
+  // every step waits for its work.
   int pipelined_steps = 0;
-  // kBFloat16 or kHalf: products, convolutions and what lies between them are computed in this type where a step runs
-  // on devices with memory of their own (passes/mixed_precision.h); variables and their updates stay in float32. None
-  // by default. The second is the same for the host.
+  // kBFloat16 or kHalf: in the parts of steps on devices with memory of their own, matrix products, convolutions and
+  // the operations between them run in this type (passes/mixed_precision.h). Variables and their updates stay in
+  // float32. Off by default. The second option does the same for the host.
   DType mixed_precision = DType::kInvalid;
   DType host_mixed_precision = DType::kInvalid;
   absl::Duration operation_timeout = absl::InfiniteDuration();  // default for every step

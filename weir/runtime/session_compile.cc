@@ -1,4 +1,4 @@
-// From a signature to plans.
+// Compiles signatures into plans.
 #include <algorithm>
 
 #include "weir/base/logging.h"
@@ -22,8 +22,8 @@ std::vector<Node*> FindEnds(const Graph& graph, std::string_view op, int first, 
   return out;
 }
 
-// Lets a tensor of the graph take the place of a feed: argument `first_arg + i` is replaced by what result `first_ret +
-// i` would have been.
+// Replaces a feed by a tensor of the graph: consumers of argument `first_arg + i` read the tensor that result
+// `first_ret + i` would have returned.
 Status Connect(Graph* graph, int first_arg, int first_ret, int count) {
   std::vector<Node*> args = FindEnds(*graph, "_Arg", first_arg, count);
   std::vector<Node*> rets = FindEnds(*graph, "_Retval", first_ret, count);
@@ -103,7 +103,7 @@ void LocalSession::SendHome(Graph* graph) {
 
 StatusOr<std::shared_ptr<CompiledStep>> LocalSession::Compile(const StepSignature& signature,
                                                               const Connections& connections, bool late_args) {
-  // What arrives while the step runs cannot be looked at before it.
+  // The shapes of feeds that arrive during the step cannot be checked before it starts.
   const FeedShapes shapes = late_args ? FeedShapes::kAny : FeedShapes::kAsDeclared;
   WEIR_ASSIGN_OR_RETURN(std::shared_ptr<CompiledStep> compiled,
                         CompileGraph(signature, connections, late_args, shapes));
@@ -121,7 +121,7 @@ void LocalSession::GiveUpTaken(const Graph& compiled, const ExecutionPlan& plan)
     if (own == nullptr || used == nullptr || !IsConstant(*own) || !IsConstant(*used)) continue;
     const Tensor* value = own->attrs.Find("value")->get_if<Tensor>();
     const Tensor* same = used->attrs.Find("value")->get_if<Tensor>();
-    // A rewritten graph may have another constant of the name.
+    // A rewritten graph may have another constant of the same name.
     if (value == nullptr || same == nullptr || !value->SharesBufferWith(*same)) continue;
     own->attrs.Set("value", taken.constant.absent);
     taken_.insert_or_assign(taken.node, taken.constant);

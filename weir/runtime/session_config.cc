@@ -62,7 +62,7 @@ RewriteOptions ToRewrites(const GraphOptions& graph_options) {
   return out;
 }
 
-// Left as it is where none is named.
+// Keeps the value of `placer` if the config names none.
 Status FindPlacer(const RewriterConfig& config, PlacerKind* placer) {
   for (const RewriterConfig::CustomGraphOptimizer& custom : config.custom_optimizers()) {
     if (custom.name() != "weir_placer") continue;
@@ -75,8 +75,8 @@ Status FindPlacer(const RewriterConfig& config, PlacerKind* placer) {
 
 constexpr char kMixedPrecisionOptimizer[] = "weir_mixed_precision";
 
-// TensorFlow's switches are for half on GPUs and for half or bfloat16 on the host; an entry of our own says bfloat16 on
-// GPUs. Left as they are where nothing is said.
+// TensorFlow's switches select half on GPUs, and half or bfloat16 on the host; our own optimizer entry selects bfloat16
+// on GPUs. Options that the config does not mention keep their values.
 Status FindMixedPrecision(const RewriterConfig& config, SessionOptions* out) {
   if (ToToggle(config.auto_mixed_precision()) == Toggle::kOn) out->mixed_precision = DType::kHalf;
   if (ToToggle(config.auto_mixed_precision_cpu()) == Toggle::kOn) out->host_mixed_precision = DType::kHalf;

@@ -1,6 +1,6 @@
-// Whether a thread that delivers a value may itself run the nodes that the value makes ready, if that has taken little
-// time so far. The threads of the network library may: handing a little work to the thread pool costs more than doing
-// it, but much work would delay other calls.
+// Whether a thread that delivers a value may itself run the nodes that the value makes ready, provided that they have
+// taken little time so far. Threads of the network library do this: handing a little work to the thread pool costs more
+// than doing it, while a lot of work would delay other calls.
 #ifndef WEIR_RUNTIME_SHORT_WORK_H_
 #define WEIR_RUNTIME_SHORT_WORK_H_
 

@@ -1,3 +1,6 @@
+// A step starts its local plans and its remote parts and counts them down; whichever ends last finishes the step
+// (OnRunDone). The first failure aborts the rendezvous and cancels all others. Their errors are then consequences of
+// it, and the step reports the original error even if a consequence arrives earlier.
 #include "weir/runtime/step.h"
 
 #include <algorithm>
@@ -60,14 +63,14 @@ Step::Step(CompiledStep* compiled) : compiled_(compiled) {
 Step::~Step() = default;
 
 void Step::Start(std::unique_ptr<Step> owned, Config config, Done done) {
-  Step* step = owned.release();  // comes back in Finish
+  Step* step = owned.release();  // Finish takes it back
   step->config_ = std::move(config);
   step->done_ = std::move(done);
   step->Run();
 }
 
 void Step::Run() {
-  // A manager that nobody else holds and that never fired is as good as new.
+  // A manager that nobody else holds and that never fired can be used again.
   if (cancellation_ == nullptr || cancellation_.use_count() > 1 || cancellation_->cancelled()) {
     cancellation_ = std::make_shared<CancellationManager>();
   }
@@ -98,15 +101,16 @@ void Step::Run() {
   setup.args = config_.feeds;
   setup.stats = stats_.get();
   setup.exchange = config_.exchange;
-  // A device's own thread reports the end of its copies: what follows belongs into the pool.
+  // The end of a copy is reported by a thread of the device, so the nodes that follow belong in the pool.
   setup.parallel = config_.parallel || accelerated_;
   if (compiled_->remote_parts.empty()) {
     remaining_.store(static_cast<int>(runs_.size()), std::memory_order_relaxed);
     return StartPlans(setup);
   }
-  // One more for this function: the step must not end before it returns.
+  // One more than there are parts, for this function: the step must not end before it returns.
   remaining_.store(static_cast<int>(runs_.size() + compiled_->remote_parts.size() + 1), std::memory_order_relaxed);
-  // Plans that soon wait go first: what they send until then travels with the requests to run the other parts.
+  // Plans that soon have to wait start first: the values that they send until then travel with the requests to run the
+  // other parts.
   const bool plans_first = compiled_->last_plans_ns.load(std::memory_order_relaxed) < kShortStepNs;
   if (!plans_first) StartRemoteParts();
   const int64_t start = absl::GetCurrentTimeNanos();
@@ -117,7 +121,8 @@ void Step::Run() {
 }
 
 void Step::StartPlans(PlanRun::Setup& setup) {
-  // All but the last in the pool: each may keep a thread busy. The last one may end the step and this object with it.
+  // All plans but the last start in the pool, because each may keep a thread busy. The last one may end the step and
+  // destroy this object.
   size_t last = runs_.size() - 1;
   auto shared = last > 0 ? std::make_shared<PlanRun::Setup>(setup) : nullptr;
   for (size_t i = 0; i < last; ++i) {
@@ -165,7 +170,7 @@ void Step::OnPartDone(const std::shared_ptr<RemotePart>& part, RemoteOutcome out
 
 namespace {
 
-// What the abort of another part caused is not the reason of a failure.
+// An error that the abort of another part caused is not the reason of a failure.
 bool IsConsequence(const Status& status) { return status.code() == absl::StatusCode::kCancelled || IsDerived(status); }
 
 }  // namespace
@@ -281,7 +286,7 @@ Status StepTable::Add(Step* step) {
 }
 
 void StepTable::Remove(Step* step) {
-  // All under the lock: whoever waits for the last step may destroy the table right after.
+  // All under the lock: a thread that waits for the last step may destroy the table right after.
   FastMutexLock lock(&mu_);
   (step->previous_ != nullptr ? step->previous_->next_ : first_) = step->next_;
   if (step->next_ != nullptr) step->next_->previous_ = step->previous_;

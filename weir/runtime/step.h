@@ -33,7 +33,7 @@ struct CompiledStep {
   std::vector<std::string> feed_names;
   std::vector<PartialShape> feed_shapes;  // as declared by placeholders; the compiled graph relies on them
   size_t num_fetches = 0;
-  // For how long the last step occupied the thread that started it; the maximum before the first step.
+  // How long the last step occupied the thread that started it; the maximum value before the first step.
   std::atomic<int64_t> last_start_ns{std::numeric_limits<int64_t>::max()};
   // The same for the local plans only, in steps with remote parts.
   std::atomic<int64_t> last_plans_ns{std::numeric_limits<int64_t>::max()};

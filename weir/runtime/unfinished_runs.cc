@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// A program that never reads a result must not fill the memory.
+// A program that never reads a result must not exhaust the memory.
 constexpr size_t kMostRuns = 1024;
 
 }  // namespace
@@ -31,7 +31,7 @@ void UnfinishedRuns::Keep(Device& device, std::shared_ptr<DeviceRun> run, std::s
     if (runs.size() < kMostRuns) return;
     full.swap(runs);
   }
-  Await(*full.back().run).IgnoreError();  // the others were given before it
+  Await(*full.back().run).IgnoreError();  // the other runs were enqueued before it
   std::erase_if(full, [](const Run& run) { return run.run->SoFar().ok(); });
   if (full.empty()) return;
   absl::MutexLock lock(&mu_);

@@ -1,4 +1,4 @@
-// UnfinishedRuns: what devices still do for operations that have returned.
+// UnfinishedRuns: the work that devices still do for operations that have returned.
 #ifndef WEIR_RUNTIME_UNFINISHED_RUNS_H_
 #define WEIR_RUNTIME_UNFINISHED_RUNS_H_
 
@@ -13,21 +13,21 @@
 
 namespace weir {
 
-// Keeps the runs whose work may fail by itself until somebody waits for their device, and then gives the first error.
-// Thread-safe.
+// Keeps device runs whose work may fail after the operation has returned, until somebody waits for their device; that
+// caller gets the first error. Thread-safe.
 class UnfinishedRuns : public RunKeeper {
  public:
   void Keep(Device& device, std::shared_ptr<DeviceRun> run) override { Keep(device, std::move(run), ""); }
-  // `op` is named in the error.
+  // Errors of the run name `op`.
   void Keep(Device& device, std::shared_ptr<DeviceRun> run, std::string_view op);
 
-  // Takes out what was kept of a device.
+  // Removes and returns the runs of a device.
   struct Run {
     std::shared_ptr<DeviceRun> run;
     std::string op;
   };
   std::vector<Run> Take(const Device& device);
-  // The first error of runs that were taken out. REQUIRES: their work has ended.
+  // The first error of removed runs. REQUIRES: their work has ended.
   static Status FirstError(const std::vector<Run>& runs);
 
  private:
@@ -35,7 +35,7 @@ class UnfinishedRuns : public RunKeeper {
   std::map<const Device*, std::vector<Run>> runs_ ABSL_GUARDED_BY(mu_);
 };
 
-// Blocks until all work of a run has ended, and gives its error.
+// Blocks until all work of a run has ended and returns its error.
 Status Await(DeviceRun& run);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The calls of TensorFlow Serving's two services over their messages, for every transport: gRPC, REST, warm-up files.
+// TensorFlow Serving's calls in terms of their messages, for every transport: gRPC, REST, warm-up files.
 #ifndef WEIR_SERVING_API_INTERNAL_H_
 #define WEIR_SERVING_API_INTERNAL_H_
 
@@ -13,14 +13,14 @@
 
 namespace weir {
 
-// Serialized examples, each with the context's features before its own. INVALID_ARGUMENT if there are none.
+// The serialized examples, each preceded by the features of the context. INVALID_ARGUMENT if there are none.
 StatusOr<std::vector<std::string>> ExamplesOf(const serving::Input& input);
 
 void Classify(std::shared_ptr<ServedVersion> version, const serving::ClassificationRequest& request,
               const RequestContext& context, std::function<void(Status, serving::ClassificationResponse)> done);
 void Regress(std::shared_ptr<ServedVersion> version, const serving::RegressionRequest& request,
              const RequestContext& context, std::function<void(Status, serving::RegressionResponse)> done);
-// Checks that all tasks ask for one model; the version is that of the first task.
+// Checks that all tasks name the same model; the version is that of the first task.
 Status CheckMultiInference(const serving::MultiInferenceRequest& request);
 // REQUIRES: CheckMultiInference(request) is OK.
 void MultiInference(std::shared_ptr<ServedVersion> version, const serving::MultiInferenceRequest& request,
@@ -32,7 +32,8 @@ void FillSignatures(const ServedVersion& version, serving::SignatureDefMap* map)
 StatusOr<serving::GetModelStatusResponse> GetModelStatus(const ModelManager& models, const serving::ModelSpec& spec);
 Status ReloadConfig(ModelManager& models, const serving::ReloadConfigRequest& request);
 
-// Replays the requests of assets.extra/tf_serving_warmup_requests, `iterations` times each. OK if there are none.
+// Replays the requests of assets.extra/tf_serving_warmup_requests, `iterations` times each. OK if there is no such
+// file.
 Status ReplayWarmUpRequests(const std::shared_ptr<ServedVersion>& version, int iterations);
 
 }  // namespace weir

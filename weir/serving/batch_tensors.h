@@ -1,4 +1,4 @@
-// Tensors of several requests as one batch, along dimension 0, and back.
+// Concatenates tensors of several requests into a batch along dimension 0, and splits batches.
 #ifndef WEIR_SERVING_BATCH_TENSORS_H_
 #define WEIR_SERVING_BATCH_TENSORS_H_
 
@@ -9,12 +9,13 @@
 
 namespace weir {
 
-// The rows of all tensors, then copies of the first row of the last one until there are `rows`. The tensors have the
-// same type and rank, and the same sizes after the first unless `pad`: then smaller ones are filled up with zeros
-// (empty strings) to the largest. FAILED_PRECONDITION if sizes differ and are not to be padded.
+// Concatenates the rows of all tensors and repeats the first row of the last one until there are `rows`. The tensors
+// must have the same type and rank. The other dimensions must be equal, unless `pad`: then smaller ones are padded with
+// zeros (empty strings) to the largest. FAILED_PRECONDITION if sizes differ without `pad`.
 StatusOr<Tensor> ConcatRows(std::span<const Tensor* const> tensors, int64_t rows, bool pad);
 
-// Whether both have the same type and the same sizes after the first; with `pad` the same type and rank.
+// Whether both have the same type and, except for the first dimension, the same shape; with `pad`, the same type and
+// rank.
 bool RowsFit(const Tensor& a, const Tensor& b, bool pad);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What is noted about calls, whatever transport they come by: metrics, logs of sampled requests, traces of single ones.
+// Observes calls of all transports: metrics, logs of sampled requests, traces of single requests.
 #ifndef WEIR_SERVING_CALL_OBSERVER_INTERNAL_H_
 #define WEIR_SERVING_CALL_OBSERVER_INTERNAL_H_
 
@@ -20,21 +20,22 @@ namespace weir {
 // Thread-safe.
 class CallObserver {
  public:
-  // Traces are written to `trace_folder`; empty: none are made.
+  // Traces are written to `trace_folder`; empty: no traces.
   CallObserver(ServingMetrics* metrics, ModelManager* models, std::string trace_folder);
-  // Writes what is left of the logs.
+  // Flushes the logs.
   ~CallObserver();
 
-  // A call has ended. `entrypoint` is "GRPC" or "REST".
+  // Must be called at the end of each call. `entrypoint` is "GRPC" or "REST".
   void Ended(const char* api, const char* entrypoint, const std::string& model, const Status& status, absl::Time start);
 
-  // Whether this request is to be logged, by the model's sampling rate.
+  // Whether to log this request, according to the model's sampling rate.
   bool Samples(const ServedVersion& version);
-  // Hands a record over to the thread that writes; dropped, and counted, if that cannot keep up.
+  // Passes a record to the writing thread; dropped (and counted) if that cannot keep up.
   void Log(const ServedVersion& version, serving::PredictionLog log);
   void LogPredict(const ServedVersion& version, const PredictQuery& query, const NamedTensors& outputs);
 
-  // `header`: the call's "weir-trace". Null if the call asks for no trace, or no more are made.
+  // `header`: the call's "weir-trace". Null if the call does not ask for a trace, or if there is no room for more
+  // traces.
   std::shared_ptr<StepReport> StartTrace(std::string_view header);
   void EndTrace(const ServedVersion& version, const StepReport& report);
 
@@ -57,7 +58,7 @@ class CallObserver {
   std::thread writer_;
 };
 
-// "low", "normal" or "high", of the header "weir-priority"; anything else is normal.
+// "low", "normal" or "high", from the header "weir-priority"; anything else means normal.
 Priority ParsePriority(std::string_view text);
 
 }  // namespace weir

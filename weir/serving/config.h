@@ -1,4 +1,4 @@
-// What the configuration files of a model server say: models, batching, monitoring and TLS, in text format.
+// The configuration files of a model server, in text format: models, batching, monitoring and TLS.
 #ifndef WEIR_SERVING_CONFIG_H_
 #define WEIR_SERVING_CONFIG_H_
 
@@ -20,8 +20,8 @@ class ModelServerConfig;  // wire format
 struct VersionPolicy {
   enum class Kind { kLatest, kAll, kSpecific };
   Kind kind = Kind::kLatest;
-  int64_t count = 1;              // of the latest versions
-  std::vector<int64_t> versions;  // the specific ones
+  int64_t count = 1;              // for the policy "latest": the number of versions
+  std::vector<int64_t> versions;  // for the policy "specific"
 };
 
 struct ModelSettings {
@@ -30,20 +30,20 @@ struct ModelSettings {
   std::string platform = "tensorflow";
   VersionPolicy policy;
   std::map<std::string, int64_t> labels;
-  // Requests are logged to files of this prefix, by sampling; empty: not at all.
+  // Sampled requests are logged to files with this prefix; empty: no logging.
   std::string log_prefix;
   double log_rate = 0;
 };
 
-// INVALID_ARGUMENT for a model without name or path, a name given twice, and a config without model_config_list.
+// INVALID_ARGUMENT for a model without name or path, a duplicate name, or a config without model_config_list.
 StatusOr<std::vector<ModelSettings>> FromConfig(const serving::ModelServerConfig& config);
 StatusOr<std::vector<ModelSettings>> ParseModelConfig(std::string_view text);
 
 struct BatchingFile {
   BatchOptions rules;
-  int num_threads = 0;  // 0: not given
+  int num_threads = 0;  // 0: not specified
 };
-// INVALID_ARGUMENT for parameters that contradict each other.
+// INVALID_ARGUMENT if parameters contradict each other.
 StatusOr<BatchingFile> ParseBatchingParameters(std::string_view text);
 
 struct MonitoringSettings {
@@ -53,7 +53,7 @@ struct MonitoringSettings {
 StatusOr<MonitoringSettings> ParseMonitoringConfig(std::string_view text);
 
 struct TlsSettings {
-  std::string key, certificate, client_ca;  // PEM texts; a CA: clients must show a certificate of it
+  std::string key, certificate, client_ca;  // PEM texts; with a CA, clients must present a certificate signed by it
 };
 StatusOr<TlsSettings> ParseSslConfig(std::string_view text);
 

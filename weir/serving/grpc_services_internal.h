@@ -1,4 +1,4 @@
-// TensorFlow Serving's services, the standard health service and server reflection, as services of a gRPC server.
+// TensorFlow Serving's services, the standard health service and server reflection, for a gRPC server.
 #ifndef WEIR_SERVING_GRPC_SERVICES_INTERNAL_H_
 #define WEIR_SERVING_GRPC_SERVICES_INTERNAL_H_
 
@@ -18,13 +18,13 @@ namespace weir {
 // Thread-safe.
 class ServingGrpcServices {
  public:
-  // All must outlive the services.
+  // All arguments must outlive the services.
   ServingGrpcServices(ModelManager* models, CallObserver* observer, OutputEncoding encoding);
   // For GrpcCalls.
   std::vector<GrpcService*> services() {
     return {&prediction_, &model_, &health_, &health_watch_, &reflection_, &reflection_alpha_};
   }
-  // From now on the health service says NOT_SERVING, to those that watch it, too.
+  // From now on the health service reports NOT_SERVING, also to its watchers.
   void StopServing();
   void AwaitIdle(absl::Time deadline);
 
@@ -32,9 +32,9 @@ class ServingGrpcServices {
   void ServePrediction(int method, IncomingCall* call);
   void ServeModel(int method, IncomingCall* call);
   void ServeHealth(IncomingCall* call, bool is_watch);
-  // Keeps a call of Watch, which has been told how things are, until they change or the client goes away.
+  // Keeps a Watch call, which has been sent the current state, until the state changes or the client goes away.
   void AddWatcher(IncomingCall* call, bool is_known);
-  // False if somebody else ends the call.
+  // False if another thread is ending the call.
   bool RemoveWatcher(IncomingCall* call);
   void ServePredict(IncomingCall* call);
   template <typename Request, typename Response, typename Start>
@@ -45,8 +45,9 @@ class ServingGrpcServices {
   const OutputEncoding encoding_;
   std::atomic<bool> serving_{true};
   absl::Mutex watchers_mu_;
-  absl::flat_hash_map<IncomingCall*, bool> watchers_ ABSL_GUARDED_BY(watchers_mu_);  // and whether the service is known
-  ThreadPool reloads_;                                                               // they wait for models
+  // Value: whether the service is known.
+  absl::flat_hash_map<IncomingCall*, bool> watchers_ ABSL_GUARDED_BY(watchers_mu_);
+  ThreadPool reloads_;  // for calls that wait for models to load
   GrpcService prediction_, model_, health_, health_watch_, reflection_, reflection_alpha_;
 };
 

@@ -1,9 +1,9 @@
 // HttpServer: HTTP/1.1 for one handler, with limits on everything that a client sends.
 //
-// One thread waits for all connections and reads their requests; whole requests go to a few threads that call the
-// handler and write its answer. A slow or silent client so costs a buffer, never a thread, and is hung up on when its
-// time is over. Connections are kept alive; pipelined requests are answered in their order. Bodies may come in chunks
-// and compressed by gzip.
+// One thread polls all connections and reads their requests; complete requests are passed to a few threads that call
+// the handler and write the answer. A slow or silent client therefore occupies a buffer but no thread, and is
+// disconnected after a timeout. Connections are kept alive; pipelined requests are answered in order. Bodies may be
+// chunked and compressed with gzip.
 #ifndef WEIR_SERVING_HTTP_SERVER_H_
 #define WEIR_SERVING_HTTP_SERVER_H_
 
@@ -44,23 +44,24 @@ struct HttpResponse {
 
 struct HttpOptions {
   std::string host = "0.0.0.0";
-  int port = 0;  // 0: a free one
+  int port = 0;  // 0: any free port
   int num_threads = 4;
   int max_connections = 10'000;
   size_t max_head_bytes = 64 << 10;
   size_t max_body_bytes = INT32_MAX;
-  absl::Duration idle_timeout = absl::Seconds(60);     // between requests
-  absl::Duration request_timeout = absl::Seconds(30);  // from the first byte of a request to its last, and for answers
+  absl::Duration idle_timeout = absl::Seconds(60);  // between requests
+  // From the first to the last byte of a request, and for sending an answer.
+  absl::Duration request_timeout = absl::Seconds(30);
 };
 
-// Reads requests from bytes as they come.
+// Parses requests incrementally.
 class HttpParser {
  public:
   HttpParser(size_t max_head, size_t max_body) : max_head_(max_head), max_body_(max_body) {}
-  // Takes a request off the front of `bytes`. False if more bytes are needed. An error ends the connection; its code
-  // says what to answer: INVALID_ARGUMENT 400, RESOURCE_EXHAUSTED 413, UNIMPLEMENTED 501.
+  // Removes a request from the front of `bytes`. False if more bytes are needed. An error ends the connection; its code
+  // determines the answer: INVALID_ARGUMENT 400, RESOURCE_EXHAUSTED 413, UNIMPLEMENTED 501.
   StatusOr<bool> Take(std::string* bytes, HttpRequest* request) const;
-  // Whether the head has come and says that the body will follow once the server agrees.
+  // Whether the header is complete and asks for confirmation before the body is sent (Expect: 100-continue).
   bool AwaitsContinue(std::string_view bytes) const;
 
  private:
@@ -73,9 +74,9 @@ class HttpParser {
 class HttpServer {
  public:
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
-  // UNAVAILABLE if the address cannot be had.
+  // UNAVAILABLE if the address cannot be bound.
   static StatusOr<std::unique_ptr<HttpServer>> Start(const HttpOptions& options, Handler handler);
-  // Waits for handlers that run.
+  // Waits for running handlers.
   ~HttpServer();
   int port() const { return port_; }
 
@@ -100,7 +101,7 @@ class HttpServer {
   const int port_;
   int epoll_ = -1;
   int wake_ = -1;                                                   // an eventfd: answers are ready, or the server ends
-  std::map<Connection*, std::unique_ptr<Connection>> connections_;  // of the loop's thread
+  std::map<Connection*, std::unique_ptr<Connection>> connections_;  // used by the polling thread only
   absl::Mutex mu_;
   bool ending_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<Connection*> answered_ ABSL_GUARDED_BY(mu_);

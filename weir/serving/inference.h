@@ -1,5 +1,5 @@
-// Requests to a version of a model, whatever protocol they came by: Predict over named tensors, Classify and Regress
-// over serialized tf.train.Examples.
+// Requests to a version of a model, independent of the protocol: Predict on named tensors, Classify and Regress on
+// serialized tf.train.Examples.
 #ifndef WEIR_SERVING_INFERENCE_H_
 #define WEIR_SERVING_INFERENCE_H_
 
@@ -18,13 +18,13 @@ inline constexpr char kDefaultSignature[] = "serving_default";
 inline constexpr char kClassifyMethod[] = "tensorflow/serving/classify";
 inline constexpr char kRegressMethod[] = "tensorflow/serving/regress";
 
-// What comes with a request beside its data.
+// The parameters of a request besides its data.
 struct RequestContext {
   Priority priority = Priority::kNormal;
   absl::Time deadline = absl::InfiniteFuture();
   CancellationManager* cancellation = nullptr;  // may be null; must live until the request is answered
-  StepReport* report = nullptr;                 // not null: the step is traced
-  bool at_once = false;                         // in the calling thread, past all queues
+  StepReport* report = nullptr;                 // if not null, the step is traced
+  bool at_once = false;                         // run on the calling thread, bypassing all queues
 };
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
@@ -32,16 +32,16 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 struct PredictQuery {
   std::string signature;  // empty: serving_default
   NamedTensors inputs;
-  std::vector<std::string> output_filter;  // empty: all
+  std::vector<std::string> output_filter;  // empty: all outputs
 };
-// `done` may be called before this returns; the version is kept until then. Outputs are in the order of their names.
+// `done` may be called before Predict returns; the version is kept alive until then. Outputs are sorted by name.
 void Predict(std::shared_ptr<ServedVersion> version, PredictQuery query, const RequestContext& context,
              std::function<void(Status, NamedTensors)> done);
 
-// The signature's inputs by name. `code` is that of the error if there is none of that name.
+// The signature and its inputs by name. `code` is the error code if there is no such signature.
 StatusOr<const Signature*> FindSignature(const ServedVersion& version, const std::string& name, absl::StatusCode code);
 
-// One task over Examples: `method` is kClassifyMethod or kRegressMethod.
+// A task on Examples: `method` is kClassifyMethod or kRegressMethod.
 struct ExampleTask {
   std::string signature;
   std::string method;
@@ -50,10 +50,10 @@ struct Classified {
   std::vector<std::vector<std::pair<std::string, float>>> rows;  // labels and scores
 };
 struct ExampleResult {
-  Classified classes;              // of a classification
-  std::vector<float> regressions;  // of a regression
+  Classified classes;              // for a classification
+  std::vector<float> regressions;  // for a regression
 };
-// All tasks in one step. `examples`: serialized.
+// Runs all tasks in one step. `examples` are serialized.
 void RunExamples(std::shared_ptr<ServedVersion> version, std::vector<ExampleTask> tasks,
                  std::vector<std::string> examples, const RequestContext& context,
                  std::function<void(Status, std::vector<ExampleResult>)> done);

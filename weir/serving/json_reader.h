@@ -1,7 +1,7 @@
-// JsonReader: reads JSON text from front to back, without a tree of values in between.
+// JsonReader: a JSON pull parser, without an intermediate tree of values.
 //
-// The caller asks for what it expects; a value that is something else is an INVALID_ARGUMENT that says where. NaN,
-// Infinity and -Infinity are numbers, as TensorFlow Serving has them.
+// The caller requests the kind of value that it expects; any other value is an INVALID_ARGUMENT with its position. NaN,
+// Infinity and -Infinity count as numbers, as in TensorFlow Serving.
 #ifndef WEIR_SERVING_JSON_READER_H_
 #define WEIR_SERVING_JSON_READER_H_
 
@@ -19,18 +19,18 @@ class JsonReader {
 
   explicit JsonReader(std::string_view text) : text_(text) {}
 
-  Kind Peek();  // of the value that begins here
-  // `element` reads one element.
+  Kind Peek();  // the kind of the next value
+  // `element` must read one element.
   Status ReadArray(absl::FunctionRef<Status()> element);
-  // `member` reads the value.
+  // `member` must read the value.
   Status ReadObject(absl::FunctionRef<Status(std::string key)> member);
   StatusOr<std::string> ReadString();
   StatusOr<bool> ReadBool();
-  // The characters of a number.
+  // The text of a number.
   StatusOr<std::string_view> ReadNumber();
-  // The text of the next value, which is checked on the way.
+  // The text of the next value, which is validated.
   StatusOr<std::string_view> SkipValue();
-  // INVALID_ARGUMENT unless only white space is left.
+  // INVALID_ARGUMENT unless only whitespace is left.
   Status ExpectEnd();
   Status Error(std::string_view what) const;
 
@@ -43,9 +43,9 @@ class JsonReader {
   int depth_ = 0;
 };
 
-// Whether the characters of a number have neither a fraction nor an exponent.
+// Whether the text of a number has neither a fraction nor an exponent.
 bool IsJsonInteger(std::string_view number);
-// The number, rounded to the type. INVALID_ARGUMENT if it is none or too large.
+// The number, rounded to double. INVALID_ARGUMENT if it is malformed or too large.
 StatusOr<double> JsonToDouble(std::string_view number);
 StatusOr<float> JsonToFloat(std::string_view number);
 

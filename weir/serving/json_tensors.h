@@ -1,4 +1,4 @@
-// Tensors to and from JSON, in TensorFlow Serving's row ("instances") and column ("inputs") forms.
+// Converts tensors to and from JSON, in TensorFlow Serving's row ("instances") and column ("inputs") formats.
 #ifndef WEIR_SERVING_JSON_TENSORS_H_
 #define WEIR_SERVING_JSON_TENSORS_H_
 
@@ -11,15 +11,15 @@
 
 namespace weir {
 
-// The value of "instances", or of "inputs", as tensors of the signature's types. INVALID_ARGUMENT for values of other
-// types or of irregular shape; UNIMPLEMENTED for types that JSON has no form for.
+// Converts the value of "instances" or "inputs" to tensors with the signature's types. INVALID_ARGUMENT for values of
+// other types or ragged shapes; UNIMPLEMENTED for types without a JSON form.
 StatusOr<NamedTensors> ReadInstances(std::string_view json, const Signature& signature);
 StatusOr<NamedTensors> ReadInputs(std::string_view json, const Signature& signature);
 
 // A string, or {"b64": "..."}.
 StatusOr<std::string> ReadJsonBytes(JsonReader* reader);
 
-// {"predictions": [...]}: outputs must have a common first dimension. {"outputs": ...}.
+// {"predictions": [...]}: outputs must have the same first dimension. {"outputs": ...}.
 Status WritePredictions(const NamedTensors& outputs, std::string* out);
 Status WriteOutputs(const NamedTensors& outputs, std::string* out);
 

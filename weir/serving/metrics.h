@@ -1,7 +1,7 @@
-// Metrics of a model server: counters and histograms by name and labels, as a page of Prometheus' text format.
+// Metrics of a model server: counters and histograms with labels, exported in Prometheus' text format.
 //
-// Names are TensorFlow Serving's, with ':' for its '/': ":tensorflow:serving:request_count". Histograms count
-// microseconds (or rows) in exponential buckets: 10, 18, 32.4, ... and +Inf.
+// Names are those of TensorFlow Serving, with ':' instead of '/': ":tensorflow:serving:request_count". Histograms count
+// microseconds (or rows) in exponential buckets: 10, 18, 32.4 ... and +Inf.
 #ifndef WEIR_SERVING_METRICS_H_
 #define WEIR_SERVING_METRICS_H_
 
@@ -45,20 +45,21 @@ class ServingMetrics {
     std::atomic<double> sum_{0};
   };
 
-  // Found by its name and labels, or made. They live as long as the metrics: who counts often keeps the reference.
+  // Find or create a metric by name and labels. They live as long as this object, so frequent users should keep the
+  // reference.
   Counter& CounterOf(std::string_view name, Labels labels);
   Histogram& HistogramOf(std::string_view name, Labels labels);
-  // On the page only while somebody holds it: for things that come and go, such as versions.
+  // Exported only while somebody holds it: for things that come and go, such as versions.
   std::shared_ptr<Histogram> PassingHistogram(std::string_view name, Labels labels);
   void Count(std::string_view name, Labels labels, int64_t more = 1) { CounterOf(name, labels).Add(more); }
   void Observe(std::string_view name, Labels labels, double value) { HistogramOf(name, labels).Observe(value); }
-  // The whole page.
+  // All metrics in text format.
   std::string Text() const;
-  // 0 if nothing was counted under this name and these labels.
+  // 0 if there is no counter with this name and these labels.
   int64_t CountOf(std::string_view name, Labels labels) const;
 
  private:
-  // By name, then by the labels as the page has them.
+  // By name, then by the formatted labels.
   template <typename T>
   using Families = std::map<std::string, std::map<std::string, T, std::less<>>, std::less<>>;
 

@@ -1,11 +1,11 @@
-// ModelManager: which versions of which models are served.
+// ModelManager: determines which versions of which models are served.
 //
-// A model is a folder whose numeric subfolders are its versions. A thread looks at the folders again and again and
-// decides by the model's policy which versions should be there. A new version is read, compiled and warmed by threads
-// of low priority beside the old one; then it takes over in one step, and what is not wanted any more goes. Requests
-// hold a reference to the version that they use, so an old version goes when its last request has ended, freed by a
-// thread of its own. A version that cannot be loaded is reported, and tried again: after a while, or as soon as its
-// files change. The old one stays until a new one is there.
+// A model is a folder whose numeric subfolders are its versions. A thread polls the folders and decides by each model's
+// policy which versions to serve. Low-priority threads load, compile and warm up a new version while the old one keeps
+// serving; then the new one replaces it atomically, and unwanted versions are dropped. Requests hold references to
+// their versions, so an old version is freed, on a separate thread, after its last request. A version that fails to
+// load is reported, and loading is retried after a while or as soon as its files change. An old version stays until the
+// new one is available.
 #ifndef WEIR_SERVING_MODEL_MANAGER_H_
 #define WEIR_SERVING_MODEL_MANAGER_H_
 
@@ -30,10 +30,10 @@ enum class VersionState { kUnknown = 0, kStart = 10, kLoading = 20, kAvailable =
 struct VersionStatus {
   int64_t version = 0;
   VersionState state = VersionState::kUnknown;
-  Status error;  // why it could not be loaded
+  Status error;  // why loading failed
 };
 
-// Which version a request asks for: a number, a label, or the latest that is available.
+// The version that a request names: a number, a label, or the latest available one.
 struct VersionChoice {
   std::string model;
   std::optional<int64_t> version;
@@ -41,15 +41,15 @@ struct VersionChoice {
 };
 
 struct ManagerOptions {
-  absl::Duration poll = absl::Seconds(1);  // between looks at the folders; zero: one look only, at each Configure
+  absl::Duration poll = absl::Seconds(1);  // polling interval for the folders; zero: only check at each Configure
   int num_load_threads = 1;
   int max_load_retries = 5;
   absl::Duration load_retry_interval = absl::Minutes(1);
-  // Bytes that all versions together may take, by the size of their files less what they share; 0: any. A version
-  // beyond it is not loaded.
+  // Limit in bytes for all versions together, estimated from the sizes of their files, minus what they share; 0: no
+  // limit. Versions that would exceed it are not loaded.
   int64_t memory_budget = 0;
-  VersionOptions version;  // what all versions have in common
-  // Called in the loading thread, before others see the version. An error fails the load.
+  VersionOptions version;  // options that all versions share
+  // Called on the loading thread, before the version is available. An error makes loading fail.
   std::function<Status(const std::shared_ptr<ServedVersion>&)> warm_up;
 };
 
@@ -57,14 +57,14 @@ struct ManagerOptions {
 class ModelManager {
  public:
   explicit ModelManager(ManagerOptions options);
-  // REQUIRES: nobody holds a version any more.
+  // REQUIRES: nobody holds a version.
   ~ModelManager();
 
-  // Serves these models, and no others, from now on. Waits until all versions of models that it did not have are
-  // available or have failed. Returns the error of a new model none of whose versions could be loaded.
-  // FAILED_PRECONDITION for a label of a version that is not there; nothing changes then.
+  // Serves exactly these models from now on. Waits until all versions of new models are available or have failed.
+  // Returns the error of a new model if none of its versions could be loaded. FAILED_PRECONDITION, without any effect,
+  // for a label of a version that does not exist.
   Status Configure(std::vector<ModelSettings> models);
-  // Ends a Configure that waits, and those to come, with CANCELLED.
+  // Ends a waiting Configure, and later ones, with CANCELLED.
   void Stop();
 
   // NOT_FOUND if there is no such model or version, INVALID_ARGUMENT if there is no such label.
@@ -82,15 +82,15 @@ class ModelManager {
     int64_t bytes = 0;
     int attempts = 0;
     absl::Time next_try;
-    uint64_t files = 0;  // a fingerprint of what could not be loaded
+    uint64_t files = 0;  // a fingerprint of the files that could not be loaded
   };
   struct Model {
     std::shared_ptr<const ModelSettings> settings;
     std::shared_ptr<StepScheduler::Share> share = std::make_shared<StepScheduler::Share>();
     std::map<std::string, int64_t> labels;  // in effect
     std::map<int64_t, Version> versions;
-    std::map<int64_t, std::string> aspired;  // with their folders
-    bool listed = false;                     // its folder has been looked at
+    std::map<int64_t, std::string> aspired;  // the wanted versions and their folders
+    bool listed = false;                     // its folder has been listed
     bool removed = false;                    // by a Configure
   };
   class Graveyard;
@@ -98,7 +98,7 @@ class ModelManager {
   void PollLoop();
   void LoadLoop();
   void Poll();
-  // Takes up what should be loaded, and drops what is not wanted any more.
+  // Starts loading wanted versions and drops unwanted ones.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ApplyLabels(Model& model) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Unload(Model& model, Version& version, const std::string& name, int64_t number)

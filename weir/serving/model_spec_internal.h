@@ -1,4 +1,4 @@
-// The wire's ModelSpec beside ours.
+// Conversions between the message ModelSpec and VersionChoice.
 #ifndef WEIR_SERVING_MODEL_SPEC_INTERNAL_H_
 #define WEIR_SERVING_MODEL_SPEC_INTERNAL_H_
 

@@ -1,4 +1,4 @@
-// PredictRequest and PredictResponse between tensors and the wire, without message objects for the tensors in between.
+// Reads PredictRequest and writes PredictResponse directly, without message objects for the tensors.
 #ifndef WEIR_SERVING_PREDICT_MESSAGES_H_
 #define WEIR_SERVING_PREDICT_MESSAGES_H_
 
@@ -17,14 +17,14 @@ namespace weir {
 struct PredictMessage {
   VersionChoice choice;
   PredictQuery query;
-  Status error;  // of the first input that is no tensor
+  Status error;  // of the first invalid input
 };
 
-// Reads a PredictRequest of `size` bytes. INVALID_ARGUMENT if the bytes are no such message.
+// Reads a PredictRequest of `size` bytes. INVALID_ARGUMENT if the bytes are malformed.
 Status ReadPredictRequest(google::protobuf::io::ZeroCopyInputStream* in, size_t size, PredictMessage* message);
 
 enum class OutputEncoding { kContent, kTypedFields };
-// Fails if an output cannot leave the process.
+// Fails if an output cannot be serialized.
 Status WritePredictResponse(const std::string& model, int64_t version, const std::string& signature,
                             const NamedTensors& outputs, OutputEncoding encoding, WireBuffer* out);
 

@@ -1,4 +1,4 @@
-// Server reflection: what tools such as grpcurl ask to learn the services and messages of a server.
+// Server reflection: lets tools such as grpcurl query a server's services and messages.
 #ifndef WEIR_SERVING_REFLECTION_INTERNAL_H_
 #define WEIR_SERVING_REFLECTION_INTERNAL_H_
 
@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// One ServerReflectionRequest of a stream.
+// Answers one ServerReflectionRequest of a stream.
 void ServeReflection(IncomingCall* call);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// TensorFlow Serving's REST API over the models of a server.
+// TensorFlow Serving's REST API for the models of a server.
 #ifndef WEIR_SERVING_REST_API_INTERNAL_H_
 #define WEIR_SERVING_REST_API_INTERNAL_H_
 
@@ -20,9 +20,9 @@ struct RestOptions {
 // Thread-safe.
 class RestApi {
  public:
-  // All must outlive it.
+  // All arguments must outlive this object.
   RestApi(ModelManager* models, CallObserver* observer, ServingMetrics* metrics, RestOptions options);
-  // Blocks until the request is answered.
+  // Blocks until the request has been answered.
   HttpResponse Serve(const HttpRequest& request);
 
  private:

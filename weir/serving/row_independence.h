@@ -1,9 +1,9 @@
-// Whether requests of a signature may run as one batch without being asked to.
+// Whether requests of a signature may be batched without an explicit request to do so.
 //
-// Rows of an output are independent if row i depends on row i of the inputs alone. Then a batch gives each request what
-// it would have got by itself, up to rounding. The analysis follows the first dimension through operations that it
-// knows (products with fixed weights, convolutions, elementwise operations, reductions along other dimensions, ...);
-// whatever it does not know, and whatever changes state, makes the answer no.
+// Rows of an output are independent if row i depends only on row i of the inputs. A batch then gives each request the
+// same result as a step of its own, up to rounding. The analysis follows the first dimension through known operations
+// (products with fixed weights, convolutions, elementwise operations, reductions along other dimensions ...). If it
+// meets an unknown operation, or one that changes state, the answer is no.
 #ifndef WEIR_SERVING_ROW_INDEPENDENCE_H_
 #define WEIR_SERVING_ROW_INDEPENDENCE_H_
 

@@ -1,4 +1,4 @@
-// ServedVersion: one version of a model in memory, ready to answer requests.
+// ServedVersion: a version of a model in memory, ready to serve requests.
 #ifndef WEIR_SERVING_SERVED_VERSION_H_
 #define WEIR_SERVING_SERVED_VERSION_H_
 
@@ -23,10 +23,10 @@ struct VersionOptions {
   std::shared_ptr<Environment> environment;
   SessionOptions session;
   BatchOptions batching;
-  // Batching parameters that lie in the model's folder go before `batching`.
+  // Let batching parameters in the model's folder override `batching`.
   bool read_batching_parameters = false;
   std::shared_ptr<StepScheduler::Share> share;
-  SharedTensors* shared_tensors = nullptr;  // may be null; must outlive the loading
+  SharedTensors* shared_tensors = nullptr;  // may be null; must outlive Load
   StepScheduler* scheduler = nullptr;       // both must outlive the version
   ServingMetrics* metrics = nullptr;
 };
@@ -34,7 +34,7 @@ struct VersionOptions {
 // Thread-safe.
 class ServedVersion {
  public:
-  // Reads the model and compiles a step for each signature, in the calling thread alone.
+  // Reads the model and compiles a step for each signature, using the calling thread only.
   static StatusOr<std::unique_ptr<ServedVersion>> Load(VersionOptions options);
 
   const std::string& model() const { return options_.model; }
@@ -43,32 +43,32 @@ class ServedVersion {
   const std::map<std::string, Signature>& signatures() const { return model_->signatures(); }
   const std::map<std::string, std::string>& signature_defs() const { return model_->signature_defs(); }
   ServingMetrics& metrics() const { return *options_.metrics; }
-  // Where the time of requests goes: reading them, waiting for a slot, the model's step, writing answers. Microseconds.
+  // The latency of requests by stage: parsing, waiting for a slot, the model's step, serialization. In microseconds.
   struct Stages {
     explicit Stages(const VersionOptions& options);
     std::shared_ptr<ServingMetrics::Histogram> read, wait, run, write;
   };
   const Stages& stages() const { return stages_; }
-  void CountExamples(int64_t count) const;  // of a request
-  // Of constants and variables that other versions had in memory already.
+  void CountExamples(int64_t count) const;  // of one request
+  // The size of constants and variables that were in memory already, because other versions have them.
   int64_t shared_bytes() const { return shared_bytes_; }
 
-  // Feeds and fetches that requests run with, and the queue they wait in.
+  // A set of feeds and fetches, and its queue.
   struct Step {
-    std::vector<std::string> feeds;    // tensors of the graph
-    std::vector<std::string> fetches;  // each once
+    std::vector<std::string> feeds;    // tensor names
+    std::vector<std::string> fetches;  // without duplicates
     std::shared_ptr<StepScheduler::Queue> queue;
   };
-  // All of a signature's inputs and outputs.
+  // The step for all inputs and outputs of a signature.
   struct Plan {
     const Step* step = nullptr;                           // feeds in the order of the signature's inputs
-    std::vector<std::pair<std::string, size_t>> outputs;  // with positions among the fetches
+    std::vector<std::pair<std::string, size_t>> outputs;  // names, and positions among the fetches
   };
-  // Null if the signature is not there, or has a tensor that is not dense.
+  // Null if there is no such signature, or if it has a tensor that is not dense.
   const Plan* PlanOf(const std::string& signature) const;
-  // The step that feeds and fetches these, made at its first use.
+  // The step with these feeds and fetches; created on first use.
   const Step& StepFor(std::vector<std::string> feeds, std::vector<std::string> fetches);
-  // job.inputs are in the order of the step's feeds. `api` is for the metrics: "Predict".
+  // job.inputs must be in the order of the step's feeds. `api` is the label for metrics: "Predict".
   void Submit(const Step& step, std::string_view api, StepScheduler::Job job);
 
  private:
@@ -83,7 +83,7 @@ class ServedVersion {
   ServingMetrics::Histogram& example_counts_;
   std::unique_ptr<LoadedModel> model_;
   int64_t shared_bytes_ = 0;
-  // Feeds, and the fetches each row of which depends on the same row of these feeds alone.
+  // By set of feeds: the fetches whose rows depend only on the same row of these feeds.
   std::map<std::set<std::string>, std::set<std::string>> independent_;
   std::map<std::string, Plan> plans_;  // by signature
   absl::Mutex mu_;

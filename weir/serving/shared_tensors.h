@@ -1,9 +1,9 @@
-// SharedTensors: equal large tensors of several versions are in memory once.
+// SharedTensors: stores equal large tensors of several versions only once.
 //
-// Versions of a model, and models that begin with the same trained layers, have constants and variables in common. When
-// a version is loaded, each of its large ones is looked up here by its bytes; where an equal one is in memory already,
-// the version uses that and gives its own copy up. A variable that is written later gets memory of its own then
-// (resources/variable.h), so the other versions never notice.
+// Versions of a model, and models with the same pretrained layers, have equal constants and variables. When a version
+// is loaded, its large tensors are looked up here by content; if an equal one is in memory, the version uses that and
+// frees its own copy. If such a variable is written later, it gets memory of its own (resources/variable.h), so other
+// versions are not affected.
 #ifndef WEIR_SERVING_SHARED_TENSORS_H_
 #define WEIR_SERVING_SHARED_TENSORS_H_
 
@@ -21,16 +21,16 @@ class ResourceManager;
 // Thread-safe.
 class SharedTensors {
  public:
-  // Smaller ones are not worth the search.
+  // Smaller tensors are not worth a lookup.
   static constexpr size_t kSmallest = 16 << 10;
 
-  // The large constants of a graph, and the variables that its VarHandleOps lead to, from now on share memory with
-  // equal ones that were given here before. Return the bytes that this has freed.
+  // Let the large constants of a graph, and the variables of its VarHandleOps, share memory with equal ones from
+  // earlier calls. Return the number of bytes freed.
   int64_t ShareConstants(Graph& graph);
   int64_t ShareVariables(const Graph& graph, ResourceManager& resources);
-  // An equal tensor that was given before, otherwise `tensor` itself, which is remembered.
+  // Returns an equal tensor from an earlier call; otherwise stores and returns `tensor`.
   Tensor Share(const Tensor& tensor);
-  // Forgets those that nobody else holds any more.
+  // Removes tensors that nobody else holds any more.
   void Sweep();
   int64_t num_tensors() const;
 

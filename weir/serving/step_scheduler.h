@@ -1,16 +1,16 @@
-// StepScheduler: when requests run, and which of them run as one batch.
+// StepScheduler: decides when requests run, and which of them run as one batch.
 //
-// A model server has few slots in which steps run; every step uses the processor's cores by itself. A request that
-// finds a slot free runs at once, in the thread that brought it. Else it waits in the queue of its signature. A thread
-// whose step has ended takes the next batch: all that waits in one queue and fits together. So there is no waiting for
-// company while the machine is idle, and batches grow as load does. TensorFlow Serving's parameters (BatchOptions) can
-// be given instead; with a timeout, requests wait for others even if slots are free.
+// A model server has few slots for concurrent steps, because each step can use all cores. A request that finds a free
+// slot runs immediately, on the thread that received it. Otherwise it waits in the queue of its signature. A thread
+// whose step has ended takes the next batch: all compatible requests of one queue. So requests never wait for others
+// while the machine is idle, and batches grow with the load. Alternatively, TensorFlow Serving's parameters
+// (BatchOptions) can be used; with a timeout, requests then wait for others even if slots are free.
 //
-// Fair shares: each model has a clock that advances by the time its steps took; the model whose clock is furthest
-// behind goes first, after priorities. Overload: a queue is bounded in rows, and by the time that what waits will take,
-// as far as earlier steps tell; a request beyond that is refused at once.
+// Fairness: each model has a clock that advances by the duration of its steps. After priorities, the model whose clock
+// is furthest behind goes first. Overload: a queue is bounded by its number of rows, and by the estimated time to
+// process it; requests beyond that are rejected immediately.
 //
-// A step that fails is repeated for each request by itself, so that one bad request fails alone.
+// If a batch fails, its requests are repeated one by one, so that a bad request only fails by itself.
 #ifndef WEIR_SERVING_STEP_SCHEDULER_H_
 #define WEIR_SERVING_STEP_SCHEDULER_H_
 
@@ -33,21 +33,21 @@
 namespace weir {
 
 struct BatchOptions {
-  // False: TensorFlow Serving's rules. A request of more rows than max_batch_size is INVALID_ARGUMENT, a full queue
-  // UNAVAILABLE, and every signature is batched. True: a large request runs by itself, a full queue is
-  // RESOURCE_EXHAUSTED, and only signatures whose rows do not depend on each other are batched.
+  // False: TensorFlow Serving's rules. A request with more rows than max_batch_size is INVALID_ARGUMENT, a full queue
+  // UNAVAILABLE, and all signatures are batched. True: a large request runs by itself, a full queue is
+  // RESOURCE_EXHAUSTED, and only signatures with independent rows are batched.
   bool adaptive = true;
-  bool merge = true;  // false: every request runs by itself
+  bool merge = true;  // false: never batch requests
   int64_t max_batch_size = 128;
   absl::Duration timeout;  // how long the oldest request of a queue may wait for others
   int64_t max_enqueued_batches = 10;
-  std::vector<int64_t> allowed_sizes;  // a batch is filled up to the next of these
-  bool pad = false;                    // inputs that differ in other dimensions than the first
-  bool split_large = false;            // requests of more than max_batch_size rows
-  // Adaptive only: batches are kept so small, and queues so short, that a request takes no longer.
+  std::vector<int64_t> allowed_sizes;  // a batch is padded to the next of these sizes
+  bool pad = false;                    // pad inputs whose other dimensions differ
+  bool split_large = false;            // split requests with more than max_batch_size rows
+  // Adaptive only: limits batches and queues so that a request does not take longer than this.
   absl::Duration target_latency = absl::InfiniteDuration();
   int64_t rows_per_step() const { return max_execution_size > 0 ? max_execution_size : max_batch_size; }
-  int64_t max_execution_size = 0;  // if > 0, rows of a step; larger requests are split
+  int64_t max_execution_size = 0;  // if > 0, the maximum number of rows per step; larger requests are split
 };
 
 enum class Priority { kLow = 0, kNormal = 1, kHigh = 2 };
@@ -64,15 +64,15 @@ class StepScheduler {
     Priority priority = Priority::kNormal;
     absl::Time deadline = absl::InfiniteFuture();
     CancellationManager* cancellation = nullptr;  // may be null; must live until `done` is called
-    StepReport* report = nullptr;                 // not null: the step is traced, and runs by itself
-    bool at_once = false;  // runs in the calling thread alone, whatever else runs or waits: for warm-up requests
+    StepReport* report = nullptr;                 // if not null, the step is traced and not batched
+    bool at_once = false;  // run on the calling thread immediately, ignoring slots and queues: for warm-up requests
     Done done;
     // Private to the scheduler.
     int64_t rows = 0;
     absl::Time since;
   };
 
-  // What the queues of one model share.
+  // State that the queues of one model share.
   struct Share {
     double weight = 1;
     double clock = 0;  // seconds; guarded by the scheduler
@@ -84,18 +84,18 @@ class StepScheduler {
     std::shared_ptr<Share> share;
     BatchOptions batching;
     bool rows_are_independent = false;
-    ServingMetrics::Histogram* wait = nullptr;  // microseconds until a job's step begins; may be null
+    ServingMetrics::Histogram* wait = nullptr;  // microseconds until a job's step starts; may be null
     Run run;
   };
   class Queue;
 
-  // `slots`: steps at once.
+  // `slots`: the number of concurrent steps.
   StepScheduler(int slots, ServingMetrics* metrics);
-  // REQUIRES: no job is submitted any more. Waits for those that run; those that wait end with CANCELLED.
+  // REQUIRES: no more jobs are submitted. Waits for running jobs; waiting ones end with CANCELLED.
   ~StepScheduler();
 
   std::shared_ptr<Queue> MakeQueue(QueueOptions options);
-  // May run the job, and call its `done`, before it returns.
+  // May run the job and call its `done` before Submit returns.
   void Submit(const std::shared_ptr<Queue>& queue, Job job);
 
   int slots() const { return slots_; }
@@ -106,12 +106,12 @@ class StepScheduler {
   Status Enter(const std::shared_ptr<Queue>& queue, Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status CheckLoad(const Queue& queue, const Job& job) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SubmitParts(const std::shared_ptr<Queue>& queue, Job job);
-  // The queue whose turn it is; null if none is ready, and then `wake` says when one will be.
+  // The queue whose turn it is; null if none is ready. Then `wake` is the time when one will be.
   std::shared_ptr<Queue> PickReady(absl::Time now, absl::Time* wake) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Batch TakeBatch(Queue& queue, absl::Time now, Batch* late) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Work();
   void RunBatch(Queue& queue, Batch batch);
-  // True if all jobs have got their answers.
+  // True if all jobs have been answered.
   bool RunMerged(Queue& queue, Batch& batch);
   void RunAlone(Queue& queue, Job& job);
   void Took(Queue& queue, absl::Duration duration, int64_t rows);
@@ -123,7 +123,7 @@ class StepScheduler {
   int running_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<std::shared_ptr<Queue>> waiting_ ABSL_GUARDED_BY(mu_);  // queues that are not empty
-  double clock_ ABSL_GUARDED_BY(mu_) = 0;                             // of the model that ran last
+  double clock_ ABSL_GUARDED_BY(mu_) = 0;                             // the clock of the model that ran last
   std::vector<std::thread> threads_;
 };
 

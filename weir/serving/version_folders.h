@@ -1,4 +1,4 @@
-// The folders of a model's versions.
+// The version folders of a model.
 #ifndef WEIR_SERVING_VERSION_FOLDERS_H_
 #define WEIR_SERVING_VERSION_FOLDERS_H_
 
@@ -10,14 +10,14 @@
 
 namespace weir {
 
-// Numeric subfolders by their number. Fails if the folder cannot be read.
+// The numeric subfolders, by number. Fails if the folder cannot be read.
 StatusOr<std::map<int64_t, std::string>> ListVersions(const std::string& base_path);
-// Those of `found` that the policy wants.
+// The versions among `found` that the policy selects.
 std::map<int64_t, std::string> ChooseVersions(const std::map<int64_t, std::string>& found, const VersionPolicy& policy);
 
 struct FolderSummary {
   int64_t bytes = 0;
-  uint64_t fingerprint = 0;  // of names, sizes and times of all files
+  uint64_t fingerprint = 0;  // of the names, sizes and times of all files
 };
 FolderSummary SummarizeFolder(const std::string& path);
 

@@ -1,4 +1,4 @@
-// Walks over datasets.
+// Iteration over datasets.
 #ifndef WEIR_CLIENT_DATA_ELEMENTS_H_
 #define WEIR_CLIENT_DATA_ELEMENTS_H_
 
@@ -12,7 +12,7 @@
 namespace WEIR_PUBLIC weir {
 namespace data {
 
-// One walk. Not thread-safe.
+// One iteration. Not thread-safe.
 class Elements {
  public:
   explicit Elements(const Dataset& dataset);
@@ -20,12 +20,12 @@ class Elements {
   // The next element; false at the end.
   StatusOr<bool> Next(Tensors* element);
 
-  // Where the walk is, as a string scalar, and back: a walk over an equal dataset goes on at the same element. Without
-  // a value: at the first.
+  // The position of the iteration, as a string scalar. After Restore, an iteration over an equal dataset continues with
+  // the same element; without a value, it starts at the beginning.
   StatusOr<Tensor> Save();
   Status Restore(const Tensor& position);
 
-  // For `for`: it ends at the end or at the first error, which status() has then.
+  // For range-based `for`: ends at the end of the data or at the first error, which status() then returns.
   class Iterator {
    public:
     explicit Iterator(Elements* elements) : elements_(elements) { ++*this; }
@@ -35,7 +35,7 @@ class Elements {
     bool operator!=(const Iterator& other) const { return elements_ != other.elements_; }
 
    private:
-    Elements* elements_ = nullptr;  // null: the end
+    Elements* elements_ = nullptr;  // null: at the end
   };
   Iterator begin() { return Iterator(this); }
   Iterator end() { return Iterator(); }
@@ -49,8 +49,8 @@ class Elements {
   Status status_;
 };
 
-// Batches for nn::Model: an element's last tensor are the labels, the others the inputs; without labels all are inputs.
-// Every epoch walks over the whole dataset. Where the walk is can be saved, in the middle of an epoch too.
+// Batches for nn::Model: the last tensor of an element has the labels, the others are inputs; without labels all are
+// inputs. Every epoch iterates over the whole dataset. The position can be saved, also in the middle of an epoch.
 class DatasetBatches : public nn::Batches {
  public:
   explicit DatasetBatches(const Dataset& dataset, bool has_labels = true)
@@ -65,7 +65,7 @@ class DatasetBatches : public nn::Batches {
   Dataset dataset_;
   bool has_labels_;
   std::unique_ptr<Elements> elements_;
-  bool is_restored_ = false;  // the next Start goes on with `elements_`
+  bool is_restored_ = false;  // the next Start continues with `elements_`
 };
 
 }  // namespace data

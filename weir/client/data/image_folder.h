@@ -1,4 +1,4 @@
-// Pictures in folders, a folder a class.
+// Images in folders, one folder per class.
 #ifndef WEIR_CLIENT_DATA_IMAGE_FOLDER_H_
 #define WEIR_CLIENT_DATA_IMAGE_FOLDER_H_
 
@@ -12,13 +12,13 @@ namespace WEIR_PUBLIC weir {
 namespace data {
 
 struct ImageFolder {
-  Dataset dataset;                   // float [height, width, channels] in [0, 1], and the int64 number of its class
-  std::vector<std::string> classes;  // names of the folders, in order
+  Dataset dataset;                   // float [height, width, channels] in [0, 1], and the int64 class number
+  std::vector<std::string> classes;  // the names of the folders, sorted
   int64_t count = 0;
 };
 
-// Every PNG, JPEG, GIF or BMP of `folder`/<class>/, scaled to one size, in the order of their names: Shuffle() before
-// it is batched. NOT_FOUND if there is none.
+// All PNG, JPEG, GIF and BMP files in `folder`/<class>/, scaled to one size and sorted by name: use Shuffle() before
+// Batch(). NOT_FOUND if there are none.
 StatusOr<ImageFolder> ReadImageFolder(const std::string& folder, int64_t height, int64_t width, int64_t channels = 3);
 
 }  // namespace data

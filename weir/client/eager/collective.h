@@ -12,14 +12,14 @@
 namespace WEIR_PUBLIC weir {
 namespace collective {
 
-// At once, or traced in a compiled function. Eager calls of one name meet in their order: give names where the order
-// may differ between ranks.
+// Run eagerly, or are traced in a compiled function. Eager calls with the same name are matched in their order: give
+// them names if the order may differ between ranks.
 EagerTensor AllReduce(const EagerTensor& value, const AllReduceOptions& options = {}, const std::string& name = "");
 EagerTensor AllGather(const EagerTensor& value, const std::string& name = "", ProcessSet set = kAllRanks);
 EagerTensor Broadcast(const EagerTensor& value, int root, const std::string& name = "", ProcessSet set = kAllRanks);
 EagerTensor ReduceScatter(const EagerTensor& value, const AllReduceOptions& options = {}, const std::string& name = "");
 
-// Gives all ranks the root's values.
+// Copies the root's values to all ranks.
 Status BroadcastVariables(const std::vector<eager::Variable>& variables, int root = 0);
 
 }  // namespace collective

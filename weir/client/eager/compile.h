@@ -1,14 +1,16 @@
-// Compile: makes one graph function of a C++ function that is written with eager functions.
+// Compile: turns a C++ function written with eager functions into a graph function.
 //
-//   auto step = eager::Compile([&](EagerTensor x, EagerTensor y) { return eager::Mean(eager::Square(x * w - y), {0});
-//   }); EagerTensor loss = step(x, y);
+//   auto step = eager::Compile([&](EagerTensor x, EagerTensor y) {
+//     return eager::Mean(eager::Square(x * w - y), {0});
+//   });
+//   EagerTensor loss = step(x, y);
 //
-// The first call runs the C++ function once, on tensors that stand for nodes: its operations become a graph, which is
-// rewritten, fused and run as any other; later calls run that graph. It is traced anew for arguments of other types or
-// shapes, and after many shapes once more for any shape. What C++ does beside operations (conditions, loops, printing)
-// happens while it is traced. Variables and tensors from outside are inputs of the function: it sees their values at
-// the time of the call. Operations with effects run in the order in which they were written. Tapes differentiate calls;
-// a tape may also be used inside.
+// The first call traces the C++ function: it runs once on tensors that stand for nodes, and its operations form a
+// graph, which is rewritten, fused and run like any other. Later calls run that graph. The function is traced again for
+// arguments of other types or shapes, and after many shapes once more for all shapes. Everything in C++ besides
+// operations (conditions, loops, printing) happens during tracing only. Variables and tensors from outside become
+// inputs of the function, which sees their values at the time of each call. Operations with side effects run in program
+// order. Tapes can differentiate calls, and can also be used inside.
 //
 // Any number of threads may call it.
 #ifndef WEIR_CLIENT_EAGER_COMPILE_H_
@@ -27,15 +29,15 @@
 namespace WEIR_PUBLIC weir {
 namespace eager {
 
-// The part that knows no types. REQUIRES: calls are made with the same body.
+// The part without type parameters. REQUIRES: all calls have the same body.
 class Traces {
  public:
   using Body = std::function<std::vector<EagerTensor>(const std::vector<EagerTensor>& arguments)>;
   explicit Traces(std::string name);
   ~Traces();
-  // After an error one tensor that holds it.
+  // After an error, one tensor that holds it.
   std::vector<EagerTensor> Call(const std::vector<EagerTensor>& arguments, const Body& body);
-  // How often the body was traced.
+  // How many times the body was traced.
   int count() const;
 
  private:
@@ -47,14 +49,14 @@ class Traces {
   std::unique_ptr<State> state_;
 };
 
-// Copies share what was traced.
+// Copies share the traces.
 template <typename F>
 class Compiled {
  public:
   Compiled(F function, std::string name)
       : function_(std::move(function)), traces_(std::make_shared<Traces>(std::move(name))) {}
 
-  // What F gives: an EagerTensor or a vector of them.
+  // Returns what F returns: an EagerTensor or a vector of them.
   template <typename... Arguments>
   auto operator()(const Arguments&... arguments) const {
     if constexpr (std::is_invocable_v<const F&, const std::vector<EagerTensor>&>) {
@@ -94,13 +96,13 @@ class Compiled {
   std::shared_ptr<Traces> traces_;
 };
 
-// `name` begins the names of the functions of the graph.
+// The names of the graph functions begin with `name`.
 template <typename F>
 Compiled<F> Compile(F function, std::string name = "compiled") {
   return Compiled<F>(std::move(function), std::move(name));
 }
 
-// Inside a function that is traced: the scope of its graph, for what is written with scopes (Cond, While, layers).
+// Inside a function that is being traced: the scope of its graph, for code that needs scopes (Cond, While, layers).
 // REQUIRES: IsTracing().
 const Scope& TraceScope();
 bool IsTracing();

@@ -1,4 +1,4 @@
-// Operations that run at once, tapes and compiled functions, in one include.
+// Eager execution, tapes and compiled functions in one include.
 #ifndef WEIR_CLIENT_EAGER_EAGER_H_
 #define WEIR_CLIENT_EAGER_EAGER_H_
 

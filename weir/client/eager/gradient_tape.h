@@ -4,9 +4,9 @@
 //   EagerTensor loss = eager::Mean(eager::Square(eager::MatMul(x, w) - y), {0, 1});
 //   std::vector<EagerTensor> gradients = tape.Gradients({loss}, {w});
 //
-// It records from its beginning to its end, or until Stop() or, unless it is persistent, the first gradient. Variables
-// that are trainable are watched by themselves, other tensors when asked for. Tapes nest: what an inner one computes is
-// recorded by the outer ones, which gives second derivatives. Inside a function that is traced (compile.h) the
+// It records from its construction until it is destroyed, until Stop(), or, unless it is persistent, until the first
+// gradient. Trainable variables are watched automatically, other tensors on request. Tapes nest: outer tapes record the
+// gradient computations of inner ones, which gives second derivatives. While a function is traced (compile.h),
 // gradients become nodes of its graph.
 #ifndef WEIR_CLIENT_EAGER_GRADIENT_TAPE_H_
 #define WEIR_CLIENT_EAGER_GRADIENT_TAPE_H_
@@ -20,8 +20,8 @@
 
 namespace WEIR_PUBLIC weir {
 
-// Nothing, a tensor, or rows of one (of a variable that is gathered from): row indices[i] of a tensor of shape
-// `dense_shape` gets values[i].
+// A gradient: none, dense, or sparse (for a variable that is gathered from). In a sparse gradient, values[i] belongs to
+// row indices[i] of a tensor of shape `dense_shape`.
 struct EagerGradient {
   EagerTensor dense;
   EagerTensor values;
@@ -30,29 +30,29 @@ struct EagerGradient {
   bool is_none() const { return ok() && !dense.has_value() && !values.has_value(); }
   bool is_sparse() const { return values.has_value(); }
   bool ok() const { return dense.ok(); }
-  // As a tensor; empty if it is none.
+  // The gradient as a dense tensor; empty if it is none.
   EagerTensor ToDense() const;
 };
 
-// What a gradient is taken by.
+// A tensor or variable with respect to which a gradient is computed.
 class GradientSource {
  public:
   GradientSource(const EagerTensor& tensor) : tensor_(tensor) {}
   GradientSource(const eager::Variable& variable) : tensor_(variable.handle()) {}
-  const EagerTensor& tensor() const { return tensor_; }  // a variable's handle
+  const EagerTensor& tensor() const { return tensor_; }  // the handle, for a variable
 
  private:
   EagerTensor tensor_;
 };
 
 struct TapeOptions {
-  bool persistent = false;  // gives gradients more than once
+  bool persistent = false;  // can compute gradients more than once
   bool watch_variables = true;
 };
 
 struct GradientRequest {
-  std::vector<EagerTensor> target_gradients;  // weights of the targets; empty: ones
-  bool zeros_if_unconnected = false;          // instead of nothing
+  std::vector<EagerTensor> target_gradients;  // weights of the targets; empty: all ones
+  bool zeros_if_unconnected = false;          // instead of a tensor without a value
 };
 
 class GradientTape {
@@ -62,7 +62,7 @@ class GradientTape {
   GradientTape(const GradientTape&) = delete;
 
   void Watch(const GradientSource& source);
-  // Records nothing from now on, or while a Pause lives.
+  // Stops recording, permanently or for the lifetime of a Pause.
   void Stop();
   class Pause {
    public:
@@ -74,20 +74,20 @@ class GradientTape {
     GradientTape& tape_;
     const bool was_recording_;
   };
-  // Forgets all that was recorded and watched.
+  // Discards all records and watched tensors.
   void Reset();
 
-  // The derivative of the sum of the targets by each source; a tensor without a value where nothing depends on the
-  // source. All hold the error if there was one: NOT_FOUND if an operation has no gradient, FAILED_PRECONDITION if the
-  // tape has given its one gradient already.
+  // The derivative of the sum of the targets with respect to each source; a tensor without a value if no target depends
+  // on the source. After an error, all of them hold it: NOT_FOUND if an operation has no gradient, FAILED_PRECONDITION
+  // if the tape is not persistent and has been used.
   std::vector<EagerTensor> Gradients(const std::vector<EagerTensor>& targets,
                                      const std::vector<GradientSource>& sources, const GradientRequest& request = {});
   EagerTensor Gradient(const EagerTensor& target, const GradientSource& source);
-  // The same; gradients of variables that were gathered from stay sparse.
+  // The same, but gradients of variables that were gathered from stay sparse.
   std::vector<EagerGradient> SparseGradients(const std::vector<EagerTensor>& targets,
                                              const std::vector<GradientSource>& sources,
                                              const GradientRequest& request = {});
-  // Of shape target.shape + source.shape; one gradient an element of the target.
+  // Has shape target.shape + source.shape; computes one gradient per element of the target.
   EagerTensor Jacobian(const EagerTensor& target, const GradientSource& source);
 
  private:
@@ -106,8 +106,8 @@ class GradientTape {
 
 namespace eager {
 
-// Runs `function`, whose gradient is `backward`: it is given the inputs, the results and what flows into them, and
-// gives what flows on to each input. Tapes do not look into either.
+// Runs `function` with a custom gradient. `backward` gets the inputs, the results and the gradients of the results, and
+// returns the gradient of each input. Tapes do not record the operations of either.
 std::vector<EagerTensor> CustomGradient(
     const std::vector<EagerTensor>& inputs,
     const std::function<std::vector<EagerTensor>(const std::vector<EagerTensor>& inputs)>& function,

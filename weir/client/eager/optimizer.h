@@ -20,23 +20,23 @@
 namespace WEIR_PUBLIC weir {
 namespace eager {
 
-// A rule with what it keeps between steps. Not thread-safe.
+// An update rule with its state. Not thread-safe.
 class Optimizer {
  public:
   explicit Optimizer(const weir::Optimizer& rule);
 
-  // One step, which runs as one function of the graph: changes every variable by its gradient; those without one are
-  // left alone, INVALID_ARGUMENT if none has one. Inside a function that is traced the step becomes part of it.
+  // Performs one step, as a single graph function: updates every variable that has a gradient. INVALID_ARGUMENT if none
+  // has one. While a function is traced, the step becomes part of it.
   Status Apply(const std::vector<Variable>& variables, const std::vector<EagerGradient>& gradients);
-  // Runs the function, and takes a step that makes its scalar result smaller. Returns what it was.
+  // Runs `loss` and performs a step that decreases its scalar result. Returns that result.
   EagerTensor Minimize(const std::function<EagerTensor()>& loss, const std::vector<Variable>& variables);
-  // Makes what the rule keeps for these variables. Apply does it too, but cannot while a function is traced.
+  // Creates the rule's state for these variables. Apply does so too, but not while a function is traced.
   Status Prepare(const std::vector<Variable>& variables);
 
   const Variable& step() const { return step_; }
-  // Holds it where it is no function of the step; may be assigned to.
+  // The learning rate, if it does not depend on the step; may be assigned to.
   const Variable& learning_rate() const { return rate_; }
-  // All that the rule keeps; names as in a graph's checkpoints: "w/Adam", "w/Adam_1", "beta1_power", "global_step".
+  // The state of the rule, with names as in checkpoints of graphs: "w/Adam", "w/Adam_1", "beta1_power", "global_step".
   std::vector<Variable> variables() const;
 
  private:
@@ -48,7 +48,7 @@ class Optimizer {
     Variable variable;
     std::vector<Slot> slots;
   };
-  // Adds the step to the function that is traced.
+  // Adds the step to the function that is being traced.
   Status AddStep(const std::vector<Variable>& variables, const std::vector<EagerGradient>& gradients) const;
 
   weir::Optimizer rule_;
@@ -56,7 +56,7 @@ class Optimizer {
   Variable rate_;
   std::map<std::string, Variable> powers_;
   std::map<int64_t, Kept> kept_;  // by the id of the variable's handle
-  // Functions of steps, by the variables that have a gradient, and whether it is sparse.
+  // The compiled steps, by the variables that have a gradient and whether it is sparse.
   std::map<std::vector<std::pair<int64_t, bool>>, std::shared_ptr<Traces>> steps_;
 };
 

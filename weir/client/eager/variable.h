@@ -1,4 +1,4 @@
-// eager::Variable: a tensor that can be changed, and that gradients can be taken by.
+// eager::Variable: a tensor that can be modified and differentiated with respect to.
 #ifndef WEIR_CLIENT_EAGER_VARIABLE_H_
 #define WEIR_CLIENT_EAGER_VARIABLE_H_
 
@@ -13,29 +13,29 @@ namespace eager {
 
 struct VariableOptions {
   std::string name;
-  bool trainable = true;  // tapes watch what reads it
+  bool trainable = true;  // watched by tapes when it is read
 };
 
-// A cheap handle: copies are the same variable, which lives as long as one of them, or a function that was traced with
-// it. Where a tensor or an Input is wanted it stands for its value.
+// A cheap handle: copies refer to the same variable, which lives as long as one of them, or a function that was traced
+// with it. Converts to its value where a tensor or an Input is expected.
 class Variable {
  public:
   Variable() = default;
-  // Not while a function is traced: it would be a new one at every call.
+  // Must not be called while a function is traced: every call would create a new variable.
   explicit Variable(const Input& initial_value, const VariableOptions& options = {});
 
   bool has_value() const { return data_ != nullptr && data_->status.ok(); }
-  // Why it could not be made.
+  // The reason why it could not be created; OK otherwise.
   Status status() const { return data_ != nullptr ? data_->status : FailedPrecondition("the variable was never set"); }
   const std::string& name() const { return data_->options.name; }
   bool trainable() const { return data_->options.trainable; }
   DType dtype() const { return data_->dtype; }
   const weir::Shape& shape() const { return data_->shape; }
-  // For operations that change it: eager::ResourceApplyAdam(v.handle(), ...).
+  // For operations that modify it: eager::ResourceApplyAdam(v.handle(), ...).
   EagerTensor handle() const;
 
   EagerTensor Read() const;
-  // The rows of these numbers; its gradient by them stays sparse.
+  // The rows with these indices; the gradient with respect to the variable stays sparse.
   EagerTensor Gather(const Input& rows) const;
   operator EagerTensor() const { return Read(); }
   operator Input() const { return Input(Read()); }
@@ -45,7 +45,7 @@ class Variable {
   Status AssignSub(const Input& value) const { return Change("AssignSubVariableOp", value); }
 
  private:
-  // Tells whoever takes gradients by what is read.
+  // Notifies tapes that the variable was read.
   void NoteRead() const;
   Status Change(const char* op, const Input& value) const;
   struct Data {

@@ -1,4 +1,4 @@
-// Where a model's examples come from, a batch at a time.
+// Batches: the sources of a model's examples, one batch at a time.
 #ifndef WEIR_CLIENT_NN_BATCHES_H_
 #define WEIR_CLIENT_NN_BATCHES_H_
 
@@ -15,21 +15,21 @@ namespace nn {
 
 struct Batch {
   std::vector<Tensor> inputs;
-  Tensor labels;  // without a value where only predictions are wanted
+  Tensor labels;  // without a value for predictions only
 };
 
 class Batches {
  public:
   virtual ~Batches() = default;
-  // Begins an epoch.
+  // Starts an epoch.
   virtual Status Start(int64_t epoch) = 0;
   // The next batch; false at the end of the epoch.
   virtual StatusOr<bool> Next(Batch* batch) = 0;
-  // Of an epoch; -1 if it is not known before.
+  // The number of batches per epoch; -1 if it is not known in advance.
   virtual int64_t count() const { return -1; }
-  // Where in the epoch it is, to be saved with the model; without a value for one that always begins with an epoch.
+  // The position in the epoch, to be saved with the model; no value for a source that can only start with an epoch.
   virtual StatusOr<Tensor> SavePosition() { return Tensor(); }
-  // The next Start goes on there.
+  // The next Start continues at this position.
   virtual Status RestorePosition(const Tensor& position) {
     return Unimplemented("these batches cannot go on in the middle of an epoch");
   }
@@ -41,12 +41,12 @@ struct TensorBatchesOptions {
   int64_t seed = 1;
   bool drop_remainder = false;
 };
-// Examples are rows of tensors in memory, as many in each. Shuffling is different every epoch and the same in every
-// run.
+// Examples are rows of tensors in memory, which must have the same number of rows. Shuffling differs between epochs,
+// but is the same in every run.
 StatusOr<std::unique_ptr<Batches>> TensorBatches(std::vector<Tensor> inputs, Tensor labels,
                                                  const TensorBatchesOptions& options = {});
 
-// From a function that is asked for one batch after the other; false ends the epoch.
+// Gets batches from a function, one at a time; false ends the epoch.
 std::unique_ptr<Batches> GeneratedBatches(std::function<StatusOr<bool>(int64_t epoch, int64_t index, Batch*)> next,
                                           int64_t count = -1);
 

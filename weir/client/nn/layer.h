@@ -1,8 +1,8 @@
 // Layers: parts of a model that own variables.
 //
-// A layer is a function from tensors to tensors, called in a Context that says where nodes go, whether the call is for
-// training, and which finds the layer's variables: made at the first call, the same ones at every later call. A layer
-// of your own is a class with one method:
+// A layer is a function from tensors to tensors. It is called in a Context, which determines where nodes go and whether
+// the call is for training, and which finds the layer's variables: the first call creates them, later calls reuse them.
+// A layer of your own is a class with one method:
 //
 //   class Scale : public nn::Layer {
 //    public:
@@ -37,14 +37,14 @@ using Regularizer = std::function<Output(const Scope& scope, const Output& value
 Regularizer L1(double factor = 0.01);
 Regularizer L2(double factor = 0.01);
 
-// What all calls of the layers of one model share.
+// State that all calls of the layers of one model share.
 struct NetworkState {
-  Scope root;  // of the variables
+  Scope root;  // for the variables
   std::map<std::string, Variable> variables;
   std::map<const Layer*, std::string> names;
   std::map<std::string, int> used_names;
   std::vector<Variable> ordered;
-  bool is_copy = false;  // of another state's variables, on another device: neither trained by itself nor saved
+  bool is_copy = false;  // copies of another state's variables on another device: neither trained directly nor saved
 };
 
 // A row of a model's summary.
@@ -60,21 +60,21 @@ class Context {
   Context(std::shared_ptr<NetworkState> state, const Scope& scope, bool training)
       : state_(std::move(state)), scope_(scope), training_(training), shared_(std::make_shared<Shared>()) {}
 
-  // Where the layer's nodes go.
+  // The scope for the layer's nodes.
   const Scope& scope() const { return scope_; }
   bool training() const { return training_; }
 
-  // Calls a layer; its nodes and variables are named after it.
+  // Calls a layer; its nodes and variables get the layer's name.
   Output operator()(const LayerPtr& layer, const std::vector<Output>& inputs);
   Output operator()(const LayerPtr& layer, const Output& input) { return (*this)(layer, std::vector<Output>{input}); }
 
-  // A variable of the layer being called.
+  // A variable of the layer that is being called.
   Variable GetVariable(const std::string& name, const Shape& shape, const Initializer& initializer,
                        const Regularizer& regularizer = nullptr, const VariableOptions& options = {},
                        DType dtype = DType::kFloat);
-  // A term of the loss.
+  // Adds a term to the loss.
   void AddLoss(const Output& loss) { shared_->losses.push_back(loss); }
-  // Something that is to run with every training step.
+  // Adds an operation that runs with every training step.
   void AddUpdate(const Operation& update) { shared_->updates.push_back(update); }
 
   const std::vector<Output>& losses() const { return shared_->losses; }
@@ -92,21 +92,21 @@ class Context {
   std::shared_ptr<NetworkState> state_;
   Scope scope_;
   bool training_;
-  std::string path_;  // of the layer being called
+  std::string path_;  // of the layer that is being called
   int depth_ = 0;
   std::shared_ptr<Shared> shared_;
 };
 
 class Layer {
  public:
-  // The name is made unique within a model: dense, dense_1. An empty one: the layer adds nothing to names, as one that
-  // only calls others.
+  // The name is made unique within a model: dense, dense_1. With an empty name the layer adds nothing to the names of
+  // its nodes, for layers that only call others.
   explicit Layer(std::string name, std::string type = "") : name_(std::move(name)), type_(std::move(type)) {}
   virtual ~Layer() = default;
   virtual Output Call(Context& context, const std::vector<Output>& inputs) const = 0;
 
   const std::string& name() const { return name_; }
-  // For a summary.
+  // For the summary of a model.
   const std::string& type() const { return type_.empty() ? name_ : type_; }
 
  private:
@@ -114,14 +114,14 @@ class Layer {
   std::string type_;
 };
 
-// A layer from a function.
+// Makes a layer from a function.
 LayerPtr Function(std::function<Output(Context&, const Output&)> function, const std::string& name = "");
 LayerPtr FunctionOfMany(std::function<Output(Context&, const std::vector<Output>&)> function,
                         const std::string& name = "", const std::string& type = "");
-// One after the other.
+// Calls the layers one after the other.
 LayerPtr Sequential(std::vector<LayerPtr> layers);
 
-// relu, tanh, ...: by name, or any function of a tensor. A default one does nothing.
+// An activation, by name or as any function of a tensor. The default is the identity.
 class Activation {
  public:
   Activation() = default;

@@ -1,4 +1,4 @@
-// What the layers' sources share.
+// Shape checks that the layers share.
 #ifndef WEIR_CLIENT_NN_LAYER_SHAPES_H_
 #define WEIR_CLIENT_NN_LAYER_SHAPES_H_
 
@@ -8,11 +8,12 @@
 
 namespace weir::nn {
 
-// The size of the last dimension, which variables depend on; an error is kept in the scope, and 1 given.
+// The size of the last dimension, on which variables depend; if it is unknown, records an error in the scope and
+// returns 1.
 int64_t Channels(const Scope& scope, const Output& x, const std::string& layer);
-// False, with an error kept, unless `x` has this rank.
+// False, after recording an error, unless `x` has this rank.
 bool HasRank(const Scope& scope, const Output& x, int rank, const std::string& layer);
-// "SAME" of "same". An error is kept for what is neither that nor "valid".
+// "SAME" for "same". Records an error for anything but that and "valid".
 std::string PaddingName(const Scope& scope, const std::string& padding);
 
 }  // namespace weir::nn

@@ -1,4 +1,4 @@
-// Model: a network with a loss and an optimizer, that trains, is evaluated, predicts, and goes to and from files.
+// Model: a network with a loss and an optimizer. It can be trained, evaluated, saved and loaded, and makes predictions.
 //
 //   nn::Model model(nn::Sequential({nn::Flatten(), nn::Dense(128, {.activation = "relu"}), nn::Dense(10)}),
 //                   {{28, 28, 1}});
@@ -7,9 +7,8 @@
 //                                       .metrics = {metric::SparseCategoricalAccuracy()}}));
 //   WEIR_RETURN_IF_ERROR(model.Fit(images, labels, {.epochs = 3}).status());
 //
-// The model is one graph with two calls of the network in it, one for training and one for the rest; both use the same
-// variables. A model that is made in the scope of a strategy (distribute.h) has one call for training for every
-// replica.
+// The model is one graph with two calls of the network, one for training and one for everything else; both use the same
+// variables. A model that is created in the scope of a strategy (distribute.h) has one training call per replica.
 #ifndef WEIR_CLIENT_NN_MODEL_H_
 #define WEIR_CLIENT_NN_MODEL_H_
 
@@ -40,7 +39,7 @@ namespace nn {
 class Callback;
 using CallbackPtr = std::shared_ptr<Callback>;
 
-// One input of a network: its sizes without the batch.
+// An input of a network: its shape without the batch dimension.
 struct InputSpec {
   InputSpec(std::initializer_list<int64_t> sizes, DType dtype = DType::kFloat) : sizes(sizes), dtype(dtype) {}
   std::vector<int64_t> sizes;
@@ -53,28 +52,28 @@ struct CompileOptions {
   std::vector<Metric> metrics;
   GradientLimits limits;
   DType labels = DType::kInt64;
-  PartialShape labels_shape;  // with the batch; may be unknown
-  // What products and convolutions are computed in, here and in Evaluate and Predict: "float32", "bfloat16" or
-  // "float16" (docs/guide/mixed_precision.md). Losses of float16 are scaled.
+  PartialShape labels_shape;  // including the batch dimension; may be unknown
+  // The type for matrix products and convolutions, also in Evaluate and Predict: "float32", "bfloat16" or "float16"
+  // (docs/guide/mixed_precision.md). For float16 the loss is scaled.
   std::string precision = "float32";
   LossScaleOptions loss_scale;
-  // The mean of so many batches' gradients makes one update.
+  // The mean of this many batches' gradients makes one update.
   int64_t gradient_accumulation_steps = 1;
 };
 
 enum class Verbosity {
   kSilent,
-  kAuto,   // a progress bar on a terminal, a line an epoch elsewhere
-  kLines,  // a line an epoch
+  kAuto,   // a progress bar on a terminal, otherwise one line per epoch
+  kLines,  // one line per epoch
 };
 
 struct FitOptions {
   int64_t epochs = 1;
   int64_t batch_size = 32;
-  int64_t first_epoch = 0;  // where training goes on
+  int64_t first_epoch = 0;  // for continuing an earlier training
   bool shuffle = true;
   int64_t seed = 1;
-  // Evaluated after every epoch, if there.
+  // If set, evaluated after every epoch.
   Tensor validation_inputs;
   Tensor validation_labels;
   std::vector<CallbackPtr> callbacks;
@@ -82,50 +81,51 @@ struct FitOptions {
   std::FILE* out = stdout;
 };
 
-// What every epoch gave: loss and metrics, and with "val_" before the name those of the validation data.
+// The results of every epoch: loss and metrics, and those of the validation data with the prefix "val_".
 struct History {
   std::vector<Logs> epochs;
 };
 
 class Model {
  public:
-  // Variables and random numbers follow from `seed`; 0: they differ from run to run.
+  // Variables and random numbers are derived from `seed`; with 0, they differ from run to run.
   Model(LayerPtr network, std::vector<InputSpec> inputs, int64_t seed = 0,
         std::shared_ptr<Environment> environment = nullptr);
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // Builds the training half of the graph and initialises everything. Once. With a precision of its own the model has
-  // another session() from then on, with the same variables.
+  // Builds the training part of the graph and initializes everything. May be called once. With a precision other than
+  // float32, session() is a different one from then on, with the same variables.
   Status Compile(const CompileOptions& options);
 
   StatusOr<History> Fit(const Tensor& inputs, const Tensor& labels, const FitOptions& options = {});
   StatusOr<History> Fit(Batches& batches, const FitOptions& options = {});
-  // Loss and metrics.
+  // Returns the loss and the metrics.
   StatusOr<Logs> Evaluate(const Tensor& inputs, const Tensor& labels, int64_t batch_size = 128);
   StatusOr<Logs> Evaluate(Batches& batches);
   StatusOr<Tensor> Predict(const Tensor& inputs, int64_t batch_size = 128);
-  // One step on one batch; the loss and the metrics of it.
+  // Performs one step on a batch and returns its loss and metrics.
   StatusOr<Logs> TrainOnBatch(const Batch& batch);
 
-  // All variables, the optimizer's too, as a checkpoint `<prefix>-<step>`; returns its name. During Fit also where in
-  // the data training is, if its batches can say.
+  // Writes all variables, including the optimizer's, to a checkpoint `<prefix>-<step>`; returns its name. During Fit,
+  // also saves the position in the data, if the batches support this.
   StatusOr<std::string> Save(const std::string& prefix);
-  // INVALID_ARGUMENT or NOT_FOUND if the checkpoint does not fit. A folder stands for its latest checkpoint. If the
-  // checkpoint was written in the middle of Fit, the next Fit goes on with the same epoch and example.
+  // INVALID_ARGUMENT or NOT_FOUND if the checkpoint does not fit. A folder means its latest checkpoint. If the
+  // checkpoint was written during Fit, the next Fit continues with the same epoch and example.
   Status Load(const std::string& prefix, const RestoreOptions& options = {});
 
-  // A SavedModel whose signature `serving_default` takes `input` (`input_1`, ...) and gives `output`.
+  // Writes a SavedModel with the signature `serving_default`, from `input` (`input_1` ...) to `output`.
   Status Export(const std::string& folder);
 
-  // A table of layers, their outputs and numbers of parameters.
+  // A table of the layers, their outputs and numbers of parameters.
   std::string Summary() const;
 
-  // Updates done: training steps, unless gradients are accumulated or were not finite.
+  // The number of updates: training steps, except those that only accumulate gradients or whose gradients were not
+  // finite.
   StatusOr<int64_t> step();
   StatusOr<double> learning_rate();
-  // INVALID_ARGUMENT if the rate is a function of the step.
+  // INVALID_ARGUMENT if the rate depends on the step.
   Status set_learning_rate(double rate);
   // Ends Fit after the current batch; for callbacks.
   void StopTraining() { stop_ = true; }
@@ -133,7 +133,7 @@ class Model {
   const Scope& scope() const { return root_; }
   ClientSession& session() { return *session_; }
   const std::vector<Variable>& variables() const;
-  // Of the half that does not train.
+  // Of the part for inference.
   const std::vector<Output>& inputs() const { return inputs_; }
   const Output& predictions() const { return predictions_; }
 
@@ -149,11 +149,11 @@ class Model {
   Status RunPhase(Phase& phase, const Batch& batch, std::vector<Tensor>* outputs);
 
   Scope root_;
-  distribute::Strategy strategy_;  // the current one when the model was made
+  distribute::Strategy strategy_;  // the current strategy when the model was created
   LayerPtr network_;
   std::vector<InputSpec> input_specs_;
   std::shared_ptr<NetworkState> state_;
-  std::shared_ptr<ResourceManager> variables_;    // of both sessions
+  std::shared_ptr<ResourceManager> variables_;    // shared by both sessions
   std::unique_ptr<ClientSession> first_session_;  // kept while its variables are used; may be null
   std::unique_ptr<ClientSession> session_;
   std::vector<Output> inputs_;
@@ -164,18 +164,18 @@ class Model {
   Training training_;
   Output new_rate_;  // fed to set_rate_
   Operation set_rate_;
-  Operation mirror_;  // gives replicas' copies the variables' values; without a value if there are none
+  Operation mirror_;  // copies the variables' values to the replicas; without a value if there are none
   std::unique_ptr<Phase> train_, test_, predict_;
   std::unique_ptr<Saver> saver_;
   Status status_;
   bool stop_ = false;
-  // Where Fit is now, and where the next one is to go on.
+  // The position of the running Fit, and where the next one continues.
   Batches* batches_ = nullptr;
   int64_t epoch_ = 0;
   bool epoch_is_done_ = false;
   struct Position {
     int64_t epoch = 0;
-    bool is_done = false;  // all batches of the epoch were used
+    bool is_done = false;  // all batches of the epoch have been used
     Tensor batches;
   };
   std::optional<Position> position_;

@@ -1,4 +1,4 @@
-// What the sources of Model share.
+// Declarations that the sources of Model share.
 #ifndef WEIR_CLIENT_NN_MODEL_INTERNAL_H_
 #define WEIR_CLIENT_NN_MODEL_INTERNAL_H_
 
@@ -9,7 +9,7 @@
 
 namespace weir::nn {
 
-// One prepared step: what it feeds and gives.
+// A prepared step: its feeds and results.
 struct Model::Phase {
   std::vector<Output> feeds;
   std::vector<Output> fetches;  // loss, then the sums of each metric; or the predictions
@@ -22,9 +22,9 @@ struct Model::Phase {
 class Totals {
  public:
   explicit Totals(std::span<const Metric> metrics) : metrics_(metrics), sums_(metrics.size()) {}
-  // `outputs` as a phase gives them.
+  // `outputs` are the results of a phase.
   Status Add(std::span<const Tensor> outputs, int64_t examples);
-  // `prefix` before every name.
+  // The names get the prefix `prefix`.
   Logs Result(const std::string& prefix = "") const;
 
  private:

@@ -1,4 +1,4 @@
-// ProgressBar: one line that is drawn again and again on a terminal; a plain line an epoch elsewhere.
+// ProgressBar: a line that is redrawn on a terminal; elsewhere, one plain line per epoch.
 #ifndef WEIR_CLIENT_NN_PROGRESS_BAR_H_
 #define WEIR_CLIENT_NN_PROGRESS_BAR_H_
 
@@ -19,14 +19,14 @@ using Logs = std::vector<std::pair<std::string, double>>;
 
 class ProgressBar {
  public:
-  // `total` steps, -1 if not known. `terminal`: whether `out` can be drawn over.
+  // `total` is the number of steps, -1 if unknown. `terminal`: whether lines of `out` can be redrawn.
   ProgressBar(std::FILE* out, std::string title, int64_t total, bool terminal);
   // Draws at most ten times a second.
   void Update(int64_t step, const Logs& logs);
-  // The last state, and a line end.
+  // Draws the final state and ends the line.
   void Finish(int64_t step, const Logs& logs);
 
-  // What is drawn, for `elapsed` since the start.
+  // The text of the line, `elapsed` after the start.
   std::string Line(int64_t step, const Logs& logs, absl::Duration elapsed, bool finished) const;
 
  private:

@@ -1,4 +1,4 @@
-// The training half of a model on several replicas (weir/client/distribute.h).
+// The training part of a model with several replicas (weir/client/distribute.h).
 #ifndef WEIR_CLIENT_NN_REPLICAS_H_
 #define WEIR_CLIENT_NN_REPLICAS_H_
 
@@ -12,20 +12,20 @@ namespace weir::nn {
 
 class Replicas {
  public:
-  // `state` has the variables that are saved: the first replica's, or all replicas'.
+  // `state` has the variables that are saved: those of the first replica, or of all.
   Replicas(const Scope& root, const distribute::Strategy& strategy, std::shared_ptr<NetworkState> state)
       : root_(root), strategy_(strategy), state_(std::move(state)) {}
 
   struct Result {
     Output loss;                     // of the whole batch
     std::vector<Output> metrics;     // sums over the whole batch
-    std::vector<Operation> updates;  // of variables that are not trained
+    std::vector<Operation> updates;  // of variables that are not trained by gradients
     Training training;
   };
-  // Each replica has its rows of the batch.
+  // Each replica gets its rows of the batch.
   Result Build(const LayerPtr& network, const std::vector<Output>& inputs, const Output& labels,
                const CompileOptions& options);
-  // Gives the copies the values of the variables that are saved; without a value if there are no copies.
+  // Copies the values of the saved variables to the other replicas; without a value if there are no copies.
   const Operation& mirror() const { return mirror_; }
 
  private:
@@ -38,7 +38,7 @@ class Replicas {
   const Scope root_;
   const distribute::Strategy strategy_;
   const std::shared_ptr<NetworkState> state_;
-  LossScale loss_scale_;  // without a value: none
+  LossScale loss_scale_;  // without a value: no scaling
   Operation mirror_;
 };
 
