@@ -87,7 +87,7 @@ class BranchGradient {
                             graph_.functions()->Instantiate(function, graph_.functions()));
       if (static_cast<int>(body->args.size()) != num_arguments_ ||
           static_cast<int>(body->rets.size()) != num_results_) {
-        return InvalidArgument("Function '", function.name, "' does not fit the node '", node_->name,
+        return InvalidArgument("Function '", function.name, "' does not match the node '", node_->name,
                                "' that calls it");
       }
       for (int i = 0; i < num_arguments_; ++i) SetShape(*body, i);

@@ -61,7 +61,7 @@ class WhileGradient {
                           graph_.functions()->Instantiate(function, graph_.functions()));
     if (static_cast<int>(body->args.size()) != num_variables_ ||
         static_cast<int>(body->rets.size()) != num_variables_) {
-      return InvalidArgument("The body of the loop '", node_->name, "' does not fit it");
+      return InvalidArgument("The body of the loop '", node_->name, "' does not match the loop's variables");
     }
     active_ = FindActive(*body);
     std::vector<DType> flows(num_variables_, DType::kInvalid);

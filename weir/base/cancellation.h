@@ -1,4 +1,4 @@
-// Cancellation: one manager a step; whoever blocks registers a callback that ends its wait.
+// Cancellation: one manager per step; code that waits registers a callback that ends the wait.
 #ifndef WEIR_BASE_CANCELLATION_H_
 #define WEIR_BASE_CANCELLATION_H_
 
@@ -20,24 +20,24 @@ class CancellationManager {
   static constexpr Token kNoToken = -1;
 
   CancellationManager() = default;
-  // A child is cancelled with its parent. REQUIRES: `parent` outlives this.
+  // A child is cancelled with its parent. REQUIRES: `parent` outlives this object.
   explicit CancellationManager(CancellationManager* parent);
   ~CancellationManager();
   CancellationManager(const CancellationManager&) = delete;
   CancellationManager& operator=(const CancellationManager&) = delete;
 
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
-  // Why: CANCELLED unless StartCancel was given something else. OK if not cancelled.
+  // The reason: CANCELLED unless StartCancel was given another one. OK if not cancelled.
   Status reason() const;
-  // Runs every registered callback once, in this thread; later calls do nothing.
+  // Runs every registered callback once, on this thread; later calls do nothing.
   void StartCancel(Status reason = Cancelled("Step was cancelled"));
 
-  // Registers `callback` and gives its token, or kNoToken if already cancelled (the callback is then never called).
+  // Registers `callback` and returns its token, or kNoToken if already cancelled (then the callback is never called).
   Token Register(std::function<void()> callback);
-  // After it returns, the callback is not running and will not. False if it ran or is being run (then this waits for
-  // it), true if it was removed unused. REQUIRES: not called from the callback itself.
+  // When it returns, the callback is not running and will not run. True if it was removed without being called; false
+  // if it has been called (Deregister waits until the call ends). REQUIRES: not called from the callback itself.
   bool Deregister(Token token);
-  // As above without waiting: false if cancellation has begun.
+  // The same without waiting: false if cancellation has begun.
   bool TryDeregister(Token token);
 
  private:

@@ -1,4 +1,4 @@
-// FlushDenormals: while one lives, its thread treats denormal numbers as zero, like TensorFlow's kernels do.
+// FlushDenormals: during its lifetime, its thread treats denormal numbers as zero, like TensorFlow's kernels do.
 #ifndef WEIR_BASE_DENORMALS_H_
 #define WEIR_BASE_DENORMALS_H_
 

@@ -1,4 +1,4 @@
-// Hashes whose values are part of formats and of op semantics: they never change.
+// Hashes whose values are part of file formats and of the semantics of ops, so they must never change.
 #ifndef WEIR_BASE_FINGERPRINT_H_
 #define WEIR_BASE_FINGERPRINT_H_
 

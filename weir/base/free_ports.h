@@ -1,4 +1,4 @@
-// Ports for servers of this machine.
+// Free ports for servers on this machine.
 #ifndef WEIR_BASE_FREE_PORTS_H_
 #define WEIR_BASE_FREE_PORTS_H_
 
@@ -6,9 +6,9 @@
 
 namespace weir {
 
-// Ports of 127.0.0.1 on which nobody listens, below those that the system gives to connections by itself. While this
-// process lives no other gets them from here, so that a server may take its time to listen, or stop and come back.
-// Fewer than asked for if there are no more.
+// Ports of 127.0.0.1 on which no process listens, below the system's range for outgoing connections. As long as this
+// process lives, no other process gets them from this function, so that a server may take its time to listen, or stop
+// and restart. Returns fewer than requested if there are no more.
 std::vector<int> FreePorts(int count);
 
 }  // namespace weir

@@ -12,14 +12,14 @@ namespace WEIR_PUBLIC weir {
 
 enum class LogLevel { DEBUG = 0, INFO = 1, WARNING = 2, ERROR = 3, NONE = 4 };
 
-// Lines below this level are not written. The start value is the environment variable WEIR_LOG_LEVEL (a name or a
+// Lines below this level are not written. Initially the value of the environment variable WEIR_LOG_LEVEL (a name or a
 // number), else INFO.
 LogLevel MinLogLevel();
 void SetMinLogLevel(LogLevel level);
 // "debug", "info", "warning", "error", "none", or their numbers; nothing otherwise.
 std::optional<LogLevel> ParseLogLevel(std::string_view text);
 
-// One line, written as a whole when it is destroyed; lines of several threads do not mix.
+// One line, written as a whole when the object is destroyed; lines of several threads do not mix.
 class LogLine {
  public:
   LogLine(LogLevel level, const char* file, int line);

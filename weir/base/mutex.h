@@ -1,5 +1,4 @@
-// FastMutex: a lock for the engine's hot paths, where it is held for a few instructions. Use absl::Mutex where
-// something is waited for.
+// FastMutex: a lock for hot paths that hold it for a few instructions only. Use absl::Mutex if anything is waited for.
 #ifndef WEIR_BASE_MUTEX_H_
 #define WEIR_BASE_MUTEX_H_
 

@@ -1,5 +1,5 @@
 // Philox 4x32-10: a random stream that is a function of a key and a 128-bit counter, so that any part of it can be
-// had at once. TensorFlow's random operations are defined over it.
+// computed directly. TensorFlow's random operations are defined in terms of it.
 #ifndef WEIR_BASE_PHILOX_H_
 #define WEIR_BASE_PHILOX_H_
 

@@ -1,4 +1,4 @@
-// What ThreadPool is made of: its queue, and the place where a thread is handed work.
+// The parts of ThreadPool: its queue, and the slot in which a thread receives work.
 #ifndef WEIR_BASE_POOL_WORKER_INTERNAL_H_
 #define WEIR_BASE_POOL_WORKER_INTERNAL_H_
 
@@ -18,7 +18,7 @@ namespace weir {
 
 class SharedLoop;
 
-// Closures in the order they came. A ring, so that a steady stream of them allocates nothing.
+// Closures in FIFO order. A ring buffer, so that a steady stream of them allocates nothing.
 class ClosureQueue {
  public:
   bool empty() const { return size_ == 0; }
@@ -47,22 +47,22 @@ class ClosureQueue {
   size_t size_ = 0;
 };
 
-// How a thread of a pool is handed work. Whoever takes the worker from the idle ones writes what it is handed, and
-// calls Wake, which publishes it.
+// The slot in which a thread of a pool receives work. The thread that takes the worker from the idle ones writes the
+// work and calls Wake, which publishes it.
 class alignas(ABSL_CACHELINE_SIZE) PoolWorker {
  public:
   explicit PoolWorker(int index) : index(index) {}
 
   bool is_asleep() const { return state_.load(std::memory_order_relaxed) == kAsleep; }
-  // REQUIRES: the worker was taken from the idle ones.
+  // REQUIRES: the caller took the worker from the idle ones.
   void Wake() {
     if (state_.exchange(kCalled, std::memory_order_acq_rel) == kAsleep) state_.notify_one();
   }
 
-  // The rest is for the worker's own thread.
+  // The following functions are for the worker's own thread.
   void SetIdle() { state_.store(kIdle, std::memory_order_relaxed); }
-  // Returns after the next Wake. Looks for it for a moment before the thread sleeps; `spins`: at first without giving
-  // way to others that want the core, because the next loop mostly follows at once.
+  // Returns after the next Wake. Polls for a moment before the thread sleeps; with `spins`, initially without yielding
+  // to other threads, because the next loop mostly follows at once.
   void Await(bool spins) {
     if (LookForCall(spins)) return;
     uint32_t idle = kIdle;
@@ -73,7 +73,7 @@ class alignas(ABSL_CACHELINE_SIZE) PoolWorker {
   bool was_helper = false;  // its last work was a loop
 
   const int index;
-  // What it was handed, at most one of them. Neither: something is queued, or the pool ends.
+  // The received work, at most one of them. Neither: something is queued, or the pool ends.
   std::function<void()> closure;
   SharedLoop* loop = nullptr;
   pthread_t thread{};  // guarded by the pool's mutex
@@ -82,7 +82,7 @@ class alignas(ABSL_CACHELINE_SIZE) PoolWorker {
   enum State : uint32_t { kIdle, kAsleep, kCalled };
 
   bool is_called() const { return state_.load(std::memory_order_acquire) == kCalled; }
-  // A thread that sleeps wakes 30 to 60 microseconds late, longer than many loops take.
+  // A sleeping thread takes 30 to 60 microseconds to wake up, longer than many loops take.
   bool LookForCall(bool spins) const {
     for (int i = 0; spins && i < 200; ++i) {
       if (is_called()) return true;

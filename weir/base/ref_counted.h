@@ -1,4 +1,5 @@
-// Intrusive shared ownership: one pointer wide, one allocation. Counts are private to RefPtr; nobody calls Ref/Unref.
+// Intrusive shared ownership: one pointer wide, one allocation. Counts are private to RefPtr; nothing else changes
+// them.
 #ifndef WEIR_BASE_REF_COUNTED_H_
 #define WEIR_BASE_REF_COUNTED_H_
 
@@ -13,14 +14,14 @@ namespace WEIR_PUBLIC weir {
 template <typename T>
 class RefPtr;
 
-// Base of objects held by RefPtr. `Derived` may define `static void Dispose(Derived*)` to say how it is freed.
+// The base class of objects held by RefPtr. `Derived` may define `static void Dispose(Derived*)` to free itself.
 template <typename Derived>
 class RefCounted {
  public:
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
 
-  // True if exactly one RefPtr holds this object; that holder may then change it.
+  // True if exactly one RefPtr holds this object; that holder may then modify it.
   bool unique() const { return refs_.load(std::memory_order_acquire) == 1; }
 
   static void Dispose(Derived* object) { delete object; }
@@ -52,7 +53,7 @@ class RefPtr {
     return *this;
   }
 
-  // Takes over the reference that a new object is born with.
+  // Takes over the initial reference of a new object.
   static RefPtr Adopt(T* object) {
     RefPtr out;
     out.object_ = object;
@@ -71,7 +72,7 @@ class RefPtr {
   }
   void Drop() {
     if (object_ == nullptr) return;
-    // A sole owner needs no locked instruction: nobody else can add a reference.
+    // A sole owner needs no atomic read-modify-write: nobody else can add a reference.
     if (object_->refs_.load(std::memory_order_acquire) == 1 ||
         object_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       T::Dispose(object_);

@@ -1,5 +1,4 @@
-// Clang's way to say what GCC says by macros: who is compiled for a sanitizer has __SANITIZE_ADDRESS__ or
-// __SANITIZE_THREAD__.
+// Defines GCC's macros for sanitizers, __SANITIZE_ADDRESS__ and __SANITIZE_THREAD__, for Clang, too.
 #ifndef WEIR_BASE_SANITIZERS_H_
 #define WEIR_BASE_SANITIZERS_H_
 

@@ -13,13 +13,13 @@
 
 namespace weir {
 
-// Counts its users, since a helper that comes late, finds no part left and leaves may still look at it after the caller
-// has gone.
+// Counts its users, since a helper that arrives late and finds no part left may still access it after the caller has
+// returned.
 class SharedLoop {
  public:
   using Body = absl::FunctionRef<void(int64_t begin, int64_t end)>;
 
-  // The maker is the first user.
+  // The creator is the first user.
   SharedLoop(int64_t total, int64_t part, Body body) : total_(total), part_(part), body_(body) {}
   SharedLoop(const SharedLoop&) = delete;
   SharedLoop& operator=(const SharedLoop&) = delete;
@@ -28,9 +28,9 @@ class SharedLoop {
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // Whether some part has no thread yet.
+  // Whether any part has not been taken yet.
   bool HasParts() const { return next_.load(std::memory_order_relaxed) < total_; }
-  // Does parts until there are none left.
+  // Executes parts until none are left.
   void Work() {
     while (true) {
       const int64_t begin = next_.fetch_add(part_, std::memory_order_relaxed);
@@ -52,8 +52,8 @@ class SharedLoop {
       }
     }
   }
-  // For the caller, after Work: waits for the parts of others, then throws the first exception of any part. What is
-  // left is mostly done before this thread would have fallen asleep and woken up again.
+  // For the caller, after Work: waits for the parts of others, then throws the first exception of any part. Polls
+  // first, because the remaining parts mostly end before this thread could fall asleep and wake up again.
   void Await() {
     const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
     while (is_done_.load(std::memory_order_acquire) == 0) {
@@ -65,19 +65,19 @@ class SharedLoop {
 #endif
   }
 
-  int wanted_helpers = 0;  // that it has not got; guarded by the pool's mutex
+  int wanted_helpers = 0;  // that have not joined yet; guarded by the pool's mutex
 
  private:
   ~SharedLoop() = default;
 
   const int64_t total_, part_;
-  const Body body_;  // valid while some part is undone: the caller waits for all
+  const Body body_;  // valid until all parts are done, because the caller waits for them
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> done_{0};
   std::atomic<uint32_t> is_done_{0};
   std::atomic<int> users_{1};
   std::mutex mu_;
-  std::exception_ptr error_;  // the first; read when all is done
+  std::exception_ptr error_;  // the first one; read when all parts are done
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Errors. Every function that can fail returns absl::Status or absl::StatusOr; nothing throws across a folder.
+// Errors. Every function that can fail returns absl::Status or absl::StatusOr; exceptions never cross a folder.
 #ifndef WEIR_BASE_STATUS_H_
 #define WEIR_BASE_STATUS_H_
 
@@ -19,10 +19,11 @@ using StatusOr = absl::StatusOr<T>;
 inline Status OkStatus() { return Status(); }
 inline std::string Message(const Status& status) { return std::string(status.message()); }
 
-// The same code and payloads, `prefix` before or `suffix` after the message.
+// The same code and payloads, with `prefix` before or `suffix` after the message.
 Status Annotate(const Status& status, std::string_view prefix, std::string_view suffix = "");
 
-// TensorFlow's error codes are Abseil's; one constructor each: InvalidArgument("axis ", axis, " is out of range").
+// Error codes are those of Abseil and TensorFlow; each has a constructor: InvalidArgument("axis ", axis, " is out of
+// range").
 #define WEIR_DEFINE_ERROR(Name, code)                    \
   template <typename... Args>                            \
   Status Name(const Args&... args) {                     \

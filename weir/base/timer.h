@@ -1,4 +1,4 @@
-// Timer: one thread that calls callbacks at their time; how deadlines fire.
+// Timer: one thread that calls callbacks at given times; used for deadlines.
 #ifndef WEIR_BASE_TIMER_H_
 #define WEIR_BASE_TIMER_H_
 
@@ -16,18 +16,19 @@ namespace weir {
 class Timer {
  public:
   using Id = uint64_t;
-  // The process's timer; its thread starts at the first use. The child of a fork has its own, without what was waiting.
+  // The process's timer; its thread starts on first use. After a fork the child has a timer of its own, without the
+  // parent's callbacks.
   static Timer& Global();
 
   Timer() = default;
   ~Timer();
 
-  // `callback` must be quick; it runs in the timer's thread.
+  // `callback` must be quick; it runs on the timer's thread.
   Id CallAt(absl::Time when, std::function<void()> callback);
-  // After it returns the callback is not running and will not run. False if it ran. REQUIRES: not called from the
+  // When it returns, the callback is not running and will not run. False if it has run. REQUIRES: not called from the
   // callback.
   bool Cancel(Id id);
-  // As Cancel, but does not wait for a callback that is running now.
+  // Like Cancel, but does not wait for a running callback.
   bool TryCancel(Id id);
 
  private:
@@ -38,7 +39,7 @@ class Timer {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   Id next_id_ ABSL_GUARDED_BY(mu_) = 1;
   Id running_ ABSL_GUARDED_BY(mu_) = 0;
-  // When the thread looks at the queue again by itself; in the past while it is awake.
+  // When the sleeping thread will check the queue again; in the past while it is awake.
   absl::Time sleeps_until_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   std::map<Key, std::function<void()>> queue_ ABSL_GUARDED_BY(mu_);
   std::map<Id, absl::Time> times_ ABSL_GUARDED_BY(mu_);

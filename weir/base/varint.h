@@ -1,5 +1,4 @@
-// Varints, as protobuf and sorted tables write numbers: seven bits per byte, lowest first, a set top bit where more
-// follow.
+// Varints as in protobuf and sorted tables: seven bits per byte, lowest first; the top bit is set if more follow.
 #ifndef WEIR_BASE_VARINT_H_
 #define WEIR_BASE_VARINT_H_
 
@@ -13,8 +12,8 @@ namespace weir {
 void AppendVarint(uint64_t value, std::string* out);
 size_t VarintSize(uint64_t value);
 
-// Takes a varint off the front of `bytes`. False, with nothing promised of `bytes`, if there is none or the number does
-// not fit.
+// Removes a varint from the front of `bytes`. False if there is none or the number does not fit; `bytes` is then
+// unspecified.
 bool TakeVarint(std::string_view* bytes, uint64_t* value);
 bool TakeVarint(std::string_view* bytes, uint32_t* value);
 

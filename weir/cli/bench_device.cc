@@ -30,7 +30,7 @@ StatusOr<Device*> FindDevice(const Environment& environment, const std::string& 
     WEIR_ASSIGN_OR_RETURN(const DeviceName known, DeviceName::Parse(device->name()));
     if (known.Matches(wanted)) return device.get();
   }
-  return NotFound("There is no device '", name, "' here; `weir devices` lists those that there are");
+  return NotFound("There is no device '", name, "' here; `weir devices` lists the devices");
 }
 
 struct Figures {

@@ -1,4 +1,4 @@
-// `weir bench train --device GPU:0`: models of the library on a device, timed as a training loop sees them.
+// `weir bench train --device GPU:0`: measures models of the library on a device, as seen by a training loop.
 #ifndef WEIR_CLI_BENCH_DEVICE_H_
 #define WEIR_CLI_BENCH_DEVICE_H_
 
@@ -14,16 +14,16 @@ struct DeviceBenchOptions {
   std::string precision = "tf32";  // one of kPrecisions
   bool is_training = true;
   std::string filter;  // only models whose names contain this
-  int64_t batch = 0;   // 0: the model's own
-  int steps = 30;      // of a round
-  std::string traces;  // a folder for a trace of one step of each model; may be empty
+  int64_t batch = 0;   // 0: the model's default
+  int steps = 30;      // per round
+  std::string traces;  // a folder for traces, one step per model; may be empty
 };
 
 inline constexpr const char* kPrecisions[] = {"float32", "tf32", "bfloat16", "float16"};
 
-// Prints a line for each model: milliseconds of a step in the best of three rounds of steps that are given to the
-// device one after the other, examples a second, the most memory that the device's tensors took, the processor time of
-// a step on the host, and the losses of the first and the 20th step. A model that fails gets a line with the error.
+// Prints a line for each model: the milliseconds per step in the best of three rounds of steps that are enqueued one
+// after the other, examples per second, the peak memory of the device's tensors, the processor time of a step on the
+// host, and the losses of the first and the 20th step. If a model fails, its line has the error.
 Status BenchOnDevice(const bench::Library& library, const DeviceBenchOptions& options);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The workloads of input and checkpoints: records read, parsed and batched; variables saved and restored.
+// The workloads of input and checkpoints: reading, parsing and batching records; saving and restoring variables.
 #ifndef WEIR_CLI_BENCH_INPUT_H_
 #define WEIR_CLI_BENCH_INPUT_H_
 
@@ -11,8 +11,8 @@
 namespace weir {
 
 bool IsInputWorkload(std::string_view name);
-// One call is one repetition: an epoch over 10,000 records, or one save or restore of 500 MB. The files are made in the
-// system's folder for temporary files and removed with the function.
+// Each call is one repetition: an epoch over 10,000 records, or one save or restore of 500 MB. The files are created in
+// the system's temporary folder and removed with the function.
 StatusOr<std::function<Status()>> PrepareInputWorkload(std::shared_ptr<Environment> environment, std::string_view name);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// The models and operations of the benchmark. They are not part of the program but of a library (benchmarks/models)
-// that `weir bench` loads.
+// The interface to the models and operations of the benchmark. They are not part of the program but of a library
+// (benchmarks/models) that `weir bench` loads.
 #ifndef WEIR_CLI_BENCH_LIBRARY_H_
 #define WEIR_CLI_BENCH_LIBRARY_H_
 
@@ -20,44 +20,44 @@ struct ModelWorkload {
   std::string_view about;
 };
 
-// A model made ready: parameters initialised, a few batches in memory.
+// A prepared model: parameters are initialized, a few batches are in memory.
 class ModelRunner {
  public:
   virtual ~ModelRunner() = default;
-  // The next batch.
+  // Runs one step on the next batch.
   virtual Status Run() = 0;
   // The same; returns the loss, or the sum of the logits.
   virtual StatusOr<double> RunAndSum() = 0;
-  // One step, traced; what it spent its time on.
+  // Runs one traced step and returns its report.
   virtual StatusOr<StepReport> RunTraced() = 0;
 };
 
-// How a model of the section "device" is made.
+// Options for a model of the section "device".
 struct DeviceModelOptions {
   std::string device = "/device:GPU:0";
   bool is_training = true;
-  int64_t batch = 0;  // examples of a step; 0: what the model's name says
+  int64_t batch = 0;  // examples per step; 0: as in the model's name
   SessionOptions session;
 };
 
-// A model on a device, with its variables and its one batch in the device's memory.
+// A model on a device, with its variables and a single batch in the device's memory.
 class DeviceModelRunner {
  public:
   virtual ~DeviceModelRunner() = default;
-  // Gives the device a step, which need not have ended when this returns.
+  // Enqueues a step on the device; the step may end after the call.
   virtual Status Step() = 0;
-  // Waits for all steps; the loss of the last one, or the mean of its outputs.
+  // Waits for all steps; returns the loss of the last one, or the mean of its outputs.
   virtual StatusOr<double> Finish() = 0;
-  // One step, traced; what it spent its time on.
+  // Runs one traced step and returns its report.
   virtual StatusOr<StepReport> RunTraced() = 0;
-  // Images of a step, or words.
+  // The number of images, or words, per step.
   virtual int64_t examples() const = 0;
 };
 
-// Milliseconds of single runs: at least three, for about `seconds`.
+// Returns the duration of each run in milliseconds: at least three runs, for about `seconds`.
 using Measure = StatusOr<std::vector<double>> (*)(const std::function<Status()>& step, double seconds);
 
-// What the library has. It holds no state.
+// The contents of the library. It has no state.
 class Library {
  public:
   virtual ~Library() = default;
@@ -71,21 +71,21 @@ class Library {
   virtual StatusOr<std::unique_ptr<DeviceModelRunner>> MakeDeviceModel(std::shared_ptr<Environment> environment,
                                                                        const ModelWorkload& workload,
                                                                        const DeviceModelOptions& options) const = 0;
-  // Prints a line for every single operation whose name contains `filter`: its name and the least milliseconds of a
-  // run. With a folder, also writes the graphs there as NAME.pb, for another program to run: node `y` is the operation,
-  // floats are fed to placeholders `x0`, `x1` ..., integers below N to `i0_below_N`.
+  // Measures every operation whose name contains `filter` and prints its name and the shortest time in milliseconds.
+  // With a folder, also writes the graphs there as NAME.pb, for other programs: node `y` is the operation, floats are
+  // fed to placeholders `x0`, `x1` ..., integers below N to `i0_below_N`.
   virtual Status MeasureOps(std::string_view filter, double seconds, const std::string& folder,
                             Measure measure) const = 0;
-  // Trains an MNIST CNN with batches of 64 by turns with Model::Fit (callbacks, progress bar) and with a loop that only
-  // runs the session's step, and prints the best time a step of each and their ratio.
+  // Trains an MNIST CNN with batches of 64, alternating between Model::Fit (callbacks, progress bar) and a loop that
+  // only runs the session's step, and prints the best time per step of each and their ratio.
   virtual Status MeasureFit(int rounds) const = 0;
 };
 
-// Loads it once: from the file `path`, or if that is empty from beside the program. It stays loaded until the process
-// ends. NOT_FOUND if there is none, INVALID_ARGUMENT if the file is something else.
+// Loads the library once: from the file `path`, or if that is empty, from the program's folder. It stays loaded until
+// the process ends. NOT_FOUND if there is none, INVALID_ARGUMENT if the file is something else.
 StatusOr<const Library*> LoadBenchLibrary(const std::string& path);
 
-// The one symbol of the library.
+// The only symbol of the library.
 inline constexpr char kBenchLibrarySymbol[] = "WeirBenchLibrary";
 using BenchLibraryFunction = const Library* (*)();
 

@@ -1,4 +1,4 @@
-// The engine's workloads: graphs that measure the executor, not kernels.
+// The engine's workloads: graphs that measure the executor rather than kernels.
 #ifndef WEIR_CLI_BENCH_WORKLOADS_H_
 #define WEIR_CLI_BENCH_WORKLOADS_H_
 
@@ -16,17 +16,17 @@ namespace weir {
 struct EngineWorkload {
   std::string_view name;
   std::string_view about;
-  double units;           // what one run is divided by
+  double units;           // results are divided by this
   std::string_view unit;  // "ops"
-  bool rewrites;          // graph rewriting on
+  bool rewrites;          // with graph rewriting
 };
 std::span<const EngineWorkload> EngineWorkloads();
 const EngineWorkload* FindEngineWorkload(std::string_view name);
 
-// The graph; its nodes "feed", "fetch" and "target" (those it has) say how to run it.
+// Builds the graph; those of the nodes "feed", "fetch" and "target" that it has define the step.
 StatusOr<Graph> BuildEngineGraph(const OpRegistry& ops, std::string_view name);
 
-// A graph made ready, to be run again and again.
+// A prepared graph, to be run repeatedly.
 class EngineRunner {
  public:
   static StatusOr<std::unique_ptr<EngineRunner>> Make(std::shared_ptr<Environment> environment, Graph graph,
@@ -41,11 +41,11 @@ class EngineRunner {
   std::vector<Tensor> outputs_;
 };
 
-// Milliseconds of single runs: at least three, for about `seconds`.
+// The duration of each run in milliseconds: at least three runs, for about `seconds`.
 StatusOr<std::vector<double>> MeasureSteps(const std::function<Status()>& step, double seconds);
-// graph_100k: JSON of seconds to construct and to run first, and resident bytes a node.
+// graph_100k: JSON with the seconds to construct and to run it for the first time, and the resident bytes per node.
 StatusOr<std::string> ProbeLargeGraph(std::shared_ptr<Environment> environment);
-// How much faster two threads run disjoint steps than one: {"scaling": 1.9}.
+// How much faster two threads run independent steps than one: {"scaling": 1.9}.
 StatusOr<double> MeasureScaling(std::shared_ptr<Environment> environment, double seconds);
 
 }  // namespace weir

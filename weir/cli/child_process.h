@@ -1,4 +1,4 @@
-// Processes of this program and others that a command starts.
+// Processes of this and other programs that a command starts.
 #ifndef WEIR_CLI_CHILD_PROCESS_H_
 #define WEIR_CLI_CHILD_PROCESS_H_
 
@@ -13,14 +13,14 @@
 
 namespace weir {
 
-// Ends with this object, and with this process whatever happens to it.
+// The process ends with this object, and with this process, however that ends.
 class ChildProcess {
  public:
   struct Options {
     std::vector<std::pair<std::string, std::string>> variables;  // added to the environment
-    bool pipes = true;                                           // else it shares standard input and output
+    bool pipes = true;                                           // false: shares standard input and output
   };
-  // The first word is a path or a name to be looked up; "/proc/self/exe" is this program.
+  // The first word is a path, or a name to look up; "/proc/self/exe" is this program.
   ChildProcess(const std::vector<std::string>& command, const Options& options);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
@@ -28,14 +28,14 @@ class ChildProcess {
 
   pid_t pid() const { return pid_; }
   void Signal(int number);
-  // Waits for its end; gives its exit code, or 128 and the signal's number.
+  // Waits for the end; returns the exit code, or 128 plus the signal number.
   int Wait();
-  // Somebody else has waited for it.
+  // Another caller has already waited for the process.
   void MarkEnded() { pid_ = -1; }
 
   // REQUIRES: pipes.
   void WriteLine(const std::string& line);
-  StatusOr<std::string> ReadLine();  // UNAVAILABLE at its end
+  StatusOr<std::string> ReadLine();  // UNAVAILABLE at the end
 
  private:
   pid_t pid_ = -1;

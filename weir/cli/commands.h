@@ -1,4 +1,4 @@
-// The subcommands of the program `weir`; each function adds one, with its options, to the program.
+// The subcommands of the program `weir`; each function adds one, with its options.
 #ifndef WEIR_CLI_COMMANDS_H_
 #define WEIR_CLI_COMMANDS_H_
 
@@ -22,7 +22,7 @@ void AddShowCommand(CLI::App& program);
 void AddTensorBoardCommand(CLI::App& program);
 void AddTraceCommand(CLI::App& program);
 
-// For a command's callback: prints an error as "weir: <message>" and ends the program with exit code 1.
+// For the callback of a command: prints an error as "weir: <message>" and exits with code 1.
 void ExitOnError(const Status& status);
 
 }  // namespace weir

@@ -9,9 +9,9 @@
 
 namespace weir {
 
-// Null without a path. Errors name the file.
+// Null for an empty path. Errors name the file.
 StatusOr<std::shared_ptr<const CostTable>> ReadCosts(const std::string& path);
-// An empty table where there is no such file.
+// An empty table if there is no such file.
 StatusOr<CostTable> ReadCostsIfAny(const std::string& path);
 Status WriteCosts(const std::string& path, const CostTable& costs);
 

@@ -1,9 +1,9 @@
-// The launcher's side of an elastic job: who its workers are, and which of them are the ranks of a round
+// The launcher's side of an elastic job: keeps track of the workers and determines the ranks of each round
 // (collective/rendezvous.h).
 //
-// A round begins when all workers of the last one that still run ask for it, and those who wait to join are part of it.
-// The first waits for all workers that were started, for a limited time. Rank 0 is the worker that has been there
-// longest, so that it has what all had in common; workers of a host have ranks beside each other.
+// A round begins when all workers of the previous round that still run have asked for it; workers that wait to join
+// become part of it. The first round waits, for a limited time, for all workers that were started. Rank 0 is the worker
+// that has been there longest, so that it has the shared state; the workers of a host get consecutive ranks.
 #ifndef WEIR_CLI_ELASTIC_HOST_H_
 #define WEIR_CLI_ELASTIC_HOST_H_
 
@@ -22,9 +22,9 @@ namespace weir {
 struct ElasticHostOptions {
   collective::Credentials credentials;
   int min_workers = 1;
-  absl::Duration first_round_after = absl::Seconds(30);  // if there are enough, but not all
-  absl::Duration patience = absl::Seconds(60);           // with a worker that does not come to a round
-  std::string address;  // of this host, as others know it; empty: as a worker's connection calls it
+  absl::Duration first_round_after = absl::Seconds(30);  // when enough, but not all workers have asked
+  absl::Duration patience = absl::Seconds(60);           // for a worker that does not ask for the next round
+  std::string address;  // of this host, as seen by others; empty: as seen by a worker's connection
 };
 
 class ElasticHost {
@@ -32,31 +32,31 @@ class ElasticHost {
   static StatusOr<std::unique_ptr<ElasticHost>> Make(const ElasticHostOptions& options);
   int port() const { return collective::PortOf(listener_); }
 
-  // A process that was started on a host, and one that has ended.
+  // Must be called when a process was started on a host, and when it has ended.
   void AddWorker(int worker, const std::string& host);
   void RemoveWorker(int worker);
-  // It gets no place any more: when it asks for one, it is told to leave.
+  // The worker gets no place any more: when it asks for one, it is told to leave.
   void RetireWorker(int worker);
-  // Whether it was told to leave, or will be.
+  // Whether it has been or will be told to leave.
   bool IsRetired(int worker) const;
 
-  // What to wait for.
+  // The files to poll.
   std::vector<pollfd> files() const;
-  // Takes connections and words, and begins a round if it is time to. Called when one of the files is ready, after
-  // changes, and from time to time.
+  // Handles connections and messages, and begins a round if it is time. Must be called when one of the files is ready,
+  // after changes, and from time to time.
   void Step();
 
-  // Whether a worker has said that training has ended.
+  // Whether a worker has reported that training has ended.
   bool is_done() const { return is_done_; }
   int round() const { return round_; }
-  // Workers that others have waited for too long.
+  // Workers that others have been waiting for too long.
   std::vector<int> Overdue() const;
 
  private:
   struct Worker {
     std::string host;
     collective::Socket connection;
-    int port = 0;         // where it listens; 0: it does not ask for a place
+    int port = 0;         // where it listens; 0: it has not asked for a place
     int first_round = 0;  // 0: none yet
     bool is_member = false;
     bool is_retired = false;
@@ -77,9 +77,9 @@ class ElasticHost {
   std::map<int, Worker> workers_;
   int round_ = 0;
   bool is_done_ = false;
-  bool has_told_news_ = false;  // in this round
+  bool has_told_news_ = false;  // in the current round
   absl::Time awaited_since_ = absl::InfiniteFuture();
-  std::string reachable_;  // this host's address as workers on other hosts see it
+  std::string reachable_;  // this host's address as seen by workers on other hosts
 };
 
 }  // namespace weir

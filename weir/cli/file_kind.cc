@@ -93,7 +93,7 @@ StatusOr<KnownFile> AsMessage(const std::string& path) {
     out.kind = FileKind::kGraph;
   } else {
     // Text. What is not even that is told by the zeros in it.
-    if (bytes.find('\0') != bytes.npos) return InvalidArgument(path, " is nothing that weir knows");
+    if (bytes.find('\0') != bytes.npos) return InvalidArgument(path, " is not a file that weir recognizes");
     out.saved_model = std::make_shared<SavedModel>();
     out.meta_graph = std::make_shared<MetaGraphDef>();
     out.graph = std::make_shared<GraphDef>();
@@ -105,7 +105,8 @@ StatusOr<KnownFile> AsMessage(const std::string& path) {
       out.kind = FileKind::kMetaGraph;
     } else {
       Status status = ParseTextProto(bytes, out.graph.get());
-      if (!status.ok()) return InvalidArgument(path, " is nothing that weir knows (as text: ", Message(status), ")");
+      if (!status.ok())
+        return InvalidArgument(path, " is not a file that weir recognizes (as text: ", Message(status), ")");
       if (!LooksRight(*out.graph)) return InvalidArgument(path, " is a graph with nodes that lack a name or an op");
       out.kind = FileKind::kGraph;
     }

@@ -1,4 +1,4 @@
-// What a file holds, told by its contents.
+// Recognises the kind of a file by its contents.
 #ifndef WEIR_CLI_FILE_KIND_H_
 #define WEIR_CLI_FILE_KIND_H_
 
@@ -18,16 +18,16 @@ enum class FileKind { kGraph, kMetaGraph, kSavedModel, kCheckpoint, kRecords, kE
 
 struct KnownFile {
   FileKind kind = FileKind::kGraph;
-  // Of a SavedModel its folder, of a checkpoint its prefix, else the file.
+  // For a SavedModel its folder, for a checkpoint its prefix, otherwise the file.
   std::string path;
   Compression compression = Compression::kNone;
-  std::shared_ptr<GraphDef> graph;  // parsed already, for the kinds that are one message
+  std::shared_ptr<GraphDef> graph;  // the parsed message, for the kinds that are a single message
   std::shared_ptr<MetaGraphDef> meta_graph;
   std::shared_ptr<SavedModel> saved_model;
 };
 
 // `path` is a file, a folder (a SavedModel, or one with a file `checkpoint`) or the prefix of a checkpoint. NOT_FOUND
-// if there is nothing, INVALID_ARGUMENT if it is nothing that is known.
+// if it does not exist, INVALID_ARGUMENT if its kind is unknown.
 StatusOr<KnownFile> RecogniseFile(const std::string& path);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Flags of subcommands that say which GPUs to use, and how.
+// Command line flags that select GPUs and their options.
 #ifndef WEIR_CLI_GPU_FLAGS_H_
 #define WEIR_CLI_GPU_FLAGS_H_
 

@@ -1,4 +1,4 @@
-// Places of boxes and lines for a drawing of a graph in layers.
+// Computes the positions of boxes and lines for a layered drawing of a graph.
 #ifndef WEIR_CLI_GRAPH_LAYOUT_H_
 #define WEIR_CLI_GRAPH_LAYOUT_H_
 
@@ -10,17 +10,17 @@ namespace weir {
 struct LayoutEdge {
   int from = 0;
   int to = 0;
-  // True if the edge is to go back; the layout adds those that it must turn to open a cycle.
+  // True if the edge should point backwards; the layout also sets it for edges that it reverses to break a cycle.
   bool back = false;
-  // Found: the way from box to box, top to bottom; of an edge that goes back only its ends.
+  // Output: the path from box to box, top to bottom; for backward edges only their ends.
   std::vector<std::pair<double, double>> points;
 };
 
 struct GraphLayout {
-  // Given: width of each box, all of one height, and the edges.
+  // Input: the width of each box (all have the same height), and the edges.
   std::vector<double> widths;
   std::vector<LayoutEdge> edges;
-  // Found: centre of each box, and the size of all.
+  // Output: the centre of each box, and the total size.
   std::vector<std::pair<double, double>> centres;
   double width = 0;
   double height = 0;

@@ -13,10 +13,10 @@ class GraphDef;  // wire format
 
 inline constexpr int kMaxDrawnNodes = 3000;
 
-// Text for inside of SVG.
+// Escapes text for SVG.
 std::string EscapedForSvg(std::string_view text);
 
-// INVALID_ARGUMENT for a graph of more than kMaxDrawnNodes. Edges that go back (loops) are drawn up the right side.
+// INVALID_ARGUMENT for a graph with more than kMaxDrawnNodes nodes. Backward edges (loops) are drawn on the right side.
 StatusOr<std::string> GraphToSvg(const GraphDef& graph);
 
 }  // namespace weir

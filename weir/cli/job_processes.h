@@ -1,4 +1,4 @@
-// The processes of one job, on this host or others: starting them, printing what they say, and seeing them end.
+// The processes of one job, on this host or others: starts them, prints their output, and waits for them.
 #ifndef WEIR_CLI_JOB_PROCESSES_H_
 #define WEIR_CLI_JOB_PROCESSES_H_
 
@@ -17,24 +17,24 @@
 
 namespace weir {
 
-// Between SIGTERM and SIGKILL.
+// The time between SIGTERM and SIGKILL.
 inline constexpr absl::Duration kTimeToEnd = absl::Seconds(5);
 
 std::string HostName();
-// Whether a name means the host that this process runs on.
+// Whether a name refers to the host that this process runs on.
 bool IsThisHost(const std::string& host);
 
 struct ProcessStart {
-  int number = 0;    // of the process in its job; a number is used once
+  int number = 0;    // of the process in its job; never reused
   std::string host;  // empty: this one
   std::vector<std::pair<std::string, std::string>> variables;
-  std::string secret;  // becomes WEIR_SECRET
+  std::string secret;  // passed as WEIR_SECRET
 };
 
-// Takes SIGINT, SIGTERM and SIGCHLD of this process for itself. What still runs at the end is killed.
+// Handles SIGINT, SIGTERM and SIGCHLD of this process. Processes that still run at the end are killed.
 class JobProcesses {
  public:
-  // `agent` starts a command on another host: it is called with the host and a line for its shell.
+  // `agent` starts a command on another host: it is called with the host and a command line for its shell.
   JobProcesses(std::vector<std::string> agent, std::vector<std::string> command);
   ~JobProcesses();
   JobProcesses(const JobProcesses&) = delete;
@@ -44,17 +44,17 @@ class JobProcesses {
 
   struct Ended {
     int number = 0;
-    int outcome = 0;  // exit code, or 128 and the signal
+    int outcome = 0;  // exit code, or 128 plus the signal
   };
-  // Waits a moment for output, signals, ends, or one of `files`. Gives those that have ended. Each line of output is
-  // printed with "[number] " before it.
+  // Waits briefly for output, signals, ends, or one of `files`. Returns the processes that have ended. Each line of
+  // output is printed with the prefix "[number] ".
   std::vector<Ended> Wait(std::vector<pollfd>* files = nullptr);
-  // SIGINT or SIGTERM, which all processes got too; 0 if there was none.
+  // SIGINT or SIGTERM, which all processes received, too; 0 if there was none.
   int signal() const { return signal_; }
 
   void Send(int number, int signal);
   void SendAll(int signal);
-  // Ends the processes on other hosts: their agents' input closes.
+  // Ends the processes on other hosts by closing the input of their agents.
   void CloseInputs();
   int num_running() const { return static_cast<int>(running_.size()); }
   bool HasOpenStreams() const;
@@ -62,13 +62,13 @@ class JobProcesses {
  private:
   struct Running {
     pid_t pid;
-    int input;  // of the agent of another host, else -1
+    int input;  // of the agent for another host, else -1
   };
   struct Stream {
     int number;
     int file;
     FILE* to;
-    std::string rest;  // of a line that has not ended yet
+    std::string rest;  // an incomplete last line
 
     void Print(std::string_view bytes);
     void Close();

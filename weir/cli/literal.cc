@@ -54,7 +54,7 @@ class Parser {
     }
     text_.remove_prefix(1);
     if (dims_.size() <= depth) dims_.resize(depth + 1, -1);
-    if (dims_[depth] >= 0 && dims_[depth] != count) return Error("its lists are not equally long");
+    if (dims_[depth] >= 0 && dims_[depth] != count) return Error("its lists have different lengths");
     if (depth_known_ ? depth >= value_depth_ : count > 0 && dims_.size() <= depth + 1) {
       return Error("its lists are not equally deep");
     }
@@ -137,7 +137,7 @@ StatusOr<Tensor> ParseLiteral(std::string_view text, DType dtype) {
   WEIR_ASSIGN_OR_RETURN(Shape shape, Shape::Make(parser.dims()));
   WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(dtype, shape));
   if (out.num_elements() != static_cast<int64_t>(parser.values().size())) {
-    return InvalidArgument("bad value '", text, "': its lists are not equally long");
+    return InvalidArgument("bad value '", text, "': its lists have different lengths");
   }
   Status status;
   bool known = DispatchDType(dtype, decltype(RealTypes{} + TypeList<bool, std::string>{}){}, [&](auto tag) {
@@ -145,7 +145,7 @@ StatusOr<Tensor> ParseLiteral(std::string_view text, DType dtype) {
     T* next = out.data<T>();
     for (const std::string& value : parser.values()) {
       if (!Convert(value, next++)) {
-        status = InvalidArgument("'", value, "' is no value of type ", Name(dtype));
+        status = InvalidArgument("'", value, "' is not a value of type ", Name(dtype));
         return;
       }
     }

@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// As a tensor of the given type. INVALID_ARGUMENT for values that the type does not hold, and for ragged lists. Text
-// needs quotes inside a list only.
+// Parses a literal of the given type. INVALID_ARGUMENT for values that do not fit the type, and for ragged lists.
+// Strings only need quotes inside a list.
 StatusOr<Tensor> ParseLiteral(std::string_view text, DType dtype);
 
 }  // namespace weir

@@ -53,7 +53,7 @@ Status RunOps(const OpsFlags& flags) {
   std::vector<const OpSchema*> schemas = environment->ops.All();
   if (!flags.name.empty()) {
     const OpSchema* schema = environment->ops.Find(flags.name);
-    if (schema == nullptr) return NotFound("no operation is called ", flags.name);
+    if (schema == nullptr) return NotFound("there is no operation ", flags.name);
     schemas = {schema};
   }
   for (const OpSchema* schema : schemas) {

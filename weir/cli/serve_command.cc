@@ -57,7 +57,7 @@ StatusOr<std::string> ReadIfNamed(const std::string& path) {
 Status ReadBatching(const ServeFlags& flags, ModelServerOptions* options) {
   BatchOptions& rules = options->manager.version.batching;
   if (flags.batching != "auto" && flags.batching != "off") {
-    return InvalidArgument("--batching is auto or off, not '", flags.batching, "'");
+    return InvalidArgument("--batching must be auto or off, not '", flags.batching, "'");
   }
   rules.merge = flags.batching == "auto";
   rules.pad = flags.pad;
@@ -78,7 +78,7 @@ StatusOr<std::vector<ModelSettings>> ReadModels(const ServeFlags& flags) {
     return ParseModelConfig(text);
   }
   if (flags.model_base_path.empty()) {
-    return InvalidArgument("which model? --model_base_path or --model_config_file says it");
+    return InvalidArgument("no model is given: use --model_base_path or --model_config_file");
   }
   return std::vector<ModelSettings>{{.name = flags.model_name, .base_path = flags.model_base_path}};
 }

@@ -85,7 +85,7 @@ StatusOr<ClusterPlace> FindPlace(const ServerFlags& flags) {
   }
   if (!flags.job.empty()) place.job = flags.job;
   if (flags.task >= 0) place.task = flags.task;
-  if (place.job.empty()) return InvalidArgument("which task of the cluster is this? --job and --task say it");
+  if (place.job.empty()) return InvalidArgument("the task of this server is not given: use --job and --task");
   return place;
 }
 

@@ -1,4 +1,4 @@
-// What `weir show` prints, by kind of file.
+// The output of `weir show`, by kind of file.
 #ifndef WEIR_CLI_SHOW_H_
 #define WEIR_CLI_SHOW_H_
 
@@ -15,12 +15,12 @@ class GraphDef;
 
 struct ShowOptions {
   bool json = false;
-  int64_t limit = 0;                 // records, events or tensors; 0: all
-  int64_t values = 0;                // of each tensor; 0: what suits the kind of file
-  std::vector<std::string> tensors;  // of a checkpoint: only these
+  int64_t limit = 0;                 // number of records, events or tensors; 0: all
+  int64_t values = 0;                // number of values per tensor; 0: depends on the kind of file
+  std::vector<std::string> tensors;  // for a checkpoint: only these
 };
 
-// One line a node: "y = MatMul(x, w) {transpose_a=false} on /device:CPU:0".
+// One line per node: "y = MatMul(x, w) {transpose_a=false} on /device:CPU:0".
 std::string GraphToText(const GraphDef& graph);
 Status ShowGraph(const GraphDef& graph, const ShowOptions& options);
 Status ShowSavedModel(const KnownFile& file, const ShowOptions& options);

@@ -197,7 +197,7 @@ Status ShowRecords(const KnownFile& file, const ShowOptions& options) {
 Status ShowEvents(const KnownFile& file, const ShowOptions& options) {
   return VisitRecords(file, options.limit, [&](int64_t, uint64_t offset, const std::string& record) -> Status {
     Event event;
-    if (!ParseBinaryProto(record, &event)) return DataLoss(file.path, ": the record at ", offset, " is no event");
+    if (!ParseBinaryProto(record, &event)) return DataLoss(file.path, ": the record at ", offset, " is not an event");
     if (!options.json) {
       PrintEvent(event);
       return OkStatus();

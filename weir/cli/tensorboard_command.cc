@@ -14,13 +14,13 @@ namespace {
 
 // Becomes the program; returns only if it cannot.
 Status Start(const std::string& folder, int port) {
-  if (!IsFolder(folder)) return NotFound(folder, " is no folder");
+  if (!IsFolder(folder)) return NotFound(folder, " is not a folder");
   const std::string port_text = std::to_string(port);
   std::vector<const char*> arguments = {"tensorboard", "--logdir",        folder.c_str(),
                                         "--port",      port_text.c_str(), nullptr};
   execvp("tensorboard", const_cast<char* const*>(arguments.data()));
   if (errno == ENOENT) {
-    return FailedPrecondition("tensorboard is not installed; python3 -m pip install tensorboard brings it");
+    return FailedPrecondition("tensorboard is not installed; install it with python3 -m pip install tensorboard");
   }
   return Unknown("cannot start tensorboard: ", std::strerror(errno));
 }

@@ -1,4 +1,4 @@
-// Draws when the operations of a step ran: a lane a thread, devices below each other.
+// Draws a timeline of the operations of a step: one lane per thread, devices below each other.
 #ifndef WEIR_CLI_TIMELINE_SVG_H_
 #define WEIR_CLI_TIMELINE_SVG_H_
 
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// Operations that would be too thin to see are joined with their neighbours, so a drawing stays small.
+// Operations that would be too thin to see are merged with their neighbours, so that drawings stay small.
 std::string TimelineToSvg(const StepReport& report);
 
 }  // namespace weir

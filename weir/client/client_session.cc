@@ -19,7 +19,7 @@ StatusOr<std::vector<std::string>> Names(const std::vector<Output>& outputs) {
 StatusOr<std::vector<std::string>> Names(const std::vector<Operation>& operations) {
   std::vector<std::string> names;
   for (const Operation& operation : operations) {
-    if (!operation.has_value()) return InvalidArgument("an Operation without a node is to be run");
+    if (!operation.has_value()) return InvalidArgument("an Operation without a node cannot be run");
     names.push_back(operation.name());
   }
   return names;

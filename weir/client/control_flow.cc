@@ -46,7 +46,7 @@ struct Branches {
 };
 StatusOr<Branches> TraceBranches(const Scope& scope, const std::vector<Branch>& branches, const std::string& name) {
   WEIR_RETURN_IF_ERROR(scope.status());
-  if (branches.empty()) return InvalidArgument("a Case needs a branch");
+  if (branches.empty()) return InvalidArgument("a Case needs at least one branch");
   auto captures = std::make_shared<Captures>();
   std::vector<std::unique_ptr<Tracer>> tracers;
   Branches out;
@@ -56,7 +56,7 @@ StatusOr<Branches> TraceBranches(const Scope& scope, const std::vector<Branch>& 
     WEIR_RETURN_IF_ERROR(tracers.back()->scope().status());
     out.is_stateful |= tracers.back()->is_stateful();
     if (Types(tracers.back()->results()) != Types(tracers[0]->results())) {
-      return InvalidArgument("the branches of a condition give results of different number or type");
+      return InvalidArgument("the branches of a conditional have results of different number or type");
     }
   }
   out.types = Types(tracers[0]->results());
@@ -114,7 +114,7 @@ StatusOr<TracedLoop> TraceLoop(const Scope& scope, const std::vector<Output>& va
   std::vector<Output> test_values, step_values;
   TracedLoop loop;
   for (const Output& value : values) {
-    if (!value.has_value()) return InvalidArgument("a loop begins with an Output without a value");
+    if (!value.has_value()) return InvalidArgument("an initial value of a loop is an Output without a value");
     loop.shapes.push_back(value.shape());
     test_values.push_back(test.AddArgument(value.dtype(), value.shape()));
     step_values.push_back(step.AddArgument(value.dtype(), value.shape()));
@@ -125,12 +125,12 @@ StatusOr<TracedLoop> TraceLoop(const Scope& scope, const std::vector<Output>& va
   WEIR_RETURN_IF_ERROR(step.scope().status());
   const std::vector<Output> next = step.results();
   if (Types(next) != Types(values)) {
-    return InvalidArgument("a loop's body gives other values than it takes, in number or type");
+    return InvalidArgument("the results of a loop's body differ from its arguments in number or type");
   }
   for (size_t i = 0; i < next.size(); ++i) {
     if (!loop.shapes[i].IsCompatibleWith(next[i].shape())) {
-      return InvalidArgument("value ", i, " of a loop begins as ", loop.shapes[i].ToString(), " and becomes ",
-                             next[i].shape().ToString());
+      return InvalidArgument("value ", i, " of a loop starts with shape ", loop.shapes[i].ToString(),
+                             ", which the body changes to ", next[i].shape().ToString());
     }
   }
   // What is captured goes round unchanged.

@@ -19,7 +19,7 @@ StatusOr<std::vector<GraphGradient>> Build(const Scope& scope, std::span<const O
                                            std::span<const Output> grad_ys, bool zeros_if_unconnected = false) {
   WEIR_RETURN_IF_ERROR(scope.status());
   for (const Output& y : ys) {
-    if (!y.has_value()) return InvalidArgument("a gradient is asked for of an Output without a value");
+    if (!y.has_value()) return InvalidArgument("the gradient of an Output without a value was requested");
   }
   GradientOptions options;
   options.scope = scope.UniqueName("gradients");

@@ -244,7 +244,7 @@ std::vector<EagerTensor> Execute(std::string_view op, const std::vector<EagerTen
       (*schema)->inputs, [](const ArgSchema& arg) { return !arg.number_attr.empty() || !arg.type_list_attr.empty(); });
   const size_t singles = (*schema)->inputs.size() - num_lists;
   if (num_lists > 1 || inputs.size() < singles || (num_lists == 0 && inputs.size() != singles)) {
-    return {EagerTensor::Error(InvalidArgument(op, " cannot be given ", inputs.size(), " tensors"))};
+    return {EagerTensor::Error(InvalidArgument(op, " does not take ", inputs.size(), " tensors"))};
   }
   for (const ArgSchema& arg : (*schema)->inputs) {
     if (arg.number_attr.empty() && arg.type_list_attr.empty()) {

@@ -76,7 +76,7 @@ StatusOr<ExampleSet> CifarRecords(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     WEIR_ASSIGN_OR_RETURN(std::string bytes, ReadWhole(path));
     if (bytes.empty() || bytes.size() % kCifarRecord != 0) {
-      return DataLoss(path, " has ", bytes.size(), " bytes, which is no whole number of records");
+      return DataLoss(path, " has ", bytes.size(), " bytes, which is not a whole number of records");
     }
     all += bytes;
   }
@@ -114,7 +114,7 @@ std::vector<std::string> Fields(std::string_view line, char delimiter) {
 StatusOr<float> Number(const std::string& field) {
   if (field.find_first_not_of(" \t") == std::string::npos) return std::numeric_limits<float>::quiet_NaN();
   float value = 0;
-  if (!ParseNumber(field, &value)) return InvalidArgument("'", field, "' is no number");
+  if (!ParseNumber(field, &value)) return InvalidArgument("'", field, "' is not a number");
   return value;
 }
 
@@ -124,9 +124,9 @@ StatusOr<Tensor> ReadIdx(const std::string& path) {
   WEIR_ASSIGN_OR_RETURN(std::string bytes, ReadWhole(path));
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   auto dtype = bytes.size() >= 4 && data[0] == 0 && data[1] == 0 ? IdxType(data[2]) : std::nullopt;
-  if (!dtype) return DataLoss(path, " is no IDX file");
+  if (!dtype) return DataLoss(path, " is not an IDX file");
   const size_t rank = data[3], head = 4 + 4 * rank;
-  if (bytes.size() < head) return DataLoss(path, " is cut short");
+  if (bytes.size() < head) return DataLoss(path, " is truncated");
   std::vector<int64_t> dims;
   for (size_t i = 0; i < rank; ++i) {
     const unsigned char* d = data + 4 + 4 * i;

@@ -166,7 +166,7 @@ Initializer LecunNormal(int64_t seed) {
 Initializer Orthogonal(double gain, int64_t seed) {
   return [=](const Scope& scope, const Shape& shape, DType dtype) {
     if (shape.rank() < 2) {
-      scope.Fail(InvalidArgument("an orthogonal value needs two dimensions or more, not ", shape.ToString()));
+      scope.Fail(InvalidArgument("an orthogonal initializer needs two dimensions or more, not ", shape.ToString()));
       return Output(scope, {});
     }
     const int64_t columns = shape.dim(shape.rank() - 1);
@@ -190,7 +190,7 @@ Initializer Orthogonal(double gain, int64_t seed) {
 Initializer Identity(double gain) {
   return [gain](const Scope& scope, const Shape& shape, DType dtype) {
     if (shape.rank() != 2) {
-      scope.Fail(InvalidArgument("an identity has two dimensions, not ", shape.ToString()));
+      scope.Fail(InvalidArgument("an identity initializer needs two dimensions, not ", shape.ToString()));
       return Output(scope, {});
     }
     auto zeros = Tensor::Zeros(DType::kFloat, shape);

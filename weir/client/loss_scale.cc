@@ -72,8 +72,8 @@ Output Unscale(const Scope& scope, const LossScale& scale, const Output& is_last
 
 LossScale::LossScale(const Scope& scope, const LossScaleOptions& options) : growth_interval_(options.growth_interval) {
   if (options.initial < 1 || options.growth_interval < 1) {
-    scope.Fail(InvalidArgument("a loss scale begins with 1 at least and grows after one step at least, not with ",
-                               options.initial, " and after ", options.growth_interval));
+    scope.Fail(InvalidArgument("a loss scale must start at 1 or more and grow after 1 step or more, not start at ",
+                               options.initial, " and grow after ", options.growth_interval));
   }
   const Scope root = scope.WithPrefix("").WithoutControlDependencies();
   scale_ =

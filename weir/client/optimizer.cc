@@ -155,7 +155,7 @@ Training ApplyExchanged(const Scope& scope, const Optimizer::Rule& rule, std::sp
     const Scope here = inside.WithPrefix(Cat(inside.prefix(), "/update_", variables[i].name()));
     updates.push_back(AddUpdate(here, update, gradients[i]));
   }
-  if (updates.empty()) scope.Fail(InvalidArgument("no variable that is to be trained has a gradient"));
+  if (updates.empty()) scope.Fail(InvalidArgument("none of the variables to be trained has a gradient"));
   std::vector<Operation> last = AddEndOfStep(inside.WithControlDependencies(updates), rule, state);
   last.insert(last.end(), updates.begin(), updates.end());
   last.insert(last.end(), gate.always.begin(), gate.always.end());

@@ -111,7 +111,8 @@ class Setter {
 
 Status SetReplicaDevices(const Scope& scope, const ReplicaDevices& options) {
   WEIR_RETURN_IF_ERROR(scope.status());
-  if (options.ps_tasks < 1) return InvalidArgument("there are ", options.ps_tasks, " parameter servers");
+  if (options.ps_tasks < 1)
+    return InvalidArgument("variables cannot be placed on ", options.ps_tasks, " parameter servers");
   for (const std::string& device : {options.ps_device, options.worker_device}) {
     WEIR_RETURN_IF_ERROR(DeviceName::Parse(device).status());
   }

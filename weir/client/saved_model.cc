@@ -13,7 +13,8 @@ constexpr char kInitSignature[] = "__saved_model_init_op";
 StatusOr<SignatureTensor> ReadTensorInfo(const TensorInfo& info) {
   SignatureTensor out;
   out.tensor = info.name();
-  if (!IsValidDType(info.dtype())) return InvalidArgument("a signature has type ", static_cast<int>(info.dtype()));
+  if (!IsValidDType(info.dtype()))
+    return InvalidArgument("a signature has the unknown type ", static_cast<int>(info.dtype()));
   out.dtype = static_cast<DType>(info.dtype());
   WEIR_ASSIGN_OR_RETURN(out.shape, PartialShapeFromProto(info.tensor_shape()));
   return out;
@@ -66,7 +67,8 @@ StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Load(const std::string& fold
     if (name == kInitSignature) continue;
     WEIR_ASSIGN_OR_RETURN(model->signatures_[name], ReadSignature(def));
   }
-  if (environment == nullptr) return InvalidArgument("a model is loaded into an environment; none is given");
+  if (environment == nullptr)
+    return InvalidArgument("a model can only be loaded into an environment, but none is given");
   Graph graph(environment->ops);
   if (prepare) {
     WEIR_RETURN_IF_ERROR(ImportGraphDef(meta->graph_def(), &graph));

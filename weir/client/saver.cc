@@ -52,7 +52,7 @@ StatusOr<double> InitialNumber(ClientSession& session, const Scope& scope, const
   const Node* assign = scope.graph().node(variable.initializer().node_id());
   WEIR_ASSIGN_OR_RETURN(Tensor value, session.Evaluate(Output(scope, assign->inputs[1])));
   if (value.dtype() != DType::kFloat || value.num_elements() != 1) {
-    return InvalidArgument("variable '", variable.name(), "' is no float scalar");
+    return InvalidArgument("variable '", variable.name(), "' is not a float scalar");
   }
   return value.data<float>()[0];
 }

@@ -27,7 +27,7 @@ LearningRate Piecewise(std::vector<int64_t> boundaries, std::vector<double> valu
   return LearningRate([=](const Scope& scope, const Output& step) {
     if (values.size() != boundaries.size() + 1) {
       scope.Fail(InvalidArgument("a piecewise schedule of ", boundaries.size(),
-                                 " boundaries needs one value more, not ", values.size()));
+                                 " boundaries needs one more value than boundaries, not ", values.size()));
       return Output(scope, {});
     }
     Output rate = Constant(scope, values.back());

@@ -164,7 +164,7 @@ Scope Scope::WithoutControlDependencies() const {
 }
 
 NodeId Scope::AddNode(Graph::NodeSpec spec) const {
-  if (place_->frame != nullptr) Fail(Internal("a node is added where operations run at once"));
+  if (place_->frame != nullptr) Fail(Internal("nodes cannot be added where operations are executed eagerly"));
   if (!ok()) return kNoNode;
   if (spec.name.empty()) spec.name = UniqueName(place_->name.empty() ? spec.op : place_->name);
   if (spec.device.empty()) spec.device = place_->device;

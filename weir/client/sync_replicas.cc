@@ -147,8 +147,8 @@ SyncReplicas::SyncReplicas(const Scope& scope, const Optimizer& optimizer, const
   SyncReplicasOptions options = given;
   if (options.total_replicas == 0) options.total_replicas = options.replicas_to_aggregate;
   if (options.replicas_to_aggregate < 1 || options.total_replicas < 1) {
-    scope.Fail(InvalidArgument("a synchronous step of ", options.replicas_to_aggregate, " gradients of ",
-                               options.total_replicas, " workers"));
+    scope.Fail(InvalidArgument("a synchronous step needs at least one gradient and one worker, not ",
+                               options.replicas_to_aggregate, " gradients from ", options.total_replicas, " workers"));
     return;
   }
   std::vector<Variable> variables = options.minimize.variables;

@@ -70,9 +70,9 @@ void Tracer::Build(const std::function<std::vector<Output>(const Scope&)>& body)
 
 void Tracer::AddResults(const std::vector<Output>& results) {
   for (const Output& result : results) {
-    if (!result.has_value()) return inner_.Fail(InvalidArgument("a body gives an Output without a value"));
+    if (!result.has_value()) return inner_.Fail(InvalidArgument("a body returns an Output without a value"));
     Output own = inner_.state()->Import(result);
-    if (!own.has_value()) return inner_.Fail(InvalidArgument("a body gives an Output of another graph"));
+    if (!own.has_value()) return inner_.Fail(InvalidArgument("a body returns an Output of another graph"));
     results_.push_back(own);
   }
 }

@@ -154,7 +154,7 @@ class Loop {
       step_ = options_.shared ? values.back().scalar<int64_t>() : step_ + 1;
       made_steps_ = true;
       if (summarize) WEIR_RETURN_IF_ERROR(Summarize(values));
-      if (values[0].dtype() != DType::kFloat) return InvalidArgument("a loss is a float scalar");
+      if (values[0].dtype() != DType::kFloat) return InvalidArgument("a loss must be a float scalar");
       const double loss = values[0].scalar<float>();
       for (const auto& hook : options_.hooks) WEIR_RETURN_IF_ERROR(hook->OnStep(session_, step_, loss, &stop));
       if (IsTimeToSave()) WEIR_RETURN_IF_ERROR(Save());
@@ -188,7 +188,7 @@ class Loop {
     for (const auto& [name, output] : options_.summaries) {
       const Tensor& value = values[i++];
       if (value.dtype() != DType::kFloat || value.num_elements() != 1) {
-        return InvalidArgument("summary '", name, "' is no float scalar");
+        return InvalidArgument("summary '", name, "' is not a float scalar");
       }
       WEIR_RETURN_IF_ERROR(writer_->Scalar(step_, name, value.scalar<float>()));
     }

@@ -42,7 +42,7 @@ StatusOr<std::unique_ptr<LoadedModel>> LoadForC(const char* folder) {
 
 StatusOr<Tensor> FromC(const weir_tensor& tensor) {
   if (tensor.name == nullptr || tensor.rank < 0 || (tensor.rank > 0 && tensor.dims == nullptr)) {
-    return InvalidArgument("an input without a name or without dimensions");
+    return InvalidArgument("an input has no name or no dimensions");
   }
   if (!IsValidDType(tensor.dtype) || !IsPlain(static_cast<DType>(tensor.dtype))) {
     return InvalidArgument("input '", tensor.name, "' has type ", tensor.dtype, ", which has no C form");

@@ -333,7 +333,8 @@ Status StartPermute(const RunPtr& run) {
   for (int rank = 0; rank < n; ++rank) {
     const int to = spec.permutation[rank];
     if (to < 0 || to >= n || sender[to] >= 0) {
-      return InvalidArgument("Rank ", rank, " sends to ", to, ", which is no rank of ", n, " or receives twice");
+      return InvalidArgument("Rank ", rank, " sends to ", to, ", which is not one of the ", n,
+                             " ranks or receives twice");
     }
     sender[to] = rank;
   }

@@ -95,7 +95,7 @@ void ChunkTable::Take(uint64_t round_id, std::string_view key, CancellationManag
       if (round.items.empty()) rounds_.erase(round_id);
     } else if (item.waiter != nullptr && !item.waiter->finished()) {
       if (!waiter->Claim()) return;
-      found = Internal("A second consumer has come for the chunk ", key);
+      found = Internal("There is a second consumer for the chunk ", key);
     } else {
       item.waiter = std::move(waiter);
       return;

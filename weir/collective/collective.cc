@@ -113,7 +113,7 @@ void SubmitToEngine(Request request) {
       status = InvalidArgument("prescale and postscale need a floating type, not ", Name(value.dtype()));
     } else if (reduces && signature.compression == Compression::kInt8 && signature.op != ReduceOp::kSum &&
                signature.op != ReduceOp::kAverage) {
-      status = InvalidArgument("Only sums and averages travel as int8");
+      status = InvalidArgument("Only sums and averages can be compressed to int8");
     } else if (value.rank() < 1 && signature.kind != RequestKind::kAllReduce &&
                signature.kind != RequestKind::kBroadcast) {
       status = InvalidArgument("'", request.name, "' needs a tensor of rank 1 or more, not a scalar");

@@ -70,7 +70,7 @@ void CollectiveRun::HaveGroup(StatusOr<GroupPtr> group) {
   }
   group_ = *std::move(group);
   rank_ = group_->RankOf(call_.device->name);
-  if (rank_ < 0) return Fail(Internal(call_.device->name, " is no member of its group ", call_.group_key));
+  if (rank_ < 0) return Fail(Internal(call_.device->name, " is not a member of its group ", call_.group_key));
   if (!group_->all_weir()) {
     return domain_->FindInstance(group_, call_, &cancellation_, [self](StatusOr<int> source) {
       if (!source.ok()) return self->Fail(source.status());
@@ -171,8 +171,8 @@ void CollectiveRun::Receive(int sender, const std::string& key, Tensor into, std
     return domain_->chunks().Take(
         round_->id, ChunkKey(key), &cancellation_, [received = std::move(received), bytes](StatusOr<Tensor> chunk) {
           if (chunk.ok() && chunk->num_bytes() != bytes) {
-            return received(Internal("Tensor Size Mismatch: a chunk of ", bytes, " bytes was expected, ",
-                                     chunk->num_bytes(), " have come"));
+            return received(Internal("Tensor Size Mismatch: a chunk of ", bytes, " bytes was expected, but ",
+                                     chunk->num_bytes(), " arrived"));
           }
           received(std::move(chunk));
         });

@@ -28,7 +28,7 @@ class ElasticRun {
   }
 
   Status Run() {
-    if (IsInitialized()) return FailedPrecondition("RunElastic does the Init of the collectives itself");
+    if (IsInitialized()) return FailedPrecondition("RunElastic calls Init itself: the program must not call it before");
     WEIR_ASSIGN_OR_RETURN(rendezvous_, Rendezvous::Connect(options_.init.timeout));
     the_rendezvous = rendezvous_.get();
     while (true) {
@@ -40,7 +40,7 @@ class ElasticRun {
       has_init_ = false;
       if (!lost) continue;
       if (options_.max_losses >= 0 && ++losses_ > options_.max_losses) return status;
-      WEIR_LOG(WARNING) << "the ranks meet anew: " << Message(status);
+      WEIR_LOG(WARNING) << "the ranks meet again: " << Message(status);
       // If the ranks never met, the round has changed nothing.
       if (!is_lost_) WEIR_RETURN_IF_ERROR(state_.Restore());
     }
@@ -73,7 +73,7 @@ class ElasticRun {
     // Without a place there is no other round.
     if (!place.ok() || !place->has_value()) is_lost_ = false;
     if (place.ok() && !place->has_value())
-      return Cancelled("This worker has left: its host was taken away from the job, or training has ended");
+      return Cancelled("This worker has left: its host was removed from the job, or training has ended");
     return place;
   }
 
@@ -101,7 +101,7 @@ Status ElasticState::CheckWorkers() {
   WEIR_ASSIGN_OR_RETURN(
       Tensor any, AllReduce("weir/elastic/news", Tensor::Scalar<int32_t>(has_news ? 1 : 0), {.op = ReduceOp::kMax}));
   if (any.scalar<int32_t>() == 0) return OkStatus();
-  Status status = Aborted("Workers come or go");
+  Status status = Aborted("Workers are joining or leaving the job");
   status.SetPayload(kNewRound, absl::Cord());
   return status;
 }

@@ -128,7 +128,7 @@ void GroupTable::Join(const GroupJoin& join, CancellationManager* cancellation, 
   if (answers.obsolete != nullptr && obsolete_ != nullptr) {
     obsolete_(*answers.obsolete,
               Aborted("The collective's member ", join.member.device,
-                      " has restarted since its group was formed; the next collective forms it anew"));
+                      " has restarted since its group was formed; the next collective forms it again"));
   }
   // The call may have been cancelled before it was added to the table.
   if (waiter->finished()) Withdraw(join.key, join.member.device);

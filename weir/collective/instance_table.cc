@@ -11,7 +11,7 @@ void InstanceTable::Join(const InstanceJoin& join, CancellationManager* cancella
         FailedPrecondition("group ", join.group_key, " not found. This normally means the server has restarted"));
   }
   const int rank = group->RankOf(join.device);
-  if (rank < 0) return done(InvalidArgument(join.device, " is no member of group ", join.group_key));
+  if (rank < 0) return done(InvalidArgument(join.device, " is not a member of group ", join.group_key));
   auto waiter = Waiter<int>::Make(
       cancellation, [] {}, std::move(done));
   if (waiter->finished()) return;

@@ -111,11 +111,11 @@ class MeetingHost {
       StatusOr<Introduction> theirs = text.ok() ? Decode(*text) : text.status();
       if (!theirs.ok()) continue;
       if (theirs->size != place_.size || theirs->rank < 1 || theirs->rank >= place_.size) {
-        return Refuse(socket, Cat("A process says that it is rank ", theirs->rank, " of ", theirs->size,
+        return Refuse(socket, Cat("A process claims to be rank ", theirs->rank, " of ", theirs->size,
                                   ", but this job has ", place_.size, " ranks"));
       }
       if (connections_[theirs->rank].is_open()) {
-        return Refuse(socket, Cat("Two processes say that they are rank ", theirs->rank));
+        return Refuse(socket, Cat("Two processes claim to be rank ", theirs->rank));
       }
       if (!IsLoopback(LocalAddress(socket))) reachable_ = LocalAddress(socket);
       const int rank = theirs->rank;
@@ -223,7 +223,7 @@ StatusOr<MeetingResult> HostMeeting(const Place& place, absl::Duration timeout, 
   }
   StatusOr<Socket> meeting = given.is_open() ? std::move(given) : Listen(port);
   if (!meeting.ok()) {
-    return Unavailable("Rank 0 is to be found at ", place.address, ", but ", Message(meeting.status()));
+    return Unavailable("Rank 0 should listen at ", place.address, ", but ", Message(meeting.status()));
   }
   if (place.address.empty()) {
     WEIR_RETURN_IF_ERROR(PublishThroughPmix(Cat(absl::StrJoin(OwnAddresses(), ","), ";", PortOf(*meeting))));
@@ -291,7 +291,7 @@ StatusOr<MeetingResult> MeetRanks(const Place& place, absl::Duration timeout, co
   // Rank 0 reports a timeout itself, with the missing ranks; this deadline is for the case that rank 0 has vanished.
   StatusOr<std::string> text = ReceiveText(connection, deadline + absl::Seconds(5), alarm);
   if (alarm) WEIR_RETURN_IF_ERROR(alarm());
-  if (!text.ok()) return Unavailable("Rank 0 is lost while the ranks meet: ", Message(text.status()));
+  if (!text.ok()) return Unavailable("Rank 0 was lost while the ranks met: ", Message(text.status()));
   if (text->starts_with('t')) return DeadlineExceeded(text->substr(1));
   if (text->starts_with('d')) return Unavailable(text->substr(1));
   if (!text->starts_with('1')) return InvalidArgument(text->substr(std::min<size_t>(1, text->size())));

@@ -94,7 +94,7 @@ void Negotiation::Announce(int rank, const std::string& key, const std::string& 
 }
 
 Status Negotiation::TakeOne(int rank, std::string_view message, std::vector<std::string>* stalled) {
-  const Status broken = Internal("what rank ", rank, " says cannot be read");
+  const Status broken = Internal("the message of rank ", rank, " cannot be parsed");
   uint32_t flags = 0, count = 0;
   if (!TakeNumber(&message, &flags) || !TakeNumber(&message, &count)) return broken;
   if ((flags & kJoinedFlag) != 0 && !joined_[rank]) {

@@ -164,7 +164,7 @@ StatusOr<Place> FindPlace(const Variables& variables) {
         place.local_rank >= place.local_size) {
       return InvalidArgument(convention.launcher, " says rank ", place.rank, " of ", place.size, " and local rank ",
                              place.local_rank, " of ", place.local_size, " (", convention.rank, ", ", convention.size,
-                             ", ...), which cannot be");
+                             ", ...), which is impossible");
     }
     WEIR_RETURN_IF_ERROR(FindRankZeroAddress(variables, &place));
     return place;

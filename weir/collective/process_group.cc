@@ -242,7 +242,7 @@ StatusOr<Tensor> ProcessGroup::AllToAll(const Tensor& value, std::span<const int
   }
   int64_t sum = 0;
   for (int64_t count : rows) {
-    if (count < 0) return InvalidArgument("A split cannot be ", count);
+    if (count < 0) return InvalidArgument("Splits cannot be negative, but one is ", count);
     sum += count;
   }
   if (static_cast<int>(rows.size()) != size() || sum != value.dim(0)) {

@@ -25,7 +25,7 @@ StatusOr<Place> ReadPlace(const std::string& text, const Place& same) {
   in >> word >> round >> place.rank >> place.size >> place.local_rank >> place.local_size >> place.address;
   if (!in || word != "place" || place.rank < 0 || place.rank >= place.size || place.local_rank < 0 ||
       place.local_rank >= place.local_size || place.local_size > place.size) {
-    return Internal("the launcher says '", text, "'");
+    return Internal("unexpected message from the launcher: '", text, "'");
   }
   place.job = Cat(same.job, "_round_", round);
   return place;

@@ -45,7 +45,7 @@ StatusOr<MergeOp> ParseMergeOp(std::string_view name) {
   for (MergeOp op : {MergeOp::kAdd, MergeOp::kMul, MergeOp::kMin, MergeOp::kMax}) {
     if (Name(op) == name) return op;
   }
-  return InvalidArgument("There is no reduction '", name, "'; there are Add, Mul, Min and Max");
+  return InvalidArgument("There is no reduction '", name, "'; the reductions are Add, Mul, Min and Max");
 }
 
 uint64_t RandomCollectiveId() {

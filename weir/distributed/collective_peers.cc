@@ -20,7 +20,7 @@ WorkerClient::Options Cancellable(CancellationManager* cancellation) {
 
 StatusOr<std::shared_ptr<WorkerClient>> GrpcCollectivePeers::Find(std::string_view task) const {
   std::shared_ptr<WorkerClient> client = peers_->Find(task);
-  if (client == nullptr) return InvalidArgument(task, " is no other task of the cluster of ", peers_->own_task());
+  if (client == nullptr) return InvalidArgument(task, " is not another task of the cluster of ", peers_->own_task());
   return client;
 }
 
@@ -133,7 +133,7 @@ void GrpcCollectivePeers::Probe(const CollectiveMember& member, std::function<vo
                       }
                     }
                     done(Aborted("The collective's member ", member.device,
-                                 " has restarted since its group was formed; the next collective forms it anew"));
+                                 " has restarted since its group was formed; the next collective forms it again"));
                   });
 }
 

@@ -19,17 +19,18 @@ void CollectiveService::Serve(WorkerMethod method, IncomingCall* call) {
     case WorkerMethod::kJoinRound:
       return JoinRound(call);
     default:
-      return call->Finish(Internal(kWorkerMethodNames[static_cast<size_t>(method)], " is no collective's method"), {});
+      return call->Finish(Internal(kWorkerMethodNames[static_cast<size_t>(method)], " is not a method for collectives"),
+                          {});
   }
 }
 
 Status CollectiveService::CheckDevice(std::string_view name, uint64_t incarnation, std::string_view method) const {
   const Device* device = environment_->devices.Find(name);
-  if (device == nullptr) return InvalidArgument(method, ": ", name, " is no device of ", environment_->task_name);
+  if (device == nullptr) return InvalidArgument(method, ": ", name, " is not a device of ", environment_->task_name);
   if (incarnation == 0 || device->info().incarnation == incarnation) return OkStatus();
   return FailedPrecondition(method, " expects a different device incarnation: ", incarnation, " vs. ",
                             device->info().incarnation, ". ", environment_->task_name,
-                            " was restarted since the group was formed; the next collective forms it anew");
+                            " was restarted since the group was formed; the next collective forms it again");
 }
 
 void CollectiveService::RecvBuf(IncomingCall* call) {
@@ -42,7 +43,7 @@ void CollectiveService::RecvBuf(IncomingCall* call) {
                            if (!chunk.ok()) return call->Finish(chunk.status(), {});
                            if (chunk->num_bytes() != wanted) {
                              return call->Finish(Internal("Tensor Size Mismatch: a chunk of ", wanted,
-                                                          " bytes was asked for, there are ", chunk->num_bytes()),
+                                                          " bytes was requested, but its size is ", chunk->num_bytes()),
                                                  {});
                            }
                            WireBuffer message;

@@ -54,15 +54,14 @@ Status Check(const ServerOptions& options) {
     return InvalidArgument("the message limit ", options.max_message_bytes, " is not in [1, 2^31)");
   }
   if (options.stay_awake > absl::Seconds(1)) {
-    return InvalidArgument("a thread may stay awake for at most a second, not ",
-                           absl::FormatDuration(options.stay_awake));
+    return InvalidArgument("stay_awake can be at most a second, not ", absl::FormatDuration(options.stay_awake));
   }
   return OkStatus();
 }
 
 Status CheckCluster(const ServerOptions& options, const Environment& environment) {
   if (options.cluster.empty()) {
-    return options.only_peers ? InvalidArgument("only peers may call, but there is no cluster") : OkStatus();
+    return options.only_peers ? InvalidArgument("only_peers needs a cluster") : OkStatus();
   }
   if (options.cluster.Find(options.job, options.task) == nullptr) {
     return InvalidArgument("the cluster has no task ", TaskName(options.job, options.task));
@@ -72,7 +71,7 @@ Status CheckCluster(const ServerOptions& options, const Environment& environment
                            environment.task_name);
   }
   if (!options.tls_certificate.empty() && options.tls_client_ca.empty()) {
-    return InvalidArgument("a cluster with TLS needs the CA that its tasks' certificates come from");
+    return InvalidArgument("a cluster with TLS needs the CA that signed its tasks' certificates");
   }
   return OkStatus();
 }
@@ -147,7 +146,7 @@ std::unique_ptr<PeerBuffers> MakePeerBuffers(const ServerOptions& options, Peers
   if (!options.share_memory || peers->others().empty()) return nullptr;
   auto buffers = PeerBuffers::Listen([peers](const std::string& key) { return peers->steps().held().HasKey(key); });
   if (buffers.ok()) return *std::move(buffers);
-  WEIR_LOG(INFO) << "tensors for tasks of this machine go through the network: " << Message(buffers.status());
+  WEIR_LOG(INFO) << "tensors for tasks of this machine are sent over the network: " << Message(buffers.status());
   return nullptr;
 }
 

@@ -32,7 +32,7 @@ std::string_view EdgeOf(std::string_view key) { return key.substr(0, key.rfind('
 
 Status CheckPlain(const OutOfBand& there) {
   if (IsPlain(there.dtype)) return OkStatus();
-  return InvalidArgument("Only tensors of plain types come by themselves, not ", Name(there.dtype));
+  return InvalidArgument("Only tensors of plain types can be sent out of band, not ", Name(there.dtype));
 }
 
 // SIZE_MAX if the peer sends an absurd shape.
@@ -147,7 +147,7 @@ void TensorFetcher::TakeAnswer(const FetchingPtr& fetching, grpc::ByteBuffer& re
 
 void TensorFetcher::TakeFromBuffer(const FetchingPtr& fetching, const OutOfBand& there) {
   if (fetching->buffer == nullptr || fetching->buffer->capacity() < BytesOf(there)) {
-    return Finish(*fetching, Internal(client_->task(), " says that it has filled a buffer that it does not have"));
+    return Finish(*fetching, Internal(client_->task(), " claims to have filled a buffer that it does not have"));
   }
   Expect(EdgeOf(fetching->request.rendezvous_key()), BytesOf(there));
   metrics_->tensors_shared.fetch_add(1, std::memory_order_relaxed);
@@ -172,7 +172,7 @@ void TensorFetcher::CopyExported(const FetchingPtr& fetching, const OutOfBand& t
   auto* reader = dynamic_cast<MemoryExporter*>(fetching->device);
   if (reader == nullptr) {
     Release(*fetching);
-    return Finish(*fetching, Internal(client_->task(), " offers memory of a device to who did not ask for it"));
+    return Finish(*fetching, Internal(client_->task(), " offers device memory that was not requested"));
   }
   reader->CopyExported(there.exported, there.dtype, there.shape, [this, fetching, there](StatusOr<Tensor> copy) {
     if (!copy.ok()) return FetchPieces(fetching, there);  // the sender then copies it to its host
@@ -194,7 +194,7 @@ void TensorFetcher::TakeFilled(const FetchingPtr& fetching, grpc::ByteBuffer& re
     NoteSuccess();
     return TakeFromBuffer(fetching, *answer.out_of_band);
   }
-  NoteFailure(fetching->socket, PermissionDenied("the sender has not taken the memory that it was handed"));
+  NoteFailure(fetching->socket, PermissionDenied("the sender did not accept the memory that was shared with it"));
   fetching->buffer = nullptr;
   FetchPieces(fetching, *answer.out_of_band);
 }
@@ -264,7 +264,7 @@ void TensorFetcher::NoteFailure(const std::string& socket, const Status& reason)
   absl::MutexLock lock(&mu_);
   if (std::exchange(failed_socket_, socket) != socket) failures_ = 0;
   if (failures_++ > 0) return;
-  WEIR_LOG(WARNING) << "large tensors of " << client_->task() << " come through the network: " << Message(reason);
+  WEIR_LOG(WARNING) << "large tensors of " << client_->task() << " are received over the network: " << Message(reason);
 }
 
 void TensorFetcher::NoteSuccess() {

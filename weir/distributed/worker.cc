@@ -70,14 +70,14 @@ void Worker::Serve(WorkerMethod method, IncomingCall* call) {
     case WorkerMethod::kLogging:  // not logged; a trace shows the Recv nodes
       return Answer(call, OkStatus(), LoggingResponse());
     case WorkerMethod::kTracing:
-      return call->Finish(Unimplemented("Tracing is not served; ask for a trace in the RunOptions of a step"), {});
+      return call->Finish(Unimplemented("Tracing is not supported; request a trace in the RunOptions of a step"), {});
     case WorkerMethod::kRecvBuf:
     case WorkerMethod::kCompleteGroup:
     case WorkerMethod::kCompleteInstance:
     case WorkerMethod::kGetStepSequence:
     case WorkerMethod::kJoinRound:
       if (options_.collectives != nullptr) return options_.collectives->Serve(method, call);
-      return call->Finish(Unimplemented("Collective operations between tasks are not served (",
+      return call->Finish(Unimplemented("Collective operations between tasks are not supported (",
                                         kWorkerMethodNames[static_cast<size_t>(method)], ")"),
                           {});
   }
@@ -131,7 +131,7 @@ void Worker::CreateWorkerSession(IncomingCall* call) {
         std::find(known.begin(), known.end(), request.master_task()) == known.end()) {
       return Status(
           absl::StatusCode::kPermissionDenied,
-          Cat("The master ", request.master_task(), " is no task of the cluster of ", environment_->task_name));
+          Cat("The master ", request.master_task(), " is not a task of the cluster of ", environment_->task_name));
     }
     if (!request.master_task().empty()) {
       DropSessionsOfEarlierMaster(request.master_task(), request.master_incarnation());

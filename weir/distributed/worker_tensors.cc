@@ -57,12 +57,12 @@ struct Worker::TensorCall {
 Status Worker::CheckSource(const RendezvousKey& key) const {
   const Device* device = environment_->devices.Find(key.src_device);
   if (device == nullptr) {
-    return InvalidArgument("'", key.edge_name, "' is asked of ", key.src_device, ", which is not a device of ",
+    return InvalidArgument("'", key.edge_name, "' was requested from ", key.src_device, ", which is not a device of ",
                            environment_->task_name);
   }
   if (device->info().incarnation == key.src_incarnation) return OkStatus();
   return Aborted("The task ", environment_->task_name, " has restarted: '", key.edge_name,
-                 "' is asked of an earlier life of ", key.src_device);
+                 "' was requested from an earlier incarnation of ", key.src_device);
 }
 
 void Worker::RecvTensor(IncomingCall* call) {
@@ -189,7 +189,7 @@ void Worker::FillBuffer(TensorCall wanted) {
     if (filled.ok()) {
       steps_->held().Take(wanted.request_id);
     } else {
-      WEIR_LOG(WARNING) << "a tensor goes through the network: " << Message(filled);
+      WEIR_LOG(WARNING) << "a tensor is sent over the network: " << Message(filled);
     }
     AnswerTensor(wanted.call, std::move(answer));
   };

@@ -154,7 +154,7 @@ StatusOr<CostTable> CostTable::FromText(std::string_view text) {
   int number = 0;
   for (absl::string_view line : absl::StrSplit(ToAbsl(text), '\n')) {
     if (++number == 1) {
-      if (FromAbsl(line) != kHeader) return InvalidArgument("A file of costs begins with '", kHeader, "'");
+      if (FromAbsl(line) != kHeader) return InvalidArgument("A cost file must begin with '", kHeader, "'");
       continue;
     }
     Status added = out.AddLine(FromAbsl(line));

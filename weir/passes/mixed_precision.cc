@@ -266,7 +266,7 @@ class PrecisionMixer {
 Status MixPrecision(RewriteContext& context, const DeviceRewriteOptions& options) {
   if (options.mixed_precision == DType::kInvalid) return OkStatus();
   if (options.mixed_precision != DType::kBFloat16 && options.mixed_precision != DType::kHalf) {
-    return InvalidArgument("Mixed precision is of bfloat16 or half, not of ", Name(options.mixed_precision));
+    return InvalidArgument("Mixed precision needs bfloat16 or half, not ", Name(options.mixed_precision));
   }
   return PrecisionMixer(context, options).Run();
 }

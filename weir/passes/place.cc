@@ -340,7 +340,7 @@ class GraphPlacer {
     if (chosen.size() != group_of_place.size()) return Internal("A placer left groups of nodes without a device");
     for (size_t i = 0; i < chosen.size(); ++i) {
       if (std::ranges::find(choices.devices[i], chosen[i]) == choices.devices[i].end()) {
-        return Internal("A placer chose a device that a group of nodes must not be on");
+        return Internal("A placer chose a device that a group of nodes cannot run on");
       }
       groups_[group_of_place[i]].devices = {chosen[i]};
       groups_[group_of_place[i]].done = true;

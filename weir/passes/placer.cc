@@ -156,7 +156,7 @@ StatusOr<PlacerKind> ParsePlacerKind(std::string_view text) {
   if (text == "default") return PlacerKind::kDefault;
   if (text == "greedy") return PlacerKind::kGreedy;
   if (text == "heft") return PlacerKind::kHeft;
-  return InvalidArgument("There is no placer '", text, "'; there are default, greedy and heft");
+  return InvalidArgument("There is no placer '", text, "'; the placers are default, greedy and heft");
 }
 
 std::unique_ptr<Placer> MakePlacer(PlacerKind kind) {

@@ -1,4 +1,4 @@
-// What ops outside the table family do with lookup tables: fill one before its first use.
+// The interface of lookup tables for ops outside the table family: fills a table before its first use.
 #ifndef WEIR_RESOURCES_FILLABLE_TABLE_H_
 #define WEIR_RESOURCES_FILLABLE_TABLE_H_
 
@@ -11,14 +11,14 @@ namespace weir {
 // Thread-safe.
 class FillableTable {
  public:
-  // Of the resource that is such a table.
+  // The type name of the resource.
   static constexpr std::string_view kTypeName = "N10tensorflow6lookup15LookupInterfaceE";
   virtual ~FillableTable() = default;
   virtual DType key_dtype() const = 0;
   virtual DType value_dtype() const = 0;
-  // True if it is filled once, before its first use, and never changed.
+  // True if the table is filled once, before its first use, and never changed.
   virtual bool is_initializable() const = 0;
-  // Fills an initialisable table; a second time only as many entries as are there are accepted, and ignored.
+  // Fills an initializable table. A second call must have the same number of entries and is ignored.
   virtual Status Initialize(const Tensor& keys, const Tensor& values) = 0;
 };
 

@@ -1,8 +1,9 @@
-// Queue: elements (tuples of tensors) between steps, with back-pressure.
+// Queue: elements (tuples of tensors) that persist between steps, with backpressure.
 //
-// Who cannot go on waits in line, without a thread: an attempt is kept until other calls let it finish. Enqueues and
-// dequeues each go in the order they came. A many-element attempt moves what it can and keeps its place; a dequeue
-// that is cancelled, or finds the queue closed and too empty, gives back what it took.
+// A call that cannot proceed waits in line without occupying a thread: its attempt is stored until other calls let it
+// finish. Enqueues and dequeues are each processed in order. An attempt for many elements moves as many as it can and
+// keeps its place; a dequeue that is cancelled, or that finds the queue closed with too few elements, returns the
+// elements that it took.
 #ifndef WEIR_RESOURCES_QUEUE_H_
 #define WEIR_RESOURCES_QUEUE_H_
 
@@ -19,7 +20,7 @@
 
 namespace weir {
 
-// What a node says about its queue; nodes that share a queue must agree.
+// A node's declaration of its queue; nodes that share a queue must agree.
 struct QueueSpec {
   std::string kind;       // "FIFOQueue"
   int64_t capacity = -1;  // < 0: no limit
@@ -35,7 +36,7 @@ class Queue : public Resource, public std::enable_shared_from_this<Queue> {
  public:
   static constexpr std::string_view kTypeName = "N10tensorflow14QueueInterfaceE";
   using Tuple = std::vector<Tensor>;
-  // Called once, never under a lock, from any thread; enqueues and Close give an empty tuple.
+  // Called once, never under a lock, on any thread; for enqueues and Close with an empty tuple.
   using Done = absl::AnyInvocable<void(StatusOr<Tuple>)>;
 
   Queue(std::string name, QueueSpec spec);
@@ -48,27 +49,27 @@ class Queue : public Resource, public std::enable_shared_from_this<Queue> {
   Status CheckSameSpec(const QueueSpec& spec) const;
 
   void Enqueue(Tuple element, CancellationManager& cancellation, Done done);
-  // The rows of `batch`, one element each.
+  // Enqueues the rows of `batch`, one element each.
   void EnqueueMany(Tuple batch, CancellationManager& cancellation, Done done);
   void Dequeue(CancellationManager& cancellation, Done done);
-  // A batch of `count` elements; with `allow_small_batch`, of what is left when the queue is closed.
+  // Dequeues a batch of `count` elements; with `allow_small_batch`, of the remaining elements when the queue is closed.
   void DequeueMany(int64_t count, bool allow_small_batch, CancellationManager& cancellation, Done done);
-  // Takes effect after the enqueues that wait already, or ends those with CANCELLED.
+  // Takes effect after the enqueues that are waiting, or ends those with CANCELLED.
   void Close(bool cancel_pending_enqueues, CancellationManager& cancellation, Done done);
   int64_t size() const;
   bool is_closed() const;
 
  protected:
-  // How elements are kept. `Batch` and `CheckShape` run without the lock.
+  // The storage of elements. `Batch` and `CheckShape` run without the lock.
   virtual int64_t SizeLocked() const = 0;
   virtual void PushLocked(Tuple element) = 0;
   virtual Tuple PopLocked() = 0;
-  // Undoes the PopLocked calls that gave `elements`, in that order.
+  // Undoes the PopLocked calls that returned `elements`, in that order.
   virtual void GiveBackLocked(std::vector<Tuple> elements) = 0;
   virtual int64_t MemoryLocked() const = 0;
-  // Elements that may leave now.
+  // The number of elements that may be dequeued now.
   virtual int64_t AvailableLocked(bool closed) const { return SizeLocked(); }
-  // Whether a batch may be taken before all its elements are there.
+  // Whether the elements of a batch may be collected before all of them are available.
   virtual bool GathersBatches() const { return true; }
   virtual Status CheckElement(const Tuple& element) const;
   virtual Status CheckBatch(const Tuple& batch) const;
@@ -83,7 +84,7 @@ class Queue : public Resource, public std::enable_shared_from_this<Queue> {
   enum class Progress { kNone, kSome, kComplete };
   struct Attempt {
     Kind kind;
-    int64_t remaining;  // elements still to move
+    int64_t remaining;  // elements that have not been moved yet
     bool allow_small_batch = false;
     Tuple input;
     std::vector<Tuple> taken;
@@ -112,7 +113,7 @@ class Queue : public Resource, public std::enable_shared_from_this<Queue> {
   const QueueSpec spec_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t next_id_ ABSL_GUARDED_BY(mu_) = 0;
-  Attempts enqueues_ ABSL_GUARDED_BY(mu_);  // and Close
+  Attempts enqueues_ ABSL_GUARDED_BY(mu_);  // including Close
   Attempts dequeues_ ABSL_GUARDED_BY(mu_);
 };
 

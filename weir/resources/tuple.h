@@ -17,13 +17,13 @@ std::string ShapesText(const std::vector<PartialShape>& shapes);  // "[[2],[]]"
 // INVALID_ARGUMENT unless the tensors have these types.
 Status CheckTypes(const TensorTuple& tuple, const std::vector<DType>& types);
 
-// A slice as a tensor of its own: shares memory where that leaves it aligned, else a copy.
+// A slice as a separate tensor: shares memory if that is aligned, else a copy.
 StatusOr<Tensor> OwnSlice(Tensor slice);
-// A copy of row `row` of every tensor, each in memory of its own.
+// A copy of row `row` of every tensor, each with its own memory.
 StatusOr<TensorTuple> CopyRow(const TensorTuple& batch, int64_t row);
-// The tensors of one shape and type as rows of one tensor. REQUIRES: not empty.
+// Stacks tensors of one shape and type. REQUIRES: not empty.
 StatusOr<Tensor> StackTensors(const std::vector<const Tensor*>& rows);
-// The same for every component. REQUIRES: not empty, and component shapes agree.
+// The same for every component. REQUIRES: not empty, and the shapes of components agree.
 StatusOr<TensorTuple> StackTuples(const std::vector<TensorTuple>& tuples);
 
 }  // namespace weir

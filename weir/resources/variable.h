@@ -1,6 +1,6 @@
 // VariableResource: the resource behind VarHandleOp.
 //
-// Readers take snapshots: the tensor itself, shared. A writer changes it in place only while nobody else holds it, and
+// Readers take snapshots that share the tensor. A writer modifies it in place only if nobody else holds it, and
 // otherwise works on a copy, so a snapshot never changes.
 #ifndef WEIR_RESOURCES_VARIABLE_H_
 #define WEIR_RESOURCES_VARIABLE_H_
@@ -26,22 +26,22 @@ class VariableResource : public Resource {
   bool IsStateHeld() const override;
 
   DType dtype() const { return dtype_; }
-  // The value now; no value before initialisation.
+  // The current value; no value before initialization.
   Tensor Read() const;
-  // Makes `tensor` writable in place: copies it if somebody else holds it. REQUIRES: initialised.
+  // Makes `tensor` writable in place: copies it if somebody else holds it. REQUIRES: initialized.
   Status MakeWritable(Allocator* allocator) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
-  // The same for memory that the host cannot touch: `copy` fills the new tensor.
+  // The same for memory that the host cannot access: `copy` fills the new tensor.
   using Copy = absl::FunctionRef<Status(const Tensor& from, const Tensor& to)>;
   Status MakeWritable(Allocator* allocator, Copy copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
 
   mutable absl::Mutex mu;
-  Tensor tensor ABSL_GUARDED_BY(mu);  // no value before initialisation
+  Tensor tensor ABSL_GUARDED_BY(mu);  // no value before initialization
 
  private:
   const DType dtype_;
 };
 
-// FAILED_PRECONDITION for an operation that needs the value of a variable that has none.
+// FAILED_PRECONDITION, for an operation that needs the value of an uninitialized variable.
 Status UninitializedVariable(std::string_view container, std::string_view name);
 
 }  // namespace weir

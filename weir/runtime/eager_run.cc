@@ -24,7 +24,7 @@ Device& EagerRuntime::Home(const Tensor& tensor) const {
 StatusOr<Tensor> EagerRuntime::ToHost(const Tensor& tensor) {
   if (tensor.in_host_memory()) return tensor;
   Device& home = Home(tensor);
-  if (home.is_host()) return InvalidArgument("The tensor is in the memory of a device that is none of this program's");
+  if (home.is_host()) return InvalidArgument("The tensor is in the memory of a device that this program does not know");
   const std::vector<UnfinishedRuns::Run> runs = unfinished_.Take(home);
   StatusOr<Tensor> copy = CopyToHostNow(home, tensor);  // ordered after all work that the device has been given
   WEIR_RETURN_IF_ERROR(UnfinishedRuns::FirstError(runs));

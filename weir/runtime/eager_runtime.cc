@@ -25,8 +25,7 @@ Status CheckTypes(const OpSchema& schema, const ArgTypes& types, std::span<const
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (IsRef(types.inputs[i])) {
-      return Unimplemented("Input ", i, " of ", schema.name,
-                           " is a reference to an old variable: only graphs have them");
+      return Unimplemented("Input ", i, " of ", schema.name, " is a reference variable, which only graphs support");
     }
     if (!inputs[i].has_value()) return InvalidArgument("Input ", i, " has no value");
     if (inputs[i].dtype() != types.inputs[i]) {
@@ -195,7 +194,7 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::MakeEntry(const OpS
   WEIR_RETURN_IF_ERROR(CheckAttrs(schema, complete));
   WEIR_ASSIGN_OR_RETURN(ArgTypes types, ResolveArgTypes(schema, complete));
   for (DType dtype : types.outputs) {
-    if (IsRef(dtype)) return Unimplemented(schema.name, " gives a reference: only graphs have them");
+    if (IsRef(dtype)) return Unimplemented(schema.name, " returns a reference, which only graphs support");
   }
   Node node;
   node.name = schema.name;
@@ -213,7 +212,8 @@ StatusOr<std::shared_ptr<EagerRuntime::Entry>> EagerRuntime::MakeEntry(const OpS
     entry->attrs = std::make_shared<const AttrMap>(std::move(complete));
     return entry;
   }
-  if (IsExecutorNative(schema)) return Unimplemented(schema.name, " is a part of graphs and cannot be run by itself");
+  if (IsExecutorNative(schema))
+    return Unimplemented(schema.name, " is only available in graphs and cannot be executed eagerly");
   const bool has_functions = std::ranges::any_of(
       schema.attrs, [](const AttrSchema& attr) { return attr.type == "func" || attr.type == "list(func)"; });
   // Only ops with functions may start the devices here: constant folding prepares ops before anything has started them.

@@ -111,7 +111,7 @@ class Compiler {
     planned.never_dead = node.schema->name == "ControlTrigger";
     planned.num_inputs = static_cast<int32_t>(node.inputs.size());
     if (node.num_outputs() > std::numeric_limits<int16_t>::max()) {
-      return InvalidArgument("The node has ", node.num_outputs(), " outputs, more than can be run");
+      return InvalidArgument("The node has ", node.num_outputs(), " outputs, more than are supported");
     }
     planned.num_outputs = static_cast<uint16_t>(node.num_outputs());
     plan_->infos[position] = {node.name, node.schema, node.types};

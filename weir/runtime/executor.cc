@@ -240,7 +240,7 @@ void PlanRun::End() {
   if (status.ok() && exchange_ == nullptr) {
     for (size_t i = 0; i < rets_.size(); ++i) {
       if (rets_[i].has_value() || plan_->ret_types[i] == DType::kInvalid) continue;
-      status = Internal("Result ", i, " was never computed: the graph has a loop or a Merge that cannot go on");
+      status = Internal("Result ", i, " was never computed: the graph has a loop or a Merge that cannot make progress");
       break;
     }
   }

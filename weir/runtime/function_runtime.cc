@@ -138,7 +138,7 @@ void LocalFunctionRuntime::Run(const StepContext& caller, Handle handle, std::ve
                 {});
   }
   if (caller.call_depth >= kMaxCallDepth) {
-    return done(ResourceExhausted("Functions call each other more than ", kMaxCallDepth, " deep"), {});
+    return done(ResourceExhausted("Function calls are nested more than ", kMaxCallDepth, " deep"), {});
   }
   StatusOr<Instance*> fit = Fit(instance, caller, arguments);
   if (!fit.ok()) return done(fit.status(), {});

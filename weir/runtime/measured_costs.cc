@@ -72,7 +72,8 @@ Status AddStepCosts(const OpRegistry& ops, const StepReport& report, std::span<c
   RunMetadata metadata;  // holds the statistics of this task and of the others
   report.ToProto(&metadata);
   if (metadata.partition_graphs().empty() || metadata.step_stats().dev_stats().empty()) {
-    return FailedPrecondition("The report of the step has no times or no graphs; was it traced with both?");
+    return FailedPrecondition(
+        "The step report has no times or no graphs; run the step with a trace and partition_graphs");
   }
   for (const Feed& feed : feeds) AddFeed(feed, table);
   const StepReport whole = StepReport::FromProto(metadata);

@@ -8,10 +8,10 @@
 namespace weir {
 namespace {
 
-Status NoParts() { return Unimplemented("Only sessions of this process have parts of other sessions' steps"); }
+Status NoParts() { return Unimplemented("Only sessions of this process can run parts of other sessions' steps"); }
 
 Status NoConnector(const SessionOptions& options) {
-  return Unimplemented("The environment has no connector, which the target '", options.target, "' needs");
+  return Unimplemented("The environment has no session connector; the target '", options.target, "' needs one");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ Status Connect(Graph* graph, int first_arg, int first_ret, int count) {
     if (args[i] == nullptr || rets[i] == nullptr) return Internal("A connection was lost");
     Endpoint source = rets[i]->inputs[0];
     if (BaseType(graph->type(source)) != args[i]->output_type(0)) {
-      return InvalidArgument("Tensor connection ", i, " joins ", Name(graph->type(source)), " to ",
+      return InvalidArgument("Tensor connection ", i, " connects ", Name(graph->type(source)), " to ",
                              Name(args[i]->output_type(0)));
     }
     for (const auto& node : graph->nodes()) {

@@ -92,7 +92,7 @@ Status FindMixedPrecision(const RewriterConfig& config, SessionOptions* out) {
     }
     const std::string& name = type->second.s();
     if (name != "bfloat16" && name != "float16") {
-      return InvalidArgument(kMixedPrecisionOptimizer, "'s type is bfloat16 or float16, not '", name, "'");
+      return InvalidArgument(kMixedPrecisionOptimizer, "'s type must be bfloat16 or float16, not '", name, "'");
     }
     out->mixed_precision = name == "bfloat16" ? DType::kBFloat16 : DType::kHalf;
   }

@@ -26,7 +26,8 @@ StatusOr<std::shared_ptr<CompiledStep>> LocalSession::CompilePart(const GraphDef
   WEIR_RETURN_IF_ERROR(CompileParts(partitions, /*late_args=*/false, compiled.get()));
   for (const auto& plan : compiled->plans) {
     if (!plan->arg_types.empty() || !plan->ret_types.empty()) {
-      return InvalidArgument("The part of a step has arguments or results; only Send and Recv join it to the rest");
+      return InvalidArgument(
+          "The part of a step has arguments or results; only Send and Recv may connect it to the rest");
     }
   }
   compiled->export_partitions = [] { return std::vector<std::string>(); };

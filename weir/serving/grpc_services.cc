@@ -60,7 +60,7 @@ WireBuffer HealthResponse(Health health) {
 
 // The last answer of Watch, when the server stops.
 void EndWatch(IncomingCall* call, bool is_known) {
-  if (!is_known) return call->Finish(Unavailable("The server shuts down"), {});
+  if (!is_known) return call->Finish(Unavailable("The server is shutting down"), {});
   call->Finish(OkStatus(), HealthResponse(Health::kNotServing));
 }
 

@@ -38,7 +38,7 @@ StatusOr<std::string> Gunzip(const std::string& bytes, size_t limit) {
     out.erase(out.size() - stream.avail_out);
     if (result == Z_BUF_ERROR || (result == Z_OK && stream.avail_in == 0 && stream.avail_out > 0)) break;
   }
-  if (result != Z_STREAM_END) return InvalidArgument("the body is no gzip");
+  if (result != Z_STREAM_END) return InvalidArgument("the body is not gzip data");
   return out;
 }
 

@@ -45,7 +45,7 @@ StatusOr<T> ToFloating(std::string_view number) {
     return InvalidArgument("JSON Value: ", number, " is too large");
   }
   if (error != std::errc() || end != number.data() + number.size()) {
-    return InvalidArgument("JSON Value: ", number, " is no number");
+    return InvalidArgument("JSON Value: ", number, " is not a number");
   }
   return value;
 }

@@ -153,7 +153,7 @@ Status WritePredictions(const NamedTensors& outputs, std::string* out) {
   for (const Output& output : prepared) {
     if (output.tensor.rank() == 0) {
       return InvalidArgument("Tensor name: ", output.name,
-                             " has no shape information, so it has no rows; ask with 'inputs'");
+                             " has no shape information, so it has no rows; use 'inputs' in the request");
     }
     if (rows >= 0 && output.tensor.dim(0) != rows) {
       return InvalidArgument("Tensor name: ", output.name, " has inconsistent batch size: ", output.tensor.dim(0),

@@ -163,7 +163,7 @@ Status ModelManager::Configure(std::vector<ModelSettings> models) {
   }
   for (const std::string& name : fresh) {
     while (!stopping_ && !Settled(name)) changed_.Wait(&mu_);
-    if (stopping_) return Cancelled("The server shuts down");
+    if (stopping_) return Cancelled("The server is shutting down");
     const Model& model = models_.find(name)->second;
     Status error;
     bool available = false;
@@ -328,8 +328,8 @@ Status ModelManager::CheckBudget(int64_t bytes) const {
     for (const auto& [number, version] : model.versions) used += version.bytes;
   }
   if (used + bytes <= options_.memory_budget) return OkStatus();
-  return ResourceExhausted("its ", bytes, " bytes do not fit beside the ", used,
-                           " bytes of what is loaded into the budget of ", options_.memory_budget, " bytes");
+  return ResourceExhausted("its ", bytes, " bytes and the ", used, " bytes already loaded exceed the budget of ",
+                           options_.memory_budget, " bytes");
 }
 
 StatusOr<std::shared_ptr<ServedVersion>> ModelManager::Read(const LoadTask& task, int64_t* bytes) {

@@ -106,7 +106,7 @@ Status ReadPredictRequest(google::protobuf::io::ZeroCopyInputStream* in, size_t 
   stream.SetTotalBytesLimit(INT32_MAX);
   if (size > static_cast<size_t>(INT32_MAX)) return InvalidArgument("The request is larger than 2 GB");
   stream.PushLimit(static_cast<int>(size));
-  if (!ReadFields(&stream, message)) return InvalidArgument("The request is no PredictRequest");
+  if (!ReadFields(&stream, message)) return InvalidArgument("The request is not a PredictRequest");
   return OkStatus();
 }
 

@@ -108,7 +108,7 @@ StatusOr<Body> ReadBody(const std::string& text) {
   JsonReader reader(text);
   Body body;
   if (reader.Peek() == JsonReader::Kind::kEnd) return InvalidArgument("JSON Parse error: The document is empty");
-  if (reader.Peek() != JsonReader::Kind::kObject) return InvalidArgument("JSON Value: the request is no object");
+  if (reader.Peek() != JsonReader::Kind::kObject) return InvalidArgument("JSON Value: the request is not an object");
   WEIR_RETURN_IF_ERROR(reader.ReadObject([&](const std::string& key) -> Status {
     if (key == "signature_name") {
       if (reader.Peek() != JsonReader::Kind::kString) {

@@ -25,7 +25,7 @@ int64_t RowsOf(std::span<const Tensor> inputs) {
   return std::max<int64_t>(rows, 0);
 }
 
-Status Expired() { return DeadlineExceeded("Deadline Exceeded: the request's time was over before its step began"); }
+Status Expired() { return DeadlineExceeded("Deadline Exceeded: the request's deadline passed before its step began"); }
 
 }  // namespace
 
@@ -75,7 +75,7 @@ StepScheduler::~StepScheduler() {
     changed_.SignalAll();
   }
   for (auto& queue : left) {
-    for (Job& job : queue->jobs) job.done(Cancelled("The server shuts down"), {});
+    for (Job& job : queue->jobs) job.done(Cancelled("The server is shutting down"), {});
   }
   for (std::thread& thread : threads_) thread.join();
 }
@@ -116,7 +116,7 @@ void StepScheduler::Submit(const std::shared_ptr<Queue>& queue, Job job) {
     const bool at_once =
         running_ < slots_ && waiting_.empty() && (rules.timeout == absl::ZeroDuration() || !rules.merge);
     if (!at_once) {
-      const Status entered = stopping_ ? Cancelled("The server shuts down") : Enter(queue, job);
+      const Status entered = stopping_ ? Cancelled("The server is shutting down") : Enter(queue, job);
       lock.Release();
       if (!entered.ok()) job.done(entered, {});
       return;
@@ -203,7 +203,7 @@ Status StepScheduler::CheckLoad(const Queue& queue, const Job& job) const {
     return ResourceExhausted("The queue of model ", queue.options.model, " is full: ", rows, " rows wait in it");
   }
   if (wait > std::min(rules.target_latency, kLongestQueue) || job.since + wait > job.deadline) {
-    return ResourceExhausted("The server is overloaded: what waits for model ", queue.options.model,
+    return ResourceExhausted("The server is overloaded: the requests that wait for model ", queue.options.model,
                              " already will take about ", absl::FormatDuration(wait), ", longer than ",
                              job.since + wait > job.deadline ? "this request's deadline allows" : "the limit");
   }

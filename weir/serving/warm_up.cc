@@ -69,7 +69,7 @@ Status ReplayWarmUpRequests(const std::shared_ptr<ServedVersion>& version, int i
       WEIR_RETURN_IF_ERROR(read);
       if (i == kMaxRecords) return InvalidArgument("a warm-up file may have at most ", kMaxRecords, " records");
       serving::PredictionLog log;
-      if (!log.ParseFromString(record)) return InvalidArgument("record ", i, " of ", path, " is no PredictionLog");
+      if (!log.ParseFromString(record)) return InvalidArgument("record ", i, " of ", path, " is not a PredictionLog");
       for (int again = 0; again < iterations; ++again) {
         WEIR_RETURN_IF_ERROR(Annotate(Replay(version, log), Cat("record ", i, ": ")));
       }

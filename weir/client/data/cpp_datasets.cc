@@ -48,7 +48,7 @@ class GeneratorDataset : public weir::Dataset {
         Element dropped;
         WEIR_RETURN_IF_ERROR(GetNext(ctx, &dropped, &end));
       }
-      if (produced_ < produced) return DataLoss("A saved position is behind the end of its generator");
+      if (produced_ < produced) return DataLoss("The saved position is beyond the end of the generator's elements");
       is_done_ = done != 0;
       return OkStatus();
     }
@@ -97,7 +97,7 @@ Dataset WrapDataset(DatasetPtr dataset, const ElementSpec& spec) {
 }
 
 Status CheckSpec(const ElementSpec& spec) {
-  if (spec.types.empty()) return InvalidArgument("an element has at least one tensor");
+  if (spec.types.empty()) return InvalidArgument("an element needs at least one tensor");
   if (spec.types.size() != spec.shapes.size()) {
     return InvalidArgument("an element has ", spec.types.size(), " types but ", spec.shapes.size(), " shapes");
   }
@@ -114,7 +114,7 @@ Dataset FromGenerator(const ElementSpec& spec, std::function<NextElement()> make
 Dataset Dataset::MapTensors(const ElementSpec& spec, TensorFunction function) const {
   Status error = status().ok() ? CheckSpec(spec) : status();
   if (error.ok() && handle_.is_traced()) {
-    error = Unimplemented("a C++ function of tensors in a dataset that is made inside a traced function");
+    error = Unimplemented("a dataset that is created inside a traced function cannot use a C++ function of tensors");
   }
   if (!error.ok()) return Dataset(EagerTensor::Error(error), spec);
   StatusOr<DatasetPtr> input = DatasetFromTensor(handle_.tensor());

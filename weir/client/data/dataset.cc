@@ -107,7 +107,8 @@ Dataset Dataset::Filter(const std::function<EagerTensor(const EagerTensors&)>& p
   StatusOr<TracedFunction> traced =
       Trace("filter", spec_, [&](const EagerTensors& element) { return EagerTensors{predicate(element)}; });
   if (!traced.ok()) return Failed(traced.status());
-  if (traced->types[0] != DType::kBool) return Failed(InvalidArgument("a filter gives ", Name(traced->types[0])));
+  if (traced->types[0] != DType::kBool)
+    return Failed(InvalidArgument("a filter must return a bool, not ", Name(traced->types[0])));
   return Dataset(eager::FilterDataset(handle_, traced->captures, traced->function, spec_.types, spec_.shapes), spec_);
 }
 
@@ -127,10 +128,11 @@ Dataset Dataset::PaddedBatch(int64_t size, const PaddedBatchOptions& options) co
   if (Status error = status(); !error.ok()) return Failed(error);
   ElementSpec padded = spec_;
   if (!options.shapes.empty()) padded.shapes = options.shapes;
-  if (padded.shapes.size() != spec_.shapes.size()) return Failed(InvalidArgument("one shape an element's tensor"));
+  if (padded.shapes.size() != spec_.shapes.size())
+    return Failed(InvalidArgument("PaddedBatch needs one shape for each tensor of an element"));
   EagerTensors shapes, values;
   for (size_t i = 0; i < padded.shapes.size(); ++i) {
-    if (!padded.shapes[i].has_rank()) return Failed(InvalidArgument("what is padded must have a rank"));
+    if (!padded.shapes[i].has_rank()) return Failed(InvalidArgument("PaddedBatch needs shapes of known rank"));
     std::vector<int64_t> dims(padded.shapes[i].dims().begin(), padded.shapes[i].dims().end());
     shapes.push_back(EagerTensor(Tensor::Vector<int64_t>(std::span<const int64_t>(dims))));
     StatusOr<Tensor> zero = Tensor::Zeros(spec_.types[i], Shape());

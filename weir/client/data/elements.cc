@@ -48,7 +48,7 @@ Status Elements::Restore(const Tensor& position) {
   }
   WEIR_RETURN_IF_ERROR(status_);
   if (position.dtype() != DType::kString || position.num_elements() != 1) {
-    return InvalidArgument("a position is a string scalar");
+    return InvalidArgument("a position must be a string scalar");
   }
   TensorProto proto;
   if (!proto.ParseFromString(position.data<std::string>()[0])) return DataLoss("a position cannot be parsed");
@@ -66,7 +66,8 @@ StatusOr<bool> DatasetBatches::Next(nn::Batch* batch) {
   batch->labels = Tensor();
   if (!more) return false;
   if (has_labels_) {
-    if (batch->inputs.size() < 2) return InvalidArgument("an element has inputs and labels; this one is one tensor");
+    if (batch->inputs.size() < 2)
+      return InvalidArgument("an element must have inputs and labels, but this one has a single tensor");
     batch->labels = std::move(batch->inputs.back());
     batch->inputs.pop_back();
   }

@@ -29,7 +29,7 @@ StatusOr<std::vector<std::string>> SortedNames(const std::string& folder) {
 }  // namespace
 
 StatusOr<ImageFolder> ReadImageFolder(const std::string& folder, int64_t height, int64_t width, int64_t channels) {
-  if (height < 1 || width < 1) return InvalidArgument("pictures of ", height, " x ", width, " points");
+  if (height < 1 || width < 1) return InvalidArgument("images cannot be scaled to ", height, " x ", width, " pixels");
   ImageFolder out;
   std::vector<std::string> paths;
   std::vector<int64_t> labels;
@@ -45,7 +45,7 @@ StatusOr<ImageFolder> ReadImageFolder(const std::string& folder, int64_t height,
     }
     out.classes.push_back(name);
   }
-  if (paths.empty()) return NotFound("no pictures in folders of ", folder);
+  if (paths.empty()) return NotFound("no images in the folders of ", folder);
   out.count = static_cast<int64_t>(paths.size());
   const Tensor size = Tensor::Vector<int32_t>({static_cast<int32_t>(height), static_cast<int32_t>(width)});
   out.dataset =

@@ -26,7 +26,7 @@ Status CheckConcrete(const std::vector<EagerTensor>& tensors, std::string_view w
   for (const EagerTensor& tensor : tensors) {
     WEIR_RETURN_IF_ERROR(tensor.status());
     if (!tensor.has_value()) return InvalidArgument(what, " has no value");
-    if (tensor.is_traced()) return InvalidArgument(what, " is of a function that was traced");
+    if (tensor.is_traced()) return InvalidArgument(what, " belongs to a function that was traced");
   }
   return OkStatus();
 }
@@ -39,7 +39,7 @@ StatusOr<std::vector<EagerGradient>> DifferentiateGraph(const Scope& scope, cons
     WEIR_RETURN_IF_ERROR(tensor.status());
     if (!tensor.has_value()) return InvalidArgument("a tensor of a gradient has no value");
     Output own = tensor.is_traced() ? scope.state()->Import(tensor.traced()) : scope.state()->Import(tensor);
-    if (!own.has_value()) return InvalidArgument("a tensor of a gradient is of another function");
+    if (!own.has_value()) return InvalidArgument("a tensor of a gradient belongs to another function");
     return own;
   };
   std::vector<Output> ys, xs, grad_ys;
@@ -135,7 +135,7 @@ StatusOr<std::vector<EagerGradient>> GradientTape::Differentiate(const std::vect
   walk.sources = ToTape(by);
   for (const EagerTensor& gradient : request.target_gradients) {
     WEIR_RETURN_IF_ERROR(gradient.status());
-    if (gradient.is_traced()) return InvalidArgument("a gradient of a target is of a function that was traced");
+    if (gradient.is_traced()) return InvalidArgument("a gradient of a target belongs to a function that was traced");
     walk.target_gradients.push_back(gradient.has_value() ? TapeTensor{gradient.tensor(), gradient.id()} : TapeTensor());
   }
   TapeEmitter emitter(eager::Runtime().environment()->ops, RunEmitted);
@@ -175,7 +175,7 @@ EagerTensor GradientTape::Jacobian(const EagerTensor& target, const GradientSour
   StatusOr<Tensor> value = target.value();
   if (!value.ok()) return EagerTensor::Error(value.status());
   const int64_t count = value->num_elements();
-  if (count > 1'000'000) return EagerTensor::Error(ResourceExhausted("a Jacobian of ", count, " rows"));
+  if (count > 1'000'000) return EagerTensor::Error(ResourceExhausted("a Jacobian cannot have ", count, " rows"));
   std::vector<EagerTensor> rows;
   for (int64_t i = 0; i < count; ++i) {
     const EagerTensor flat = eager::OneHot(eager::Constant(i, DType::kInt64), eager::Constant(count, DType::kInt32),
@@ -200,7 +200,7 @@ std::vector<EagerTensor> CustomGradient(
     const std::function<std::vector<EagerTensor>(const std::vector<EagerTensor>&, const std::vector<EagerTensor>&,
                                                  const std::vector<EagerTensor>&)>& backward) {
   if (TracedScope() != nullptr) {
-    return {EagerTensor::Error(Unimplemented("a custom gradient inside a function that is traced"))};
+    return {EagerTensor::Error(Unimplemented("a custom gradient cannot be used inside a function that is traced"))};
   }
   if (Status status = CheckConcrete(inputs, "an input of a custom gradient"); !status.ok()) {
     return {EagerTensor::Error(status)};

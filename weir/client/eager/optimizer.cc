@@ -130,7 +130,7 @@ Status Optimizer::Apply(const std::vector<Variable>& variables, const std::vecto
     changes.push_back(gradients[i]);
     key.emplace_back(variables[i].handle().id(), gradients[i].is_sparse());
   }
-  if (changed.empty()) return InvalidArgument("no variable that is to be trained has a gradient");
+  if (changed.empty()) return InvalidArgument("none of the variables to be trained has a gradient");
   WEIR_RETURN_IF_ERROR(Prepare(changed));
   if (IsTracing()) return AddStep(changed, changes);
   std::shared_ptr<Traces>& step = steps_[key];

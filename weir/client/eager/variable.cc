@@ -28,7 +28,7 @@ Variable::Variable(const Input& initial_value, const VariableOptions& options) {
   data->options = options;
   const EagerTensor initial = Constant(initial_value);
   StatusOr<Tensor> value = initial.value();
-  if (TracedScope() != nullptr) value = FailedPrecondition("a variable is made while a function is traced");
+  if (TracedScope() != nullptr) value = FailedPrecondition("a variable cannot be created while a function is traced");
   if (value.ok()) {
     data->dtype = value->dtype();
     data->shape = value->shape();
@@ -78,8 +78,8 @@ Status Variable::Change(const char* op, const Input& value) const {
   } else {
     const PartialShape shape = value.is_literal() ? PartialShape(value.value().shape()) : value.output().shape();
     if (value.natural_dtype() != DType::kInvalid && !shape.IsCompatibleWith(PartialShape(data_->shape))) {
-      return InvalidArgument("a value of shape ", shape.ToString(), " is given to variable '", name(), "' of shape ",
-                             data_->shape.ToString());
+      return InvalidArgument("a value of shape ", shape.ToString(), " cannot be assigned to variable '", name(),
+                             "' of shape ", data_->shape.ToString());
     }
     op_call.Add(value);
   }

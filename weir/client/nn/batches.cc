@@ -106,7 +106,7 @@ class Generated : public Batches {
 StatusOr<std::unique_ptr<Batches>> TensorBatches(std::vector<Tensor> inputs, Tensor labels,
                                                  const TensorBatchesOptions& options) {
   if (inputs.empty()) return InvalidArgument("a model needs an input");
-  if (options.batch_size < 1) return InvalidArgument("a batch has at least one example, not ", options.batch_size);
+  if (options.batch_size < 1) return InvalidArgument("a batch needs at least one example, not ", options.batch_size);
   std::vector<Tensor> all = inputs;
   if (labels.has_value()) all.push_back(labels);
   for (const Tensor& tensor : all) {

@@ -31,7 +31,7 @@ class Batches {
   virtual StatusOr<Tensor> SavePosition() { return Tensor(); }
   // The next Start continues at this position.
   virtual Status RestorePosition(const Tensor& position) {
-    return Unimplemented("these batches cannot go on in the middle of an epoch");
+    return Unimplemented("these batches cannot resume in the middle of an epoch");
   }
 };
 

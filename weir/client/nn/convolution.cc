@@ -28,7 +28,7 @@ bool HasRank(const Scope& scope, const Output& x, int rank, const std::string& l
 std::string PaddingName(const Scope& scope, const std::string& padding) {
   if (padding == "valid" || padding == "VALID") return "VALID";
   if (padding != "same" && padding != "SAME") {
-    scope.Fail(InvalidArgument("padding is 'same' or 'valid', not '", padding, "'"));
+    scope.Fail(InvalidArgument("padding must be 'same' or 'valid', not '", padding, "'"));
   }
   return "SAME";
 }

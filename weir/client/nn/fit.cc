@@ -7,15 +7,15 @@
 namespace weir::nn {
 
 Status Totals::Add(std::span<const Tensor> outputs, int64_t examples) {
-  if (outputs.size() != metrics_.size() + 1) return Internal("a step gave ", outputs.size(), " values");
+  if (outputs.size() != metrics_.size() + 1) return Internal("a step returned ", outputs.size(), " values");
   if (outputs[0].dtype() != DType::kFloat || outputs[0].num_elements() != 1) {
-    return InvalidArgument("a loss is a float scalar, not ", outputs[0].ToString());
+    return InvalidArgument("a loss must be a float scalar, not ", outputs[0].ToString());
   }
   loss_ += static_cast<double>(outputs[0].scalar<float>()) * static_cast<double>(examples);
   examples_ += examples;
   for (size_t i = 0; i < metrics_.size(); ++i) {
     const Tensor& sums = outputs[i + 1];
-    if (sums.dtype() != DType::kFloat) return InvalidArgument("metric ", metrics_[i].name, " does not give floats");
+    if (sums.dtype() != DType::kFloat) return InvalidArgument("metric ", metrics_[i].name, " does not return floats");
     sums_[i].resize(sums.num_elements());
     for (int64_t j = 0; j < sums.num_elements(); ++j) sums_[i][j] += sums.data<float>()[j];
   }

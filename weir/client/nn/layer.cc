@@ -45,7 +45,7 @@ std::string Context::NameOf(const Layer& layer) {
 
 Output Context::operator()(const LayerPtr& layer, const std::vector<Output>& inputs) {
   if (layer == nullptr || inputs.empty()) {
-    scope_.Fail(InvalidArgument("a layer is called without input, or there is none"));
+    scope_.Fail(InvalidArgument("a layer is null, or is called without inputs"));
     return Output(scope_, {});
   }
   if (layer->name().empty()) return layer->Call(*this, inputs);
@@ -77,8 +77,8 @@ Variable Context::GetVariable(const std::string& name, const Shape& shape, const
     found = state_->variables.emplace(full, variable).first;
     state_->ordered.push_back(variable);
   } else if (found->second.shape() != shape) {
-    scope_.Fail(InvalidArgument("variable '", full, "' is ", found->second.shape().ToString(), ", now asked for as ",
-                                shape.ToString()));
+    scope_.Fail(InvalidArgument("variable '", full, "' has shape ", found->second.shape().ToString(),
+                                ", but is now requested with shape ", shape.ToString()));
   }
   if (regularizer) AddLoss(regularizer(scope_.SubScope(name + "_regularizer"), found->second));
   return found->second;
@@ -117,7 +117,7 @@ Output Activation::operator()(const Scope& scope, const Output& x) const {
   if (name_ == "softsign") return ops::Softsign(scope, x);
   if (name_ == "swish") return x * ops::Sigmoid(scope, x);
   if (name_ == "hard_sigmoid") return ops::Relu6(scope, x + 3) / 6;
-  scope.Fail(NotFound("no activation '", name_, "'"));
+  scope.Fail(NotFound("there is no activation '", name_, "'"));
   return x;
 }
 

@@ -73,7 +73,7 @@ Status Model::CheckReady() const {
 Status Model::SetPrecision(const std::string& precision) {
   if (precision == "float32") return OkStatus();
   if (precision != "bfloat16" && precision != "float16") {
-    return InvalidArgument("a model's precision is float32, bfloat16 or float16, not '", precision, "'");
+    return InvalidArgument("a model's precision must be float32, bfloat16 or float16, not '", precision, "'");
   }
   SessionOptions options{.state = variables_};
   options.mixed_precision = precision == "float16" ? DType::kHalf : DType::kBFloat16;
@@ -87,7 +87,7 @@ Status Model::SetPrecision(const std::string& precision) {
 Status Model::Compile(const CompileOptions& options) {
   WEIR_RETURN_IF_ERROR(status_);
   if (train_ != nullptr) return FailedPrecondition("the model is compiled already");
-  if (!options.loss) return InvalidArgument("a model that is to be trained needs a loss");
+  if (!options.loss) return InvalidArgument("a model needs a loss to be trained");
   WEIR_RETURN_IF_ERROR(SetPrecision(options.precision));
   metrics_ = options.metrics;
   labels_ = ops::Placeholder(root_.WithName("labels"), options.labels, {.shape = options.labels_shape});
@@ -205,7 +205,7 @@ StatusOr<Tensor> Model::Predict(const Tensor& inputs, int64_t batch_size) {
     if (!more && !parts.empty()) break;
     if (!more) batch.inputs = {inputs};  // no example at all: the result has the right shape still
     WEIR_RETURN_IF_ERROR(RunPhase(*predict_, batch, &outputs));
-    if (outputs[0].rank() < 1) return InvalidArgument("predictions without a batch dimension");
+    if (outputs[0].rank() < 1) return InvalidArgument("predictions need a batch dimension");
     rows += outputs[0].dim(0);
     parts.push_back(outputs[0]);
   } while (rows < inputs.dim(0));
@@ -215,7 +215,7 @@ StatusOr<Tensor> Model::Predict(const Tensor& inputs, int64_t batch_size) {
   WEIR_ASSIGN_OR_RETURN(Tensor all, Tensor::Allocate(parts[0].dtype(), shape));
   char* to = static_cast<char*>(all.raw_data());
   for (const Tensor& part : parts) {
-    if (!IsPlain(part.dtype())) return InvalidArgument("predictions are of type ", Name(part.dtype()));
+    if (!IsPlain(part.dtype())) return InvalidArgument("predictions cannot be of type ", Name(part.dtype()));
     const char* from = static_cast<const char*>(part.raw_data());
     to = std::copy(from, from + part.num_bytes(), to);
   }
@@ -247,7 +247,7 @@ Status Model::LoadPosition(const std::string& checkpoint) {
   if (!reader->tensors().contains(kPositionName) || !reader->tensors().contains(kEpochName)) return OkStatus();
   WEIR_ASSIGN_OR_RETURN(Tensor epoch, reader->Read(kEpochName));
   if (epoch.dtype() != DType::kInt64 || epoch.num_elements() != 2) {
-    return DataLoss("'", kEpochName, "' of ", checkpoint, " is no epoch");
+    return DataLoss("'", kEpochName, "' of ", checkpoint, " is not a valid epoch");
   }
   Position position{.epoch = epoch.data<int64_t>()[0], .is_done = epoch.data<int64_t>()[1] != 0};
   WEIR_ASSIGN_OR_RETURN(position.batches, reader->Read(kPositionName));

@@ -108,7 +108,7 @@ LayerPtr GroupNorm(int64_t groups, double epsilon) {
         const Output& x = inputs[0];
         const int64_t channels = Channels(scope, x, "GroupNorm");
         if (groups < 1 || channels % groups != 0) {
-          scope.Fail(InvalidArgument("GroupNorm cannot part ", channels, " channels into ", groups, " groups"));
+          scope.Fail(InvalidArgument("GroupNorm cannot divide ", channels, " channels into ", groups, " groups"));
           return x;
         }
         Variable gamma = context.GetVariable("gamma", Shape({channels}), init::Ones());
@@ -131,7 +131,7 @@ LayerPtr Dropout(double rate, int64_t seed) {
       [=](Context& context, const std::vector<Output>& inputs) {
         const Scope& scope = context.scope();
         const Output& x = inputs[0];
-        if (rate < 0 || rate >= 1) scope.Fail(InvalidArgument("a dropout rate is in [0, 1), not ", rate));
+        if (rate < 0 || rate >= 1) scope.Fail(InvalidArgument("a dropout rate must be in [0, 1), not ", rate));
         if (!context.training() || rate == 0) return x;
         const RandomSeeds seeds = NextRandomSeeds(scope, seed);
         Output noise =

@@ -74,8 +74,8 @@ Status ReadRecvBufResponse(ZeroCopyInputStream* in, size_t size, char* memory, s
   }
   if (!coded.ConsumedEntireMessage()) return InvalidArgument("Malformed RecvBufResponse");
   if (!fits || count != capacity) {
-    return Internal("Tensor Size Mismatch: a chunk of ", capacity, " bytes was expected, ",
-                    fits ? Cat(count, " have come") : "more have come");
+    return Internal("Tensor Size Mismatch: a chunk of ", capacity, " bytes was expected, but ",
+                    fits ? Cat(count, " arrived") : "more arrived");
   }
   return OkStatus();
 }
