@@ -54,6 +54,7 @@ Status ClientSession::Update() {
   absl::MutexLock lock(&update_mu_);
   const Graph& graph = scope_.graph();
   if (next_node_ == graph.num_node_ids()) return OkStatus();
+  if (place_) WEIR_RETURN_IF_ERROR(place_());
   GraphDef def;
   def.mutable_versions()->set_producer(kGraphDefVersion);
   graph.functions()->ToProto(def.mutable_library());

@@ -9,6 +9,7 @@
 #ifndef WEIR_CLIENT_CLIENT_SESSION_H_
 #define WEIR_CLIENT_CLIENT_SESSION_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,6 +52,9 @@ class ClientSession {
     return session_->RunCallable(step, feeds, outputs);
   }
 
+  // `place` is called before new nodes are sent to the session, to give them devices (SetReplicaDevices).
+  void set_placement(std::function<Status()> place) { place_ = std::move(place); }
+
   // Sends new nodes of the graph to the session. Returns the graph's error, if it has one.
   Status Update();
   Session& session() { return *session_; }
@@ -60,6 +64,7 @@ class ClientSession {
   ClientSession(const Scope& scope, std::unique_ptr<Session> session) : scope_(scope), session_(std::move(session)) {}
   Scope scope_;
   std::unique_ptr<Session> session_;
+  std::function<Status()> place_;
   absl::Mutex update_mu_;
   NodeId next_node_ ABSL_GUARDED_BY(update_mu_) = 0;  // the first node that the session does not have
 };

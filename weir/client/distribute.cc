@@ -1,9 +1,13 @@
 #include "weir/client/distribute.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "weir/base/strings.h"
 #include "weir/client/collective_ops.h"
 #include "weir/client/operators.h"
 #include "weir/client/ops/math_ops.h"
+#include "weir/distributed/cluster_spec.h"
 
 namespace weir::distribute {
 namespace {
@@ -47,7 +51,65 @@ StatusOr<Strategy> MultiWorkerMirrored(const std::vector<std::string>& local_dev
   return strategy;
 }
 
+StatusOr<Strategy> ParameterServer(const ParameterServerOptions& options, const collective::Variables& variables) {
+  const std::string config = variables("TF_CONFIG");
+  if (config.empty()) {
+    return FailedPrecondition(
+        "Parameter servers need a cluster: TF_CONFIG is not set (weir launch --ps 2 --workers 4 "
+        "-- program starts one)");
+  }
+  WEIR_ASSIGN_OR_RETURN(const ClusterPlace place, FromTfConfig(config));
+  if (place.job != "worker" && place.job != "chief") {
+    return FailedPrecondition("This task is ", TaskName(place.job, place.task),
+                              ", no worker: run `weir server` in it instead of the program");
+  }
+  ParameterServers servers;
+  servers.partitioner = options.partitioner;
+  servers.ready_timeout = options.ready_timeout;
+  int chiefs = 0;
+  servers.workers = servers.devices.ps_tasks = 0;
+  for (const ClusterSpec::Task& task : place.cluster.tasks()) {
+    if (task.job == "ps") ++servers.devices.ps_tasks;
+    if (task.job == "chief") ++chiefs;
+    if (task.job == "chief" || task.job == "worker") ++servers.workers;
+  }
+  if (servers.devices.ps_tasks == 0) return InvalidArgument("The cluster of TF_CONFIG has no parameter servers");
+  servers.worker = place.task + (place.job == "worker" ? chiefs : 0);
+  servers.devices.worker_device = Cat("/job:", place.job, "/task:", place.task);
+  servers.devices.placement = options.placement;
+  servers.target = options.target.empty() ? variables("WEIR_TARGET") : options.target;
+  if (servers.target.empty()) servers.target = Cat("grpc://", place.cluster.Find(place.job, place.task)->address);
+  return Strategy{.name = "ParameterServer", .servers = std::move(servers)};
+}
+
+Partitioner FixedShards(int shards) {
+  return [shards](const Shape& shape, DType) -> int { return std::clamp<int64_t>(shape.dim(0), 1, shards); };
+}
+
+Partitioner MinSize(int64_t min_shard_bytes, int max_shards) {
+  return [=](const Shape& shape, DType dtype) -> int {
+    const int64_t bytes = shape.num_elements() * static_cast<int64_t>(SizeOf(dtype));
+    const int64_t fitting = (bytes + min_shard_bytes - 1) / std::max<int64_t>(min_shard_bytes, 1);
+    return std::max<int64_t>(std::min({shape.dim(0), int64_t{max_shards}, fitting}), 1);
+  };
+}
+
+Partitioner MaxSize(int64_t max_shard_bytes, std::optional<int> max_shards) {
+  return [=](const Shape& shape, DType dtype) -> int {
+    const int64_t rows = shape.dim(0);
+    if (rows == 0) return 1;
+    const int64_t row_bytes = shape.num_elements() / rows * static_cast<int64_t>(SizeOf(dtype));
+    const int64_t rows_per_shard = std::max<int64_t>(max_shard_bytes / std::max<int64_t>(row_bytes, 1), 1);
+    const int64_t shards = (rows + rows_per_shard - 1) / rows_per_shard;
+    return std::min<int64_t>(shards, max_shards.value_or(std::numeric_limits<int>::max()));
+  };
+}
+
 StatusOr<Strategy> Default() {
+  if (const std::string config = collective::ProcessVariable("TF_CONFIG"); !config.empty()) {
+    WEIR_ASSIGN_OR_RETURN(const ClusterPlace cluster, FromTfConfig(config));
+    if (cluster.cluster.Find("ps", 0) != nullptr) return ParameterServer();
+  }
   WEIR_ASSIGN_OR_RETURN(const collective::Place place, collective::FindPlace());
   const std::vector<std::string> gpus = DevicesOfType(*DefaultEnvironment(), "GPU");
   if (place.size > 1) return MultiWorkerMirrored(gpus);

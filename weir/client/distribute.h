@@ -11,16 +11,30 @@
 #define WEIR_CLIENT_DISTRIBUTE_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "weir/base/export.h"
 #include "weir/client/environment.h"
+#include "weir/client/replica_devices.h"
 #include "weir/client/scope.h"
+#include "weir/client/variable.h"
 #include "weir/collective/collective.h"
 
 namespace WEIR_PUBLIC weir {
 namespace distribute {
+
+// Parameter servers that hold the variables, and this process's place among the workers that share them.
+struct ParameterServers {
+  std::string target;      // the server that runs this worker's steps: "grpc://host:port"
+  ReplicaDevices devices;  // of variables and of everything else
+  Partitioner partitioner;
+  int worker = 0;  // 0 is the chief, which gives variables their first values
+  int workers = 1;
+  absl::Duration ready_timeout = absl::Minutes(10);  // how long the others wait for the chief
+};
 
 struct Strategy {
   std::string name;                  // "Mirrored", ...
@@ -28,6 +42,7 @@ struct Strategy {
   std::string variable_device;       // the device of all variables; empty: that of the first replica
   bool mirrors = false;              // replicas have copies of the variables
   bool across_ranks = false;         // includes the other processes of the job
+  std::optional<ParameterServers> servers;
 
   int num_local_replicas() const { return devices.empty() ? 1 : static_cast<int>(devices.size()); }
   // The number of replicas whose gradients are combined in one update.
@@ -45,7 +60,30 @@ Strategy CentralStorage(const std::vector<std::string>& devices, const std::stri
 // averaged over all of them (weir/collective/collective.h), and the initial values are those of rank 0. Initializes the
 // collectives if the program has not done so.
 StatusOr<Strategy> MultiWorkerMirrored(const std::vector<std::string>& local_devices = {});
-// MultiWorkerMirrored in a job with several processes, Mirrored with several GPUs, otherwise a single replica.
+
+struct ParameterServerOptions {
+  // Empty: WEIR_TARGET, which `weir launch` sets, or else this task's address in TF_CONFIG.
+  std::string target;
+  // Cuts large variables into parts for different servers.
+  Partitioner partitioner;
+  VariablePlacement placement = VariablePlacement::kRoundRobin;
+  absl::Duration ready_timeout = absl::Minutes(10);
+};
+// Asynchronous training: every worker of a cluster runs the same program with data of its own, reads the variables from
+// the parameter servers and sends its gradients there, without waiting for the other workers. TF_CONFIG says what the
+// cluster is and which of its workers this process is; servers run `weir server`. Fit divides tensors among the
+// workers; each reads Batches of its own. FAILED_PRECONDITION without TF_CONFIG, or in a task that is no worker.
+StatusOr<Strategy> ParameterServer(const ParameterServerOptions& options = {},
+                                   const collective::Variables& variables = collective::ProcessVariable);
+
+// Into how many parts variables are cut, by TensorFlow's rules: always so many (if there are as many rows); as many as
+// have at least, or need at most, so many bytes each.
+Partitioner FixedShards(int shards);
+Partitioner MinSize(int64_t min_shard_bytes = 256 << 10, int max_shards = 1);
+Partitioner MaxSize(int64_t max_shard_bytes, std::optional<int> max_shards = {});
+
+// ParameterServer in a cluster with parameter servers, MultiWorkerMirrored in a job with several processes, Mirrored
+// with several GPUs, otherwise a single replica.
 StatusOr<Strategy> Default();
 
 // Makes a strategy the current one of this thread for the lifetime of the object.

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "weir/framework/device.h"
 
 namespace weir {
@@ -45,6 +46,14 @@ class Setter {
       if (node != nullptr && IsVariable(*node)) bytes[Root(node->id)] += Bytes(*node);
     }
     std::vector<int> server(graph_.num_node_ids(), -1);
+    // Variables that an earlier call has placed keep their servers, and those that belong to them follow.
+    for (const auto& node : graph_.nodes()) {
+      const int chosen = node != nullptr && IsVariable(*node) ? ServerOf(*node) : -1;
+      if (chosen < 0 || server[Root(node->id)] >= 0) continue;
+      server[Root(node->id)] = chosen;
+      load_[chosen] += bytes[Root(node->id)];
+      ++next_;
+    }
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr || !node->requested_device.empty()) continue;
       if (IsVariable(*node)) {
@@ -89,6 +98,17 @@ class Setter {
       if (TakesHandle(node, i)) return true;
     }
     return false;
+  }
+
+  // The number of the server that a node's device names; -1 if it is none.
+  int ServerOf(const Node& node) const {
+    const std::string prefix = Cat(options_.ps_device, "/task:");
+    int number = -1;
+    if (!node.requested_device.starts_with(prefix) ||
+        !absl::SimpleAtoi(node.requested_device.substr(prefix.size()), &number) || number >= options_.ps_tasks) {
+      return -1;
+    }
+    return number;
   }
 
   int Choose(int64_t bytes) {

@@ -28,8 +28,9 @@ struct ReplicaDevices {
 
 // Assigns a device to every node without one. Variables that an operation uses together, such as a variable and its
 // optimizer slots, are placed on the same server, and nodes that take their handles with them. Nodes that are colocated
-// with another node are placed with it. The assignment of a graph is the same in every worker. INVALID_ARGUMENT for a
-// malformed device, or without servers.
+// with another node are placed with it. The assignment of a graph is the same in every worker. It may be called again
+// when the graph has grown: nodes that have a device keep it. INVALID_ARGUMENT for a malformed device, or without
+// servers.
 Status SetReplicaDevices(const Scope& scope, const ReplicaDevices& options);
 
 }  // namespace weir

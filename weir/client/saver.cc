@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "weir/client/ops/array_ops.h"
 #include "weir/io/bundle_writer.h"
@@ -19,6 +20,38 @@ std::vector<Variable> Saved(const Scope& scope) {
     if (variable.saved()) out.push_back(variable);
   }
   return out;
+}
+
+// What each variable is a part of. An optimizer's slots of a part are parts, too.
+std::vector<Variable::PartOf> PartsOf(const std::vector<Variable>& variables) {
+  std::map<std::string, Variable> parts;
+  for (const Variable& variable : variables) {
+    if (!variable.part_of().whole.empty()) parts.emplace(variable.name(), variable);
+  }
+  std::vector<Variable::PartOf> out;
+  for (const Variable& variable : variables) {
+    out.push_back(variable.part_of());
+    const std::string& name = variable.name();
+    for (size_t slash = name.rfind('/'); slash != name.npos && out.back().whole.empty();
+         slash = slash > 0 ? name.rfind('/', slash - 1) : name.npos) {
+      auto part = parts.find(name.substr(0, slash));
+      if (part == parts.end() || part->second.shape() != variable.shape()) continue;
+      out.back() = part->second.part_of();
+      out.back().whole += name.substr(slash);
+    }
+  }
+  return out;
+}
+
+// Copies the rows of a part to their place in the whole.
+Status AddRows(const Tensor& rows, const Variable::PartOf& part, Tensor* whole) {
+  if (!IsPlain(rows.dtype())) return Unimplemented("rows of type ", Name(rows.dtype()), " in a partitioned variable");
+  if (!whole->has_value()) {
+    WEIR_ASSIGN_OR_RETURN(*whole, Tensor::Allocate(rows.dtype(), part.shape));
+  }
+  const int64_t row_bytes = rows.dim(0) > 0 ? rows.num_bytes() / rows.dim(0) : 0;
+  std::memcpy(static_cast<char*>(whole->raw_data()) + part.first_row * row_bytes, rows.raw_data(), rows.num_bytes());
+  return OkStatus();
 }
 
 // A folder and what is left of the path.
@@ -80,6 +113,7 @@ StatusOr<Tensor> KerasValue(ClientSession& session, const Scope& scope, const Ke
 Saver::Saver(const Scope& scope, const SaverOptions& options)
     : scope_(scope.WithPrefix("").WithoutName().WithoutControlDependencies()),
       variables_(options.variables.empty() ? Saved(scope) : options.variables),
+      parts_(PartsOf(variables_)),
       options_(options) {}
 
 void Saver::MakeRestoreNodes() {
@@ -100,7 +134,9 @@ StatusOr<std::map<std::string, Tensor>> Saver::Read(ClientSession& session,
   WEIR_ASSIGN_OR_RETURN(std::vector<Tensor> values, session.Run(reads));
   std::map<std::string, Tensor> all = more;
   for (size_t i = 0; i < variables_.size(); ++i) {
-    if (!all.emplace(variables_[i].name(), values[i]).second) {
+    if (!parts_[i].whole.empty()) {
+      WEIR_RETURN_IF_ERROR(AddRows(values[i], parts_[i], &all[parts_[i].whole]));
+    } else if (!all.emplace(variables_[i].name(), values[i]).second) {
       return InvalidArgument("two tensors of a checkpoint are called '", variables_[i].name(), "'");
     }
   }
@@ -160,9 +196,10 @@ Status Saver::Restore(ClientSession& session, const std::string& prefix, const R
   WEIR_ASSIGN_OR_RETURN(auto keys, ObjectGraphKeys(*reader));
   WEIR_ASSIGN_OR_RETURN(const KerasOptimizerState keras, KerasOptimizerState::Read(*reader, keys));
   std::vector<std::string> names;
-  for (const Variable& variable : variables_) {
-    auto renamed = options.names.find(variable.name());
-    names.push_back(renamed == options.names.end() ? variable.name() : renamed->second);
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    const std::string& name = parts_[i].whole.empty() ? variables_[i].name() : parts_[i].whole;
+    auto renamed = options.names.find(name);
+    names.push_back(renamed == options.names.end() ? name : renamed->second);
     auto key = keys.find(names.back());
     if (key != keys.end() && !reader->tensors().contains(names.back())) names.back() = key->second;
   }
@@ -175,11 +212,14 @@ Status Saver::Restore(ClientSession& session, const std::string& prefix, const R
     StatusOr<Tensor> found = stored ? reader->Read(name) : KerasValue(session, scope_, keras, variable, name, names);
     if (options.partial && absl::IsNotFound(found.status())) continue;
     WEIR_ASSIGN_OR_RETURN(Tensor value, std::move(found));
-    if (value.dtype() != variable.dtype() || value.shape() != variable.shape()) {
-      return InvalidArgument("variable '", variable.name(), "' is ", Name(variable.dtype()),
-                             variable.shape().ToString(), ", in checkpoint ", prefix, " '", name, "' is ",
-                             Name(value.dtype()), value.shape().ToString());
+    const Variable::PartOf& part = parts_[i];
+    const Shape& expected = part.whole.empty() ? variable.shape() : part.shape;
+    if (value.dtype() != variable.dtype() || value.shape() != expected) {
+      return InvalidArgument("variable '", variable.name(), "' is ", Name(variable.dtype()), expected.ToString(),
+                             ", in checkpoint ", prefix, " '", name, "' is ", Name(value.dtype()),
+                             value.shape().ToString());
     }
+    if (!part.whole.empty()) value = value.Slice(part.first_row, part.first_row + variable.shape().dim(0));
     feeds.emplace_back(restore_values_[i], std::move(value));
     targets.push_back(restore_[i]);
   }

@@ -58,7 +58,8 @@ class Saver {
   Status Write(const std::string& path, const std::map<std::string, Tensor>& tensors);
   Scope scope_;
   std::vector<Variable> variables_;
-  std::vector<Output> restore_values_;  // placeholders, one per variable
+  std::vector<Variable::PartOf> parts_;  // what each variable is in a checkpoint; without a name: itself
+  std::vector<Output> restore_values_;   // placeholders, one per variable
   std::vector<Operation> restore_;
   SaverOptions options_;
   std::vector<std::string> checkpoints_;

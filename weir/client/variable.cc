@@ -1,6 +1,12 @@
 #include "weir/client/variable.h"
 
+#include <algorithm>
+
+#include "weir/base/strings.h"
+#include "weir/client/operators.h"
+#include "weir/client/ops/array_ops.h"
 #include "weir/client/ops/control_flow_ops.h"
+#include "weir/client/ops/math_ops.h"
 #include "weir/client/ops/state_ops.h"
 #include "weir/client/scope_internal.h"
 
@@ -8,6 +14,15 @@ namespace weir {
 namespace {
 
 constexpr char kVariablesKey[] = "variables";
+
+// Rows that are divided among parts as evenly as possible, in order.
+struct RowsOfParts {
+  int64_t rows;
+  int64_t parts;
+  int64_t quotient() const { return rows / parts; }
+  int64_t remainder() const { return rows % parts; }
+  int64_t begin(int64_t part) const { return part * quotient() + std::min(part, remainder()); }
+};
 
 bool IsBelow(const std::string& name, const std::string& prefix) {
   return prefix.empty() || (name.starts_with(prefix) && name.size() > prefix.size() && name[prefix.size()] == '/');
@@ -105,19 +120,97 @@ Variable Variable::FromHandle(const Scope& scope, std::string name, const Output
   return out;
 }
 
-Output Variable::Read(const Scope& scope) const { return ops::ReadVariableOp(scope, data_->handle, data_->dtype); }
+Variable Variable::Partitioned(const Scope& scope, std::string_view name, const Shape& shape,
+                               const Initializer& initializer, DType dtype, const VariableOptions& options, int parts) {
+  Variable out;
+  out.data_ = std::make_shared<Data>();
+  Data& data = *out.data_;
+  data.name = scope.UniqueName(name);
+  data.dtype = dtype;
+  data.shape = shape;
+  data.options = options;
+  const Scope inside = scope.WithPrefix(data.name).WithoutName();
+  const RowsOfParts rows{shape.dim(0), parts};
+  std::vector<Output> values;
+  std::vector<Operation> initializers;
+  for (int i = 0; i < parts; ++i) {
+    Shape own = shape;
+    scope.Fail(own.SetDim(0, rows.begin(i + 1) - rows.begin(i)));
+    Variable part(inside, Cat("part_", i), own, initializer, dtype, options);
+    part.data_->part_of = {data.name, shape, rows.begin(i)};
+    for (Registration& registration : Registered(scope)) {
+      if (registration.handle == part.handle().endpoint()) registration.values.part_of = part.data_->part_of;
+    }
+    values.push_back(part.value());
+    initializers.push_back(part.initializer());
+    data.parts.push_back(std::move(part));
+  }
+  data.value = Output(scope, ops::ConcatV2(inside.WithoutControlDependencies(), values, 0).endpoint());
+  data.initializer = Group(inside.WithName("Assign"), initializers);
+  return out;
+}
+
+Output Variable::Read(const Scope& scope) const {
+  if (parts().empty()) return ops::ReadVariableOp(scope, data_->handle, data_->dtype);
+  std::vector<Output> values;
+  for (const Variable& part : parts()) values.push_back(part.Read(scope));
+  return ops::ConcatV2(scope, values, 0);
+}
+
+Output Variable::Gather(const Scope& scope, const Output& indices) const {
+  if (parts().empty()) return ops::ResourceGather(scope, data_->handle, indices, data_->dtype);
+  const Scope inside = scope.SubScope("gather");
+  const int count = static_cast<int>(parts().size());
+  const RowsOfParts rows{shape().dim(0), count};
+  const Output flat = ops::Cast(inside, ops::Reshape(inside, indices, {-1}), DType::kInt64);
+  const auto number = [&](int64_t value) { return Constant(inside, Tensor::Scalar(value)); };
+  // The first parts have one row more than the others. An index that no row has belongs to no part either, which
+  // DynamicPartition reports.
+  const Output part = ops::Maximum(inside, ops::FloorDiv(inside, flat, number(rows.quotient() + 1)),
+                                   ops::FloorDiv(inside, flat - number(rows.remainder()), number(rows.quotient())));
+  const Output parts32 = ops::Cast(inside, part, DType::kInt32);
+  const std::vector<Output> asked = ops::DynamicPartition(inside, flat, parts32, count);
+  const Output positions = ops::Range(inside, Constant(inside, Tensor::Scalar<int32_t>(0)), ops::Size(inside, flat),
+                                      Constant(inside, Tensor::Scalar<int32_t>(1)));
+  const std::vector<Output> places = ops::DynamicPartition(inside, positions, parts32, count);
+  std::vector<Output> found;
+  for (int i = 0; i < count; ++i) found.push_back(parts()[i].Gather(inside, asked[i] - number(rows.begin(i))));
+  const Output stitched = ops::DynamicStitch(inside, places, found);
+  const std::vector<int64_t> sizes(shape().dims().begin() + 1, shape().dims().end());
+  const Output row = Constant(inside, Tensor::Vector<int64_t>(std::span<const int64_t>(sizes)));
+  const Output outer = ops::Shape(inside, indices, {.out_type = DType::kInt64});
+  return ops::Reshape(inside, stitched, ops::ConcatV2(inside, {outer, row}, 0));
+}
+
+Operation Variable::Change(const Scope& scope, const Input& value, Changer change) const {
+  const Output tensor = Constant(scope, value, value.is_literal() ? dtype() : DType::kInvalid);
+  if (parts().empty()) return change(scope, data_->handle, tensor);
+  std::vector<Operation> changes;
+  for (const Variable& part : parts()) {
+    std::vector<int64_t> begin(shape().rank(), 0);
+    begin[0] = part.part_of().first_row;
+    const Output rows =
+        ops::Slice(scope, tensor, Constant(scope, Tensor::Vector<int64_t>(std::span<const int64_t>(begin))),
+                   Constant(scope, Tensor::Vector<int64_t>(part.shape().dims())));
+    changes.push_back(change(scope, part.handle(), rows));
+  }
+  return Group(scope, changes);
+}
 
 Operation Variable::Assign(const Scope& scope, const Input& value) const {
-  return ops::AssignVariableOp(scope, data_->handle,
-                               Constant(scope, value, value.is_literal() ? dtype() : DType::kInvalid));
+  return Change(scope, value, [](const Scope& s, const Output& handle, const Output& tensor) -> Operation {
+    return ops::AssignVariableOp(s, handle, tensor);
+  });
 }
 Operation Variable::AssignAdd(const Scope& scope, const Input& value) const {
-  return ops::AssignAddVariableOp(scope, data_->handle,
-                                  Constant(scope, value, value.is_literal() ? dtype() : DType::kInvalid));
+  return Change(scope, value, [](const Scope& s, const Output& handle, const Output& tensor) -> Operation {
+    return ops::AssignAddVariableOp(s, handle, tensor);
+  });
 }
 Operation Variable::AssignSub(const Scope& scope, const Input& value) const {
-  return ops::AssignSubVariableOp(scope, data_->handle,
-                                  Constant(scope, value, value.is_literal() ? dtype() : DType::kInvalid));
+  return Change(scope, value, [](const Scope& s, const Output& handle, const Output& tensor) -> Operation {
+    return ops::AssignSubVariableOp(s, handle, tensor);
+  });
 }
 
 std::vector<Variable> Variables(const Scope& scope) {

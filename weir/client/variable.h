@@ -2,6 +2,7 @@
 #ifndef WEIR_CLIENT_VARIABLE_H_
 #define WEIR_CLIENT_VARIABLE_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,9 @@ struct VariableOptions {
   bool saved = true;  // stored in checkpoints
 };
 
+// Into how many parts a variable is cut along its first dimension; at most one, or no function at all: it stays whole.
+using Partitioner = std::function<int(const Shape& shape, DType dtype)>;
+
 // A cheap handle; copies refer to the same variable. Converts to its value where an Input or an Output is expected.
 class Variable {
  public:
@@ -28,6 +32,12 @@ class Variable {
            DType dtype = DType::kFloat, const VariableOptions& options = {});
   // Initialized with a literal, or with a tensor of the graph whose shape is known.
   Variable(const Scope& scope, std::string_view name, const Input& initial_value, const VariableOptions& options = {});
+
+  // A variable whose rows are divided evenly among variables of their own, `name/part_0`, `name/part_1` ..., which may
+  // be on different devices. Its value is their concatenation; it has no handle. Checkpoints hold it as a whole.
+  // REQUIRES: 1 < parts <= shape.dim(0).
+  static Variable Partitioned(const Scope& scope, std::string_view name, const Shape& shape,
+                              const Initializer& initializer, DType dtype, const VariableOptions& options, int parts);
 
   // A variable with an existing handle (an argument of a function, for example). It has no initializer and is not among
   // the graph's Variables().
@@ -42,6 +52,15 @@ class Variable {
   bool saved() const { return data_->options.saved; }
   const Output& handle() const { return data_->handle; }
   const Operation& initializer() const { return data_->initializer; }
+  // The variables that hold the rows of a partitioned variable; empty for others.
+  const std::vector<Variable>& parts() const { return data_->parts; }
+  // Of a part: which rows of which variable it holds. `whole` is empty for other variables.
+  struct PartOf {
+    std::string whole;
+    Shape shape;  // of the whole variable
+    int64_t first_row = 0;
+  };
+  const PartOf& part_of() const { return data_->part_of; }
 
   // The value at some point of the step; a single node, shared by all users.
   const Output& value() const { return data_->value; }
@@ -49,6 +68,8 @@ class Variable {
   operator Input() const { return Input(data_->value); }
   // The value after the scope's control dependencies have run.
   Output Read(const Scope& scope) const;
+  // The rows with these indices. Of a partitioned variable, each part is asked only for its own rows.
+  Output Gather(const Scope& scope, const Output& indices) const;
 
   Operation Assign(const Scope& scope, const Input& value) const;
   Operation AssignAdd(const Scope& scope, const Input& value) const;
@@ -65,8 +86,12 @@ class Variable {
     Output handle;
     Output value;
     Operation initializer;
+    std::vector<Variable> parts;
+    PartOf part_of;
   };
   struct Registration;
+  using Changer = Operation (*)(const Scope& scope, const Output& handle, const Output& value);
+  Operation Change(const Scope& scope, const Input& value, Changer change) const;
   static std::vector<Registration>& Registered(const Scope& scope);
   static Variable FromRegistration(const Scope& scope, Registration& registration);
   friend std::vector<Variable> Variables(const Scope& scope);

@@ -136,9 +136,17 @@ StatusOr<History> Model::Fit(Batches& batches, const FitOptions& options) {
 }
 
 StatusOr<History> Model::Fit(const Tensor& inputs, const Tensor& labels, const FitOptions& options) {
+  Tensor own_inputs = inputs, own_labels = labels;
+  // Workers that share parameter servers divide the examples among themselves, as far as there are enough.
+  if (strategy_.servers && inputs.rank() > 0 && labels.rank() > 0 && inputs.dim(0) == labels.dim(0) &&
+      inputs.dim(0) >= strategy_.servers->workers) {
+    const int64_t rows = inputs.dim(0), worker = strategy_.servers->worker, workers = strategy_.servers->workers;
+    own_inputs = inputs.Slice(rows * worker / workers, rows * (worker + 1) / workers);
+    own_labels = labels.Slice(rows * worker / workers, rows * (worker + 1) / workers);
+  }
   WEIR_ASSIGN_OR_RETURN(
       auto batches,
-      TensorBatches({inputs}, labels,
+      TensorBatches({own_inputs}, own_labels,
                     {.batch_size = options.batch_size, .shuffle = options.shuffle, .seed = options.seed}));
   return Fit(*batches, options);
 }

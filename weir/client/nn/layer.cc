@@ -73,9 +73,13 @@ Variable Context::GetVariable(const std::string& name, const Shape& shape, const
     if (state_->is_copy) own.trainable = own.saved = false;
     const std::string prefix =
         Cat(state_->root.prefix(), state_->root.prefix().empty() || path_.empty() ? "" : "/", path_);
-    Variable variable(state_->root.WithPrefix(prefix), name, shape, initializer, dtype, own);
+    const Scope below = state_->root.WithPrefix(prefix);
+    const int parts = own.trainable && shape.rank() > 0 && state_->partitioner ? state_->partitioner(shape, dtype) : 1;
+    Variable variable = parts > 1 ? Variable::Partitioned(below, name, shape, initializer, dtype, own, parts)
+                                  : Variable(below, name, shape, initializer, dtype, own);
     found = state_->variables.emplace(full, variable).first;
-    state_->ordered.push_back(variable);
+    if (variable.parts().empty()) state_->ordered.push_back(variable);
+    state_->ordered.insert(state_->ordered.end(), variable.parts().begin(), variable.parts().end());
   } else if (found->second.shape() != shape) {
     scope_.Fail(InvalidArgument("variable '", full, "' has shape ", found->second.shape().ToString(),
                                 ", but is now requested with shape ", shape.ToString()));

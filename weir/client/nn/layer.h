@@ -44,7 +44,8 @@ struct NetworkState {
   std::map<const Layer*, std::string> names;
   std::map<std::string, int> used_names;
   std::vector<Variable> ordered;
-  bool is_copy = false;  // copies of another state's variables on another device: neither trained directly nor saved
+  Partitioner partitioner;  // of trained variables
+  bool is_copy = false;     // copies of another state's variables on another device: neither trained directly nor saved
 };
 
 // A row of a model's summary.

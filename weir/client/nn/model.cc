@@ -7,6 +7,7 @@
 #include "weir/client/export.h"
 #include "weir/client/nn/model_internal.h"
 #include "weir/client/nn/replicas.h"
+#include "weir/client/nn/shared_variables.h"
 #include "weir/client/operators.h"
 #include "weir/client/ops/array_ops.h"
 #include "weir/client/ops/math_ops.h"
@@ -41,6 +42,7 @@ Model::Model(LayerPtr network, std::vector<InputSpec> inputs, int64_t seed, std:
       input_specs_(std::move(inputs)) {
   if (seed != 0) SetRandomSeed(root_, seed);
   state_ = std::make_shared<NetworkState>(NetworkState{.root = root_.WithDevice(strategy_.variable_device)});
+  if (strategy_.servers) state_->partitioner = strategy_.servers->partitioner;
   status_ = Build();
 }
 
@@ -59,9 +61,26 @@ Status Model::Build() {
   predict_->fetches = {predictions_};
   test_ = std::make_unique<Phase>();
   test_->fetches = context.losses();  // until Compile knows the loss
-  variables_ = std::make_shared<ResourceManager>();
-  WEIR_ASSIGN_OR_RETURN(session_, ClientSession::Create(root_, SessionOptions{.state = variables_}));
-  return session_->RunTargets({InitializeVariables(root_)});
+  WEIR_RETURN_IF_ERROR(OpenSession());
+  return Initialize(Variables(root_));
+}
+
+Status Model::OpenSession() {
+  if (!strategy_.servers) {
+    variables_ = std::make_shared<ResourceManager>();
+    WEIR_ASSIGN_OR_RETURN(session_, ClientSession::Create(root_, SessionOptions{.state = variables_}));
+    return OkStatus();
+  }
+  WEIR_ASSIGN_OR_RETURN(session_, ClientSession::Create(root_, strategy_.servers->target));
+  session_->set_placement([this] { return SetReplicaDevices(root_, strategy_.servers->devices); });
+  return OkStatus();
+}
+
+Status Model::Initialize(const std::vector<Variable>& variables) {
+  if (strategy_.servers) return InitializeShared(*session_, root_, variables, *strategy_.servers);
+  std::vector<Operation> initializers;
+  for (const Variable& variable : variables) initializers.push_back(variable.initializer());
+  return session_->RunTargets(initializers);
 }
 
 Status Model::CheckReady() const {
@@ -74,6 +93,9 @@ Status Model::SetPrecision(const std::string& precision) {
   if (precision == "float32") return OkStatus();
   if (precision != "bfloat16" && precision != "float16") {
     return InvalidArgument("a model's precision must be float32, bfloat16 or float16, not '", precision, "'");
+  }
+  if (strategy_.servers) {
+    return InvalidArgument("A model on parameter servers trains in float32, not in ", precision);
   }
   SessionOptions options{.state = variables_};
   options.mixed_precision = precision == "float16" ? DType::kHalf : DType::kBFloat16;
@@ -118,13 +140,13 @@ Status Model::Compile(const CompileOptions& options) {
   train->targets.push_back(training_.op);
   WEIR_RETURN_IF_ERROR(status_ = root_.status());
 
-  std::vector<Operation> initializers;
+  std::vector<Variable> added;
   const std::vector<Variable>& known = state_->ordered;
   for (const Variable& variable : Variables(root_)) {
     // The network's own have their values, perhaps loaded ones.
-    if (std::find(known.begin(), known.end(), variable) == known.end()) initializers.push_back(variable.initializer());
+    if (std::find(known.begin(), known.end(), variable) == known.end()) added.push_back(variable);
   }
-  WEIR_RETURN_IF_ERROR(status_ = session_->RunTargets(initializers));
+  WEIR_RETURN_IF_ERROR(status_ = Initialize(added));
   if (strategy_.across_ranks) {
     WEIR_RETURN_IF_ERROR(status_ = collective::BroadcastVariables(*session_, Variables(root_)));
   }

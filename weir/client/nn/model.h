@@ -143,6 +143,10 @@ class Model {
   Status Build();
   Status CheckReady() const;
   Status SetPrecision(const std::string& precision);
+  Status OpenSession();
+  // Runs the initializers of variables that a session of this process holds, or that nobody has initialized on the
+  // parameter servers. Workers that are not the chief wait for those.
+  Status Initialize(const std::vector<Variable>& variables);
   Status MirrorVariables();
   StatusOr<std::map<std::string, Tensor>> PositionTensors();
   Status LoadPosition(const std::string& checkpoint);

@@ -149,7 +149,7 @@ LayerPtr Embedding(int64_t vocabulary, int64_t size, Initializer initializer) {
         StatusOr<Shape> shape = Shape::Make(dims);
         if (!shape.ok()) return context.scope().Fail(shape.status()), inputs[0];
         Variable table = context.GetVariable("embeddings", *shape, initializer);
-        return ops::ResourceGather(context.scope(), table.handle(), inputs[0], table.dtype());
+        return table.Gather(context.scope(), inputs[0]);
       },
       "embedding", "Embedding");
 }
