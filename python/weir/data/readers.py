@@ -32,6 +32,8 @@ def _read(filenames, one_file, num_parallel_reads):
 class TextLineDataset(Dataset):
     """The lines of text files, without their ends."""
 
+    _kind = "TextLineDatasetV2"
+
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         del name
 
@@ -45,6 +47,8 @@ class TextLineDataset(Dataset):
 
 class TFRecordDataset(Dataset):
     """The records of TFRecord files."""
+
+    _kind = "TFRecordDatasetV2"
 
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         del name
@@ -60,6 +64,8 @@ class TFRecordDataset(Dataset):
 
 class FixedLengthRecordDataset(Dataset):
     """Records of a fixed number of bytes."""
+
+    _kind = "FixedLengthRecordDatasetV2"
 
     def __init__(self, filenames, record_bytes, header_bytes=None, footer_bytes=None, buffer_size=None,
                  compression_type=None, num_parallel_reads=None, name=None):
@@ -77,6 +83,8 @@ class FixedLengthRecordDataset(Dataset):
 
 class CsvDataset(Dataset):
     """The rows of CSV files as tuples of columns; defaults give the types, types mean "required"."""
+
+    _kind = "CsvDatasetV2"
 
     def __init__(self, filenames, record_defaults, compression_type=None, buffer_size=None, header=False,
                  field_delim=",", use_quote_delim=True, na_value="", select_cols=None, exclude_cols=None):

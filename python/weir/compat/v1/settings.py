@@ -1,9 +1,27 @@
-"""Switches between behaviours of TensorFlow 1 and 2. There is one behaviour here; the switches remember their state."""
+"""Switches between behaviours of TensorFlow 1 and 2. Shapes and eager execution follow them; control flow, resources and
+equality have one behaviour here, and their switches remember their state."""
 
+from weir.framework import graph, shapes
 from weir.framework.graph import name_scope
 from weir.ops import random
 
 _state = {"control_flow_v2": True, "resource_variables": True, "tensorshape": True}
+
+
+def disable_v2_behavior():
+    """Graphs, and shapes whose sizes are Dimensions, as in TensorFlow 1."""
+    graph.disable_eager_execution()
+    disable_v2_tensorshape()
+    disable_resource_variables()
+    disable_control_flow_v2()
+
+
+def enable_v2_behavior():
+    """The opposite of `disable_v2_behavior`."""
+    graph.enable_eager_execution()
+    enable_v2_tensorshape()
+    enable_resource_variables()
+    enable_control_flow_v2()
 
 
 def enable_control_flow_v2():
@@ -32,10 +50,12 @@ def resource_variables_enabled():
 
 def enable_v2_tensorshape():
     _state["tensorshape"] = True
+    shapes.set_v2_behavior(True)
 
 
 def disable_v2_tensorshape():
     _state["tensorshape"] = False
+    shapes.set_v2_behavior(False)
 
 
 def enable_tensor_equality():
