@@ -142,6 +142,17 @@ class Main(unittest.TestCase):
             '[Dimension(None), Dimension(3)] [None, 3]',
             '(?, 3) (6,) Tensor("shape_as_tensor:0", shape=(), dtype=int32)', "(?, 1) (3, 5) <unknown>", "(None, 3) 3"])
 
+    def test_names_of_variables_in_programs_of_tensorflow_1(self):
+        program = ("import tensorflow.compat.v1 as tf\n"
+                   "tf.disable_v2_behavior()\n"
+                   "w = tf.get_variable('w', initializer=[1.0, 2.0])\n"
+                   "with tf.Session() as session:\n"
+                   "    session.run(w.initializer)\n"
+                   "    named = tf.get_default_graph().get_tensor_by_name('w:0')\n"
+                   "    print(session.run(['w:0', 'w/read:0', named * 2]), {w: 1}[w], w == w)\n")
+        self.assertEqual(self.run_weir(program), "[array([1., 2.], dtype=float32), array([1., 2.], dtype=float32), "
+                         "array([2., 4.], dtype=float32)] 1 True")
+
     def test_datasets_of_tensorflow_1(self):
         program = ("import tensorflow.compat.v1 as tf\n"
                    "tf.disable_v2_behavior()\n"

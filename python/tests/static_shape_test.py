@@ -45,6 +45,25 @@ class StaticShapeTest(unittest.TestCase):
                                   [None, 4, 8, 9]), [None, 5, 6, 7])
 
 
+class ListsOfLoopsTest(unittest.TestCase):
+    def test_what_a_loop_writes_tells_the_shape_of_what_is_read(self):
+        shapes = []
+
+        @tf.function
+        def loops(x):
+            rows = tf.TensorArray(tf.float32, size=tf.shape(x)[0])
+            for i in tf.range(tf.shape(x)[0]):
+                rows = rows.write(i, x[i] * 2.0)
+            written = tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t.write(i, x[i])),
+                                    [0, tf.TensorArray(tf.float32, 3)])[1]
+            total, row = tf.map_fn(lambda r: (tf.reduce_sum(r), r), x, fn_output_signature=(tf.float32, tf.float32))
+            shapes.append([t.shape.as_list() for t in (rows.stack(), rows.gather([0]), written.stack(), total, row)])
+            return row
+
+        loops.get_concrete_function(tf.TensorSpec([None, 4]))
+        self.assertEqual(shapes[0], [[None, 4], [1, 4], [3, 4], [None], [None, 4]])
+
+
 class StaticValueTest(unittest.TestCase):
     def test_values_are_known_where_tensorflow_knows_them(self):
         known = {}

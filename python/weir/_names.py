@@ -125,7 +125,7 @@ TABLE = {
     "compat.v1.enable_eager_execution": ("weir.framework.graph", "enable_eager_execution"),
     "compat.v1.disable_v2_behavior": ("weir.compat.v1.settings", "disable_v2_behavior"),
     "compat.v1.enable_v2_behavior": ("weir.compat.v1.settings", "enable_v2_behavior"),
-    "compat.v1.executing_eagerly_outside_functions": ("weir.framework.graph", "executing_eagerly_outside_functions"),
+    "compat.v1.executing_eagerly_outside_functions": ("weir.compat.v1.settings", "executing_eagerly_outside_functions"),
     "compat.v1.reset_default_graph": ("weir.framework.graph", "reset_default_graph"),
     "compat.v1.get_default_graph": ("weir.framework.graph", "get_default_graph"),
     "compat.v1.GraphKeys": ("weir.framework.graph", "GraphKeys"),

@@ -390,6 +390,8 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
         return np.asarray(value, dtype=dtype)
 
     def __hash__(self):
+        if _has_identity():
+            return id(self)
         raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self})")
 
     def ref(self):
@@ -521,15 +523,21 @@ for _name in ("neg", "abs", "invert"):
     setattr(Variable, f"__{_name}__", lambda self, _n=f"__{_name}__": getattr(self._read(), _n)())
 
 
+def _has_identity():
+    """Whether variables are compared by what they are, not by their values: in graphs of sessions."""
+    graph = _core.current_graph()
+    return not executing_eagerly_outside_functions() or graph is not None and not isinstance(graph, FuncGraph)
+
+
 def _equal(self, other):
-    if other is None:
-        return False
+    if other is None or _has_identity():
+        return self is other
     return self._read() == other
 
 
 def _not_equal(self, other):
-    if other is None:
-        return True
+    if other is None or _has_identity():
+        return self is not other
     return self._read() != other
 
 

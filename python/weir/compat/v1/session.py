@@ -277,7 +277,8 @@ def _element(graph, item):
     if hasattr(item, "_graph_element") and item._graph_element is not None:
         item = item._graph_element
     try:
-        return graph.as_graph_element(item)
+        element = graph.as_graph_element(item)
+        return graph._value_of_name(element) if isinstance(item, (str, bytes)) and isinstance(element, Tensor) else element
     except TypeError as error:
         raise TypeError(f"Argument `fetch` = {item} has invalid type \"{type(item).__name__}\" must be a string or Tensor. "
                         f"({error})") from None

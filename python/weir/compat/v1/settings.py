@@ -38,10 +38,12 @@ def control_flow_v2_enabled():
 
 def enable_resource_variables():
     _state["resource_variables"] = True
+    graph.set_names_mean_values(False)
 
 
 def disable_resource_variables():
     _state["resource_variables"] = False
+    graph.set_names_mean_values(True)
 
 
 def resource_variables_enabled():
@@ -83,3 +85,10 @@ def get_seed(op_seed):
 
 def op_scope(values, name, default_name=None):
     return name_scope(name, default_name, values)
+
+
+def executing_eagerly_outside_functions():
+    """Whether operations run at once, or will once the functions being traced are called."""
+    from weir import _core
+    current = _core.current_graph()
+    return graph.executing_eagerly_outside_functions() and (current is None or isinstance(current, graph.FuncGraph))
