@@ -73,6 +73,15 @@ class DatasetTest(unittest.TestCase):
                               (next(iter(numbers.window(2))), "_VariantDataset")):
             self.assertTrue(repr(dataset).startswith(f"<{name} "), repr(dataset))
 
+    def test_defaults_of_csv_columns_are_values(self):
+        columns = tf.io.decode_csv(["1,2.5,a", "3,,b"], [0, 1.0, ""])
+        self.assertEqual([c.numpy().tolist() for c in columns], [[1, 3], [2.5, 1.0], [b"a", b"b"]])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.csv")
+            with open(path, "w") as file:
+                file.write("5,6\n,7\n")
+            self.assertEqual(values(tf.data.experimental.CsvDataset(path, [1, tf.float32])), [(5, 6.0), (1, 7.0)])
+
     def test_resampling_reaches_the_wanted_proportions(self):
         classes = Dataset.from_tensor_slices(([0] * 9 + [1]) * 300)
         for initial in ([0.9, 0.1], None):

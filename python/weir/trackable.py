@@ -145,7 +145,7 @@ class AutoTrackable(Trackable):
             return children
         from weir.eager.function import ConcreteFunction, Function
         for name in dir(self):
-            if name.startswith("__"):
+            if name.startswith("__") and name != "__call__":
                 continue
             try:
                 value = getattr(self, name)

@@ -3,6 +3,7 @@
 from weir.data import structure
 from weir.data.dataset import AUTOTUNE, Dataset, _int64
 from weir.framework import TensorSpec, as_dtype, convert_to_tensor, is_tensor, raw_ops
+from weir.framework.dtypes import DType
 from weir.ops import dtypes
 
 _LINE = TensorSpec([], dtypes.string)
@@ -91,9 +92,9 @@ class CsvDataset(Dataset):
         from weir.ops import array
         defaults = []
         for default in record_defaults:
-            try:
+            if isinstance(default, (DType, type)):  # not a number, which would be the number of a type
                 defaults.append(array.zeros([0], as_dtype(default)))
-            except (TypeError, ValueError):
+            else:
                 defaults.append(array.reshape(convert_to_tensor(default), [-1]))
         spec = tuple(TensorSpec([], d.dtype) for d in defaults)
         variant = raw_ops.CSVDatasetV2(

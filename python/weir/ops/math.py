@@ -349,6 +349,7 @@ def argmin(input, axis=None, output_type=dtypes.int64, name=None):  # pylint: di
     return raw_ops.ArgMin(input=input, dimension=0 if axis is None else axis, output_type=output_type, name=name)
 
 
+@dispatch
 def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
     """Running sums along `axis`."""
     return raw_ops.Cumsum(x=convert_to_tensor(x, name="x"), axis=axis, exclusive=exclusive, reverse=reverse, name=name)
