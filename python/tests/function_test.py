@@ -160,6 +160,32 @@ class PythonCallbacks(unittest.TestCase):
             f(tf.constant([3, 1, 2]))
 
 
+class MoreGeneralTraces(unittest.TestCase):
+    def test_serve_concrete_functions_too(self):
+        traces = []
+
+        @tf.function
+        def f(x):
+            traces.append(x.shape.as_list())
+            return x
+        general = f.get_concrete_function(tf.TensorSpec([None], tf.float32))
+        self.assertIs(f.get_concrete_function(tf.TensorSpec([2], tf.float32)), general)
+        self.assertEqual(traces, [[None]])
+
+
+class DecoratedCallbacks(unittest.TestCase):
+    def test_without_a_function_they_decorate(self):
+        @tf.numpy_function(Tout=[tf.float32, tf.int32])
+        def halves(a):
+            return np.float32(a / 2), np.int32(a)
+
+        @tf.py_function(Tout=tf.float32)
+        def product(a, b):
+            return a * b
+        self.assertEqual([float(v) for v in halves(tf.constant(3.0))], [1.5, 3.0])
+        self.assertEqual(float(tf.function(product)(tf.constant(2.0), tf.constant(4.0))), 8.0)
+
+
 class PrintedTypes(unittest.TestCase):
     def test_of_concrete_functions(self):
         @tf.function

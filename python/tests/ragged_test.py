@@ -43,6 +43,10 @@ class Functions(unittest.TestCase):
         self.assertEqual(tf.cumsum(ROWS).to_list(), [[1, 3, 5, 7], [3, 7], [9]])
         self.assertEqual(tf.cumsum(ROWS, axis=1).to_list(), [[1, 4, 9, 16], [2, 6], [6]])
 
+    def test_tiles_in_functions(self):
+        tiled = tf.function(lambda rows: tf.tile(rows, [1, 2]), input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)])
+        self.assertEqual(tiled(ROWS[1:]).to_list(), [[2, 4, 2, 4], [6, 6]])
+
     def test_means_and_variances(self):
         self.assertEqual((tf.reduce_mean(ROWS).dtype, float(tf.reduce_mean(ROWS))), (tf.float64, 4.0))
         rows = tf.cast(ROWS, tf.float32)

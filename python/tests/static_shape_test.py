@@ -20,6 +20,16 @@ class StaticShapeTest(unittest.TestCase):
         self.assertEqual(shape_of(lambda x: tf.transpose(x, tf.range(tf.rank(x))[::-1]), [None, 3, 4]), [4, 3, None])
         self.assertEqual(shape_of(lambda x, y: tf.linspace(x, y, 4), [None], [None]), [4, None])
 
+    def test_comparisons_of_unknown_sizes_keep_the_rank(self):
+        shapes = []
+
+        @tf.function
+        def compare(x, y):
+            shapes.extend([(x == y).shape.as_list(), tf.reduce_sum(tf.cast(x == y, tf.int32)).shape.as_list()])
+
+        compare.get_concrete_function(tf.TensorSpec([None, None]), tf.TensorSpec([None, None]))
+        self.assertEqual(shapes, [[None, None], []])
+
     def test_comparisons_with_numbers_keep_the_shape(self):
         self.assertEqual(shape_of(lambda x: x == 0, [None, 3]), [None, 3])
         self.assertEqual(shape_of(lambda x, y: x == y, [None, 3], [2, 3]), None)

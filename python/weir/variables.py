@@ -432,7 +432,11 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
         return raw_ops.ReadVariableOp(resource=self._handle, dtype=self._dtype)
 
     def _restore_from_tensors(self, restored_tensors):
-        raw_ops.AssignVariableOp(resource=self._handle, value=restored_tensors["VARIABLE_VALUE"])
+        value = restored_tensors["VARIABLE_VALUE"]
+        if not self.shape.is_compatible_with(value.shape):
+            raise ValueError(f"Received incompatible tensor with shape {value.shape} when attempting to restore variable "
+                             f"with shape {self.shape} and name {self.name}.")
+        raw_ops.AssignVariableOp(resource=self._handle, value=value)
 
     def _gather_saveables_for_checkpoint(self):
         return {"VARIABLE_VALUE": self}

@@ -637,6 +637,9 @@ class Function(GenericFunction):
         key = (structure_of(args), tuple(parts))
         plain = tuple(TensorSpec(s.shape, s.dtype) for s in specs)
         found = self._traces.get((key, plain))
+        if found is None:  # a trace for more general types serves, too
+            found = next((concrete for general, concrete in self._by_key.get(key, ())
+                          if all(spec.is_subtype_of(g) for spec, g in zip(plain, general))), None)
         if found is None:
             with self._lock:
                 names = argument_names(self._parameters(), args)

@@ -30,7 +30,7 @@ def _tile(value, multiples):
     if not isinstance(multiples[1], int) or multiples[1] != 1:  # the elements of each row several times
         copies = gather(value, array.repeat(rows, multiples[1]))
         splits = array.gather(copies.row_splits, raw_ops.Range(
-            start=array.zeros([], count.dtype), limit=(count + 1) * multiples[1],
+            start=array.zeros([], count.dtype), limit=(count + 1) * math.cast(multiples[1], count.dtype),
             delta=math.cast(multiples[1], count.dtype)))
         value = RaggedTensor.from_row_splits(copies.values, splits, validate=False)
     return gather(value, array.tile(rows, [multiples[0]]))
