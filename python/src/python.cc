@@ -79,6 +79,12 @@ Status TakeException() {
   std::string message;
   if (!text || !ToString(text.get(), &message)) PyErr_Clear();
   const std::string class_name = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  if (PyErr_GivenExceptionMatches(type, PyExc_StopIteration)) {  // an end, by which the kernels around know it
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return absl::OutOfRangeError(Cat(class_name, ": ", message));
+  }
   static int64_t next = 0;
   const int64_t number = ++next;
   Pending()[number] = value;

@@ -1,5 +1,7 @@
 """Control flow over tensors: a converted function gives in a graph what Python gives."""
 
+import contextlib
+import io
 import traceback
 import unittest
 
@@ -158,6 +160,17 @@ class AutoGraphTest(unittest.TestCase):
             return s
 
         self.assertEqual(int(total(tf.data.Dataset.range(10))), 6)
+
+    def test_print_tells_of_tracing(self):
+        @tf.function
+        def doubled(x):
+            print("tracing", x)
+            return x * 2
+
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            doubled(tf.constant(1))
+            doubled(tf.constant(2))
+        self.assertEqual(out.getvalue(), 'tracing Tensor("x:0", shape=(), dtype=int32)\n')
 
     def test_do_not_convert(self):
         @tf.autograph.experimental.do_not_convert

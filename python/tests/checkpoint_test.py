@@ -38,6 +38,22 @@ class Checkpoints(unittest.TestCase):
         tf.train.Checkpoint(**objects()).save(os.path.join(self.folder, "ckpt"))
         self.assertEqual(tf.train.list_variables(self.folder), tf.train.list_variables(FIXTURE))
 
+    def test_values_of_another_shape_are_refused(self):
+        path = tf.train.Checkpoint(v=tf.Variable([1.0, 2.0]), items=[tf.Variable([3.0, 4.0])]).save(self.folder + "/c")
+        with self.assertRaisesRegex(ValueError, r"incompatible tensor with shape \(2,\) when attempting to restore variable "
+                                                r"with shape \(1, 2\)"):
+            tf.train.Checkpoint(v=tf.Variable([[5.0, 6.0]])).restore(path)
+        later = tf.train.Checkpoint()
+        later.restore(path)
+        later.items = []
+        later.items.append(tf.Variable([[5.0, 6.0]]))  # a list that grows takes what fits
+        self.assertEqual(later.items[0].numpy().tolist(), [[5.0, 6.0]])
+
+    def test_paths_follow_the_names_of_the_arguments(self):
+        shared = tf.Variable(1.0)
+        path = tf.train.Checkpoint(z=[shared], a=[shared]).save(self.folder + "/c")
+        self.assertIn("a/0/.ATTRIBUTES/VARIABLE_VALUE", dict(tf.train.list_variables(path)))
+
     def test_round_trip(self):
         given = objects()
         given["step"].assign(7)

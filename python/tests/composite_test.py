@@ -114,6 +114,13 @@ class IteratorTest(unittest.TestCase):
         self.assertEqual([int(length(tf.experimental.Optional.from_value(tf.ones([n])))) for n in (2, 3)], [2, 3])
 
 
+class CountsTest(unittest.TestCase):
+    def test_counts_have_the_type_of_what_is_counted(self):
+        for values, kind in (([1, 2, 2], tf.int32), (tf.constant([1, 2, 2], tf.int64), tf.int64),
+                             (tf.ragged.constant([[1], [2, 2]]), tf.int32)):
+            self.assertEqual(tf.sparse.bincount(values).values.dtype, kind)
+
+
 class OperatorsTest(unittest.TestCase):
     def test_slices_and_a_tensor_make_a_tensor(self):
         slices = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([0]), tf.constant([2, 2]))

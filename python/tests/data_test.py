@@ -51,6 +51,44 @@ class DatasetTest(unittest.TestCase):
         self.assertEqual(ragged[0].to_list(), [[], [0], [0, 1]])
         self.assertEqual(values(Dataset.range(4).batch(2).unbatch()), [0, 1, 2, 3])
 
+    def test_generators_end_inside_other_datasets(self):
+        def numbers(stop):
+            yield from range(stop)
+
+        generated = Dataset.from_generator(numbers, args=[5], output_signature=tf.TensorSpec([], tf.int32))
+        self.assertEqual(values(generated.batch(2)), [[0, 1], [2, 3], [4]])
+        self.assertEqual(values(generated.repeat(2).batch(4)), [[0, 1, 2, 3], [4, 0, 1, 2], [3, 4]])
+        self.assertEqual(values(generated.concatenate(generated.take(1))), [0, 1, 2, 3, 4, 0])
+        grouped = generated.group_by_window(lambda x: tf.cast(x % 2, tf.int64), lambda _, d: d.batch(2), 2)
+        self.assertEqual(values(grouped), [[0, 2], [1, 3], [4]])
+
+    def test_printed_by_what_made_them(self):
+        numbers = Dataset.range(3)
+        self.assertEqual(repr(numbers), "<_RangeDataset element_spec=TensorSpec(shape=(), dtype=tf.int64, name=None)>")
+        for dataset, name in ((numbers.map(lambda x: x), "_MapDataset"), (numbers.cache(), "CacheDataset"),
+                              (numbers.map(lambda x: x, num_parallel_calls=2), "_ParallelMapDataset"),
+                              (numbers.batch(2).prefetch(1), "_PrefetchDataset"),
+                              (Dataset.from_generator(lambda: [1], tf.int32), "_FlatMapDataset"),
+                              (tf.data.TextLineDataset(["x"]), "TextLineDatasetV2"),
+                              (next(iter(numbers.window(2))), "_VariantDataset")):
+            self.assertTrue(repr(dataset).startswith(f"<{name} "), repr(dataset))
+
+    def test_defaults_of_csv_columns_are_values(self):
+        columns = tf.io.decode_csv(["1,2.5,a", "3,,b"], [0, 1.0, ""])
+        self.assertEqual([c.numpy().tolist() for c in columns], [[1, 3], [2.5, 1.0], [b"a", b"b"]])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.csv")
+            with open(path, "w") as file:
+                file.write("5,6\n,7\n")
+            self.assertEqual(values(tf.data.experimental.CsvDataset(path, [1, tf.float32])), [(5, 6.0), (1, 7.0)])
+
+    def test_resampling_reaches_the_wanted_proportions(self):
+        classes = Dataset.from_tensor_slices(([0] * 9 + [1]) * 300)
+        for initial in ([0.9, 0.1], None):
+            drawn = [int(c) for c, _ in classes.rejection_resample(lambda c: c, [0.5, 0.5], initial, seed=1)]
+            self.assertGreater(len(drawn), 300)
+            self.assertLess(abs(sum(drawn) / len(drawn) - 0.5), 0.1)
+
     def test_cardinality_and_length(self):
         self.assertEqual(len(Dataset.range(5).batch(2)), 3)
         self.assertEqual(int(Dataset.range(3).repeat().cardinality()), tf.data.INFINITE_CARDINALITY)

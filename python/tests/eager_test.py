@@ -42,6 +42,12 @@ class PrintedForms(unittest.TestCase):
                 else:
                     self.assertRaises(expected, call)
 
+    def test_initializers_with_a_seed_give_the_same_again(self):
+        for initializer, expected in ((tf.random_normal_initializer(0.0, 0.02, seed=1), [0.002533006, -0.009860331]),
+                                      (tf.random_uniform_initializer(-1.0, 1.0, seed=4), [0.161195517, 0.811577559])):
+            for _ in range(2):
+                np.testing.assert_allclose(initializer([2]), expected, rtol=1e-6)
+
 
 if __name__ == "__main__":
     unittest.main()

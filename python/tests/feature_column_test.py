@@ -70,6 +70,12 @@ class Columns(unittest.TestCase):
         self.assertEqual(sorted(spec), ["age", "city"])
         self.assertEqual(spec["age"], tf.io.FixedLenFeature((1,), tf.float32, None))
 
+    def test_printed_forms(self):
+        age = columns.numeric_column("age")
+        self.assertEqual(str(columns.bucketized_column(age, [1.0])),
+                         "BucketizedColumn(source_column=NumericColumn(key='age', shape=(1,), default_value=None, "
+                         "dtype=tf.float32, normalizer_fn=None), boundaries=(1.0,))")
+
     def test_mistakes(self):
         with self.assertRaisesRegex(ValueError, "boundaries must be a sorted list"):
             columns.bucketized_column(AGE, [3, 1])

@@ -160,6 +160,66 @@ class PythonCallbacks(unittest.TestCase):
             f(tf.constant([3, 1, 2]))
 
 
+class MoreGeneralTraces(unittest.TestCase):
+    def test_serve_concrete_functions_too(self):
+        traces = []
+
+        @tf.function
+        def f(x):
+            traces.append(x.shape.as_list())
+            return x
+        general = f.get_concrete_function(tf.TensorSpec([None], tf.float32))
+        self.assertIs(f.get_concrete_function(tf.TensorSpec([2], tf.float32)), general)
+        self.assertEqual(traces, [[None]])
+
+
+class DecoratedCallbacks(unittest.TestCase):
+    def test_without_a_function_they_decorate(self):
+        @tf.numpy_function(Tout=[tf.float32, tf.int32])
+        def halves(a):
+            return np.float32(a / 2), np.int32(a)
+
+        @tf.py_function(Tout=tf.float32)
+        def product(a, b):
+            return a * b
+        self.assertEqual([float(v) for v in halves(tf.constant(3.0))], [1.5, 3.0])
+        self.assertEqual(float(tf.function(product)(tf.constant(2.0), tf.constant(4.0))), 8.0)
+
+
+class PrintedTypes(unittest.TestCase):
+    def test_of_concrete_functions(self):
+        @tf.function
+        def f(x, y, *rest, flag=True, **named):
+            return {"a": x, "b": [x, 1.0]}
+        concrete = f.get_concrete_function(tf.TensorSpec([2], name="q"), [tf.TensorSpec([]), "x"], 1, z=2)
+        self.assertEqual(str(concrete), """ConcreteFunction Input Parameters:
+  x (POSITIONAL_ONLY): TensorSpec(shape=(2,), dtype=tf.float32, name='q')
+  y (POSITIONAL_ONLY): List[TensorSpec(shape=(), dtype=tf.float32, name=None), Literal['x']]
+  rest_0 (POSITIONAL_ONLY): Literal[1]
+  flag (KEYWORD_ONLY): Literal[True]
+  z (KEYWORD_ONLY): Literal[2]
+Output Type:
+  Dict[['a', TensorSpec(shape=(2,), dtype=tf.float32, name=None)], ['b', List[TensorSpec(shape=(2,), dtype=tf.float32, \
+name=None), TensorSpec(shape=(), dtype=tf.float32, name=None)]]]
+Captures:
+  None""")
+        self.assertEqual(concrete.structured_input_signature[1], {"flag": True, "z": 2})
+        self.assertRegex(repr(tf.function(lambda x: x).get_concrete_function(1)),
+                         r"^<ConcreteFunction \(x: Literal\[1\]\) -> TensorSpec\(shape=\(\), dtype=tf.int32, name=None\) at 0X")
+
+    def test_of_functions(self):
+        @tf.function
+        def f(a, *, b=3, **c):
+            return a
+        self.assertEqual(str(f.function_type), "(a, *, b=<captured_default_value>, **c)")
+        with self.assertRaisesRegex(TypeError, r"^Binding inputs to tf.function failed due to `missing a required argument: "
+                                               r"'a'`. Received args: \(\) and kwargs: {} for signature: \(a, \*, b="):
+            f()
+        g = tf.function(lambda a, b=4: a, input_signature=[tf.TensorSpec([None], tf.int32)])
+        self.assertEqual(str(g.function_type), "(a: TensorSpec(shape=(None,), dtype=tf.int32, name=None), b: Literal[4] = "
+                                               "<captured_default_value>)")
+
+
 class Modules(unittest.TestCase):
     def test_variables_and_submodules_are_found(self):
         class Part(tf.Module):

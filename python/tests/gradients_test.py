@@ -75,6 +75,14 @@ class Tapes(unittest.TestCase):
         zeros = tape.gradient(z, [x, y], unconnected_gradients=tf.UnconnectedGradients.ZERO)
         self.assertEqual([value(g) for g in zeros], [3.0, 0.0])
 
+    def test_a_variable_by_itself(self):
+        v = tf.Variable([2.0, 3.0])
+        with tf.GradientTape(persistent=True) as tape:
+            y = v * 2.0
+        self.assertEqual(tape.gradient(v, v).numpy().tolist(), [1.0, 1.0])
+        self.assertEqual(tape.gradient([v, y], v).numpy().tolist(), [3.0, 3.0])
+        self.assertIsNone(tape.gradient(v, tf.Variable(1.0)))
+
     def test_gathers_give_indexed_slices(self):
         v = tf.Variable(tf.ones([4, 2]))
         with tf.GradientTape() as tape:

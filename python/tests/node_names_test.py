@@ -296,6 +296,23 @@ class Names(unittest.TestCase):
                 found = " ".join(f"{op.name}:{op.type}" for op in graph.get_operations()[before:])
                 self.assertEqual(found, expected)
 
+    def test_of_results(self):
+        v1 = tf.compat.v1
+        with tf.Graph().as_default():
+            x, image = tf.zeros([2, 3], name="x"), tf.zeros([1, 4, 4, 1])
+            for result, name in (
+                    (tf.tensordot(x, x, [[1], [1]]), "Tensordot"), (tf.einsum("ij,kj->ik", x, x), "einsum/Einsum"),
+                    (tf.clip_by_norm(x, 2.0), "clip_by_norm"), (tf.linalg.global_norm([x]), "global_norm/global_norm"),
+                    (tf.clip_by_global_norm([x], 2.0)[0][0], "clip_by_global_norm/clip_by_global_norm/_0"),
+                    (tf.nn.batch_normalization(x, x, x, None, None, 1e-3), "batchnorm/add_1"),
+                    (tf.nn.convolution(image, tf.zeros([2, 2, 1, 1])), "convolution"),
+                    (tf.nn.depthwise_conv2d(image, tf.zeros([2, 2, 1, 1]), [1] * 4, "SAME"), "depthwise"),
+                    (tf.nn.conv2d_transpose(image, tf.zeros([2, 2, 1, 1]), [1, 8, 8, 1], 2), "conv2d_transpose"),
+                    (v1.image.resize_images(image, [2, 2]), "resize/ResizeBilinear"),
+                    (v1.losses.mean_squared_error(x, x), "mean_squared_error/value"),
+                    (tf.map_fn(tf.identity, x), "map/TensorArrayV2Stack/TensorListStack")):
+                self.assertEqual(result.op.name, name)
+
     def test_seeds_count_in_each_graph(self):
         with tf.Graph().as_default() as graph:
             tf.compat.v1.set_random_seed(5)

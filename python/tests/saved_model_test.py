@@ -78,6 +78,22 @@ class SavedModelTest(unittest.TestCase):
         self.assertEqual(model.look(tf.constant(["b", "c"])).numpy().tolist(), [1, -1])
         self.assertEqual(model.forward.input_signature, (tf.TensorSpec([None, 2], tf.float32, name="x"),))
 
+    def test_a_module_that_is_called(self):
+        class Scaled(tf.Module):
+            @tf.function
+            def __call__(self, x):
+                return tf.reduce_sum(x) * 2.0
+
+        model = Scaled()
+        model([[1.0, 2.0]])
+        model(tf.constant([3.0, 4.0]))
+        with tempfile.TemporaryDirectory() as folder:
+            tf.saved_model.save(model, folder)
+            loaded = tf.saved_model.load(folder)
+        self.assertEqual([float(loaded([[1.0, 2.0]])), float(loaded(tf.constant([5.0, 6.0])))], [6.0, 22.0])
+        with self.assertRaisesRegex(ValueError, r"Option 1:\n  Positional arguments \(1 total\):\n    \* \[\[1.0, 2.0\]\]"):
+            loaded([1.0])
+
     def test_signatures(self):
         signature = self.saved().signatures["serving_default"]
         self.assertEqual(signature.structured_input_signature,

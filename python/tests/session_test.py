@@ -26,6 +26,17 @@ class Sessions(unittest.TestCase):
             with self.assertRaises(tf.errors.InvalidArgumentError):
                 session.run(y)
 
+    def test_errors_name_their_operation(self):
+        with tf.Graph().as_default(), v1.Session() as session:
+            x = v1.placeholder(tf.float32, [None], name="x")
+            with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+                session.run(x * 2.0)
+            self.assertEqual((caught.exception.op.name, caught.exception.node_def.op), ("x", "Placeholder"))
+            with self.assertRaisesRegex(TypeError, "^Cannot interpret feed_dict key as Tensor: The name 'no:0' refers"):
+                session.run(x, {"no:0": 1})
+            with self.assertRaisesRegex(TypeError, "Argument `fetch` = None has invalid type"):
+                session.run(None)
+
     def test_operations_go_to_the_graph_of_their_inputs(self):
         with tf.Graph().as_default() as graph:
             x = tf.constant([1.0, 2.0], name="x")
@@ -115,6 +126,52 @@ class Main(unittest.TestCase):
                                        "with tf.Session() as session:\n"
                                        "    session.run(tf.global_variables_initializer())\n"
                                        "    print(session.run(w * x, {x: [3, 4]}))\n", "--tf1"), "[3. 8.]")
+
+    def test_behavior_of_tensorflow_1(self):
+        program = ("import tensorflow.compat.v1 as tf\n"
+                   "tf.disable_v2_behavior()\n"
+                   "x = tf.placeholder(tf.float32, [None, 3], name='x')\n"
+                   "d = x.shape[1]\n"
+                   "print(x, repr(x.shape), d.value, list(x.get_shape()), x.shape.as_list())\n"
+                   "print(tf.reshape(x, [-1, d]).shape, tf.zeros([d * 2]).shape, tf.convert_to_tensor(d))\n"
+                   "print(tf.split(x, d, 1)[0].shape, tf.get_variable('w', [x.shape[-1], 5]).shape, tf.TensorShape(None))\n"
+                   "tf.enable_v2_tensorshape()\n"
+                   "print(x.shape, x.shape[1])\n")
+        self.assertEqual(self.run_weir(program).split("\n"), [
+            'Tensor("x:0", shape=(?, 3), dtype=float32) TensorShape([Dimension(None), Dimension(3)]) 3 '
+            '[Dimension(None), Dimension(3)] [None, 3]',
+            '(?, 3) (6,) Tensor("shape_as_tensor:0", shape=(), dtype=int32)', "(?, 1) (3, 5) <unknown>", "(None, 3) 3"])
+
+    def test_names_of_variables_in_programs_of_tensorflow_1(self):
+        program = ("import tensorflow.compat.v1 as tf\n"
+                   "tf.disable_v2_behavior()\n"
+                   "w = tf.get_variable('w', initializer=[1.0, 2.0])\n"
+                   "with tf.Session() as session:\n"
+                   "    session.run(w.initializer)\n"
+                   "    named = tf.get_default_graph().get_tensor_by_name('w:0')\n"
+                   "    print(session.run(['w:0', 'w/read:0', named * 2]), {w: 1}[w], w == w)\n")
+        self.assertEqual(self.run_weir(program), "[array([1., 2.], dtype=float32), array([1., 2.], dtype=float32), "
+                         "array([2., 4.], dtype=float32)] 1 True")
+
+    def test_datasets_of_tensorflow_1(self):
+        program = ("import tensorflow.compat.v1 as tf\n"
+                   "tf.disable_v2_behavior()\n"
+                   "def run(it, session):\n"
+                   "    values, element = [], it.get_next()\n"
+                   "    while True:\n"
+                   "        try: values.append(session.run(element).tolist())\n"
+                   "        except tf.errors.OutOfRangeError: return values\n"
+                   "d = tf.data.Dataset.from_tensor_slices([1, 2, 3]).map(lambda x: x * 2).batch(2)\n"
+                   "print(d.output_types, d.output_shapes, d.output_classes is tf.Tensor, repr(d)[:14])\n"
+                   "with tf.Session() as session:\n"
+                   "    print(run(d.make_one_shot_iterator(), session))\n"
+                   "    it = d.make_initializable_iterator()\n"
+                   "    session.run(it.initializer)\n"
+                   "    print(run(it, session), hasattr(tf.data.TextLineDataset('x'), 'make_one_shot_iterator'))\n"
+                   "import tensorflow\n"
+                   "print(hasattr(tensorflow.data.Dataset.range(1), 'make_one_shot_iterator'))\n")
+        self.assertEqual(self.run_weir(program).split("\n"), [
+            "<dtype: 'int32'> (?,) True <_BatchDataset", "[[2, 4], [6]]", "[[2, 4], [6]] True", "False"])
 
     def test_import_starts_no_thread(self):
         code = "import weir, os; print(len(os.listdir('/proc/self/task')))"

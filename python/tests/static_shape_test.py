@@ -20,6 +20,16 @@ class StaticShapeTest(unittest.TestCase):
         self.assertEqual(shape_of(lambda x: tf.transpose(x, tf.range(tf.rank(x))[::-1]), [None, 3, 4]), [4, 3, None])
         self.assertEqual(shape_of(lambda x, y: tf.linspace(x, y, 4), [None], [None]), [4, None])
 
+    def test_comparisons_of_unknown_sizes_keep_the_rank(self):
+        shapes = []
+
+        @tf.function
+        def compare(x, y):
+            shapes.extend([(x == y).shape.as_list(), tf.reduce_sum(tf.cast(x == y, tf.int32)).shape.as_list()])
+
+        compare.get_concrete_function(tf.TensorSpec([None, None]), tf.TensorSpec([None, None]))
+        self.assertEqual(shapes, [[None, None], []])
+
     def test_comparisons_with_numbers_keep_the_shape(self):
         self.assertEqual(shape_of(lambda x: x == 0, [None, 3]), [None, 3])
         self.assertEqual(shape_of(lambda x, y: x == y, [None, 3], [2, 3]), None)
@@ -43,6 +53,25 @@ class StaticShapeTest(unittest.TestCase):
             tf.shape(x)[0], 5, 6, 7, 2], [1, 1, 1]), [None, 5, 6, 7, 4]), [None, 5, 6, 7, 2])
         self.assertEqual(shape_of(lambda x: tf.nn.conv2d(x, tf.zeros([3, 3, 4, 5]), 1, "VALID", "NCHW"),
                                   [None, 4, 8, 9]), [None, 5, 6, 7])
+
+
+class ListsOfLoopsTest(unittest.TestCase):
+    def test_what_a_loop_writes_tells_the_shape_of_what_is_read(self):
+        shapes = []
+
+        @tf.function
+        def loops(x):
+            rows = tf.TensorArray(tf.float32, size=tf.shape(x)[0])
+            for i in tf.range(tf.shape(x)[0]):
+                rows = rows.write(i, x[i] * 2.0)
+            written = tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t.write(i, x[i])),
+                                    [0, tf.TensorArray(tf.float32, 3)])[1]
+            total, row = tf.map_fn(lambda r: (tf.reduce_sum(r), r), x, fn_output_signature=(tf.float32, tf.float32))
+            shapes.append([t.shape.as_list() for t in (rows.stack(), rows.gather([0]), written.stack(), total, row)])
+            return row
+
+        loops.get_concrete_function(tf.TensorSpec([None, 4]))
+        self.assertEqual(shapes[0], [[None, 4], [1, 4], [3, 4], [None], [None, 4]])
 
 
 class StaticValueTest(unittest.TestCase):

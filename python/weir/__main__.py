@@ -21,8 +21,8 @@ def main():
     from weir import _alias
     _alias.install(v1)
     if v1:
-        from weir.framework import graph
-        graph.disable_eager_execution()
+        from weir.compat.v1 import settings
+        settings.disable_v2_behavior()
     if arguments[0] == "-c":
         if len(arguments) < 2:
             print("python -m weir -c needs code", file=sys.stderr)

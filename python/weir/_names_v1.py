@@ -84,7 +84,10 @@ _HOMES = {
     "gfile": {"gfile": "Copy DeleteRecursively Exists FastGFile GFile Glob IsDirectory ListDirectory MakeDirs MkDir Open "
                        "Remove Rename Stat Walk"},
     "data": {"dataset": "Iterator get_output_classes get_output_shapes get_output_types make_initializable_iterator "
-                        "make_one_shot_iterator"},
+                        "make_one_shot_iterator",
+             "dataset_v1": "FixedLengthRecordDataset TFRecordDataset TextLineDataset"},
+    "data.experimental": {"dataset_v1": "Counter CsvDataset RandomDataset choose_from_datasets make_csv_dataset "
+                                        "make_batched_features_dataset sample_from_datasets"},
 }
 
 # Modules as they are.
@@ -224,6 +227,7 @@ def add(table):
     table["compat.v1.image.extract_glimpse"] = ("weir.ops.image_quality", "extract_glimpse_v1")
     table["compat.v1.image.non_max_suppression_padded"] = ("weir.ops.image_quality", "non_max_suppression_padded_v1")
     table["compat.v1.image.resize"] = (_V + "wrappers", "resize_images")
+    table["compat.v1.data.Dataset"] = (_V + "dataset_v1", "DatasetV1")
     table["compat.v1.__summary_ops"] = ("weir.summary", "all_v2_summary_ops")
     table["compat.v1.__summary_initialize"] = ("weir.summary", "initialize")
     for pair in _ALIASES.split():

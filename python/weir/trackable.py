@@ -145,7 +145,7 @@ class AutoTrackable(Trackable):
             return children
         from weir.eager.function import ConcreteFunction, Function
         for name in dir(self):
-            if name.startswith("__"):
+            if name.startswith("__") and name != "__call__":
                 continue
             try:
                 value = getattr(self, name)
@@ -174,7 +174,10 @@ class ListWrapper(Trackable, list):
     def _added(self, index):
         value = self[index]
         if isinstance(value, Trackable):
-            self._handle_deferred_dependencies(str(index), value)
+            try:
+                self._handle_deferred_dependencies(str(index), value)
+            except ValueError:  # lists that grow in another order than the saved one keep what does not fit
+                pass
 
     def append(self, value):
         list.append(self, wrap_or_unwrap(value))

@@ -390,6 +390,8 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
         return np.asarray(value, dtype=dtype)
 
     def __hash__(self):
+        if _has_identity():
+            return id(self)
         raise TypeError(f"Variable is unhashable. Instead, use variable.ref() as the key. (Variable: {self})")
 
     def ref(self):
@@ -430,7 +432,11 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
         return raw_ops.ReadVariableOp(resource=self._handle, dtype=self._dtype)
 
     def _restore_from_tensors(self, restored_tensors):
-        raw_ops.AssignVariableOp(resource=self._handle, value=restored_tensors["VARIABLE_VALUE"])
+        value = restored_tensors["VARIABLE_VALUE"]
+        if not self.shape.is_compatible_with(value.shape):
+            raise ValueError(f"Received incompatible tensor with shape {value.shape} when attempting to restore variable "
+                             f"with shape {self.shape} and name {self.name}.")
+        raw_ops.AssignVariableOp(resource=self._handle, value=value)
 
     def _gather_saveables_for_checkpoint(self):
         return {"VARIABLE_VALUE": self}
@@ -521,15 +527,21 @@ for _name in ("neg", "abs", "invert"):
     setattr(Variable, f"__{_name}__", lambda self, _n=f"__{_name}__": getattr(self._read(), _n)())
 
 
+def _has_identity():
+    """Whether variables are compared by what they are, not by their values: in graphs of sessions."""
+    graph = _core.current_graph()
+    return not executing_eagerly_outside_functions() or graph is not None and not isinstance(graph, FuncGraph)
+
+
 def _equal(self, other):
-    if other is None:
-        return False
+    if other is None or _has_identity():
+        return self is other
     return self._read() == other
 
 
 def _not_equal(self, other):
-    if other is None:
-        return True
+    if other is None or _has_identity():
+        return self is not other
     return self._read() != other
 
 

@@ -536,15 +536,6 @@ def len_(value):
     return builtins.len(value)
 
 
-def print_(*values, **options):
-    """`print`: symbolic tensors are printed when the graph runs."""
-    if any(_is_symbolic(v) for v in nest.flatten(list(values))):
-        from weir.ops import logging
-        logging.print(*values, **{k: v for k, v in options.items() if k in ("sep", "end")})
-    else:
-        builtins.print(*values, **options)
-
-
 def int_(value=0, *base):
     """`int`."""
     if _is_symbolic(value):
@@ -595,7 +586,7 @@ def all_(value):
     return math.reduce_all(value) if _is_symbolic(value) else builtins.all(value)
 
 
-BUILTINS = {range: range_, len: len_, print: print_, int: int_, float: float_, abs: abs_, enumerate: enumerate_,
+BUILTINS = {range: range_, len: len_, int: int_, float: float_, abs: abs_, enumerate: enumerate_,
             zip: zip_, map: map_, any: any_, all: all_}
 
 

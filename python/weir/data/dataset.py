@@ -12,6 +12,7 @@ import numpy as np
 from weir.autograph import tf_convert
 from weir.data import function_owners, structure
 from weir.data.iterator import NumpyIterator, OwnedIterator
+from weir.data.kinds import name_results
 from weir.data.options import Options
 from weir.framework import (CompositeTensor, TensorShape, TensorSpec, TypeSpec, as_dtype, convert_to_tensor, errors,
                             executing_eagerly, get_static_value, is_tensor, raw_ops, trace_function)
@@ -81,6 +82,8 @@ def _lists_as_tuples(value):
 class Dataset(CompositeTensor):
     """A sequence of elements that are read in order; see the methods for how to make and change one."""
 
+    _kind = "_VariantDataset"  # what it is printed as
+
     def __init__(self, variant_tensor, element_spec=None, options=None, inputs=()):
         self._variant_tensor = variant_tensor
         self._spec = element_spec
@@ -111,8 +114,7 @@ class Dataset(CompositeTensor):
         return DatasetSpec(self.element_spec)
 
     def __repr__(self):
-        name = type(self).__name__
-        return f"<{'_Dataset' if name == 'DatasetV2' else name} element_spec={self.element_spec!r}>"
+        return f"<{self._kind} element_spec={self.element_spec!r}>"
 
     # Reading.
 
@@ -174,10 +176,11 @@ class Dataset(CompositeTensor):
             if isinstance(leaf, TensorSpec) and leaf.shape.rank == 0:
                 raise ValueError("Unbatching a tensor is only supported for rank >= 1")
         spec = structure.unbatched(batched)
-        sizes = {leaf.shape[0] for leaf in structure.flatten(batched)
-                 if isinstance(leaf, TensorSpec) and leaf.shape.rank and leaf.shape[0] is not None}
-        if len(sizes) > 1:
-            raise ValueError(f"Dimensions {' and '.join(str(s) for s in sorted(sizes))} are not compatible")
+        sizes = [leaf.shape[0] for leaf in structure.flatten(batched)
+                 if isinstance(leaf, TensorSpec) and leaf.shape.rank and leaf.shape[0] is not None]
+        for size in sizes:
+            if size != sizes[0]:
+                raise ValueError(f"Dimensions {sizes[0]} and {size} are not compatible")
         flat = structure.to_batched_tensors(batched, element)
         variant = raw_ops.TensorSliceDataset(components=flat,
                                              output_shapes=[s.shape for s in structure.flat_specs(spec)])
@@ -264,6 +267,8 @@ class Dataset(CompositeTensor):
         datasets = list(datasets)
         if not datasets:
             raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
+        if len(datasets) == 1:
+            return datasets[0]
         del rerandomize_each_iteration
         if isinstance(weights, Dataset):
             logits = weights.map(lambda w: raw_ops.Log(x=w))
@@ -691,15 +696,8 @@ class Dataset(CompositeTensor):
     def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=None, name=None):
         """Drops elements so that classes come in the wanted proportions; elements are (class, element) pairs."""
         del name
-        target = convert_to_tensor(target_dist, dtype=dtypes.float32)
-        if initial_dist is None:
-            raise NotImplementedError("rejection_resample needs initial_dist")
-        initial = convert_to_tensor(initial_dist, dtype=dtypes.float32)
-        ratio = target / initial
-        accept = ratio / math.reduce_max(ratio)
-        labelled = self.map(lambda *e: (class_func(*e), e if len(e) > 1 else e[0]))
-        from weir.ops import random
-        return labelled.filter(lambda c, _: random.uniform([], seed=seed) < array.gather(accept, c))
+        from weir.data.resampling import rejection_resample
+        return rejection_resample(self, class_func, target_dist, initial_dist, seed)
 
     def snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None, name=None):
         """Keeps the elements in files, for later runs of the program too."""
@@ -750,6 +748,7 @@ class Dataset(CompositeTensor):
 
 
 DatasetV2 = Dataset
+name_results(Dataset)
 
 
 # Keras knows datasets by these names.

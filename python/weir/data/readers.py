@@ -3,6 +3,7 @@
 from weir.data import structure
 from weir.data.dataset import AUTOTUNE, Dataset, _int64
 from weir.framework import TensorSpec, as_dtype, convert_to_tensor, is_tensor, raw_ops
+from weir.framework.dtypes import DType
 from weir.ops import dtypes
 
 _LINE = TensorSpec([], dtypes.string)
@@ -32,6 +33,8 @@ def _read(filenames, one_file, num_parallel_reads):
 class TextLineDataset(Dataset):
     """The lines of text files, without their ends."""
 
+    _kind = "TextLineDatasetV2"
+
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         del name
 
@@ -45,6 +48,8 @@ class TextLineDataset(Dataset):
 
 class TFRecordDataset(Dataset):
     """The records of TFRecord files."""
+
+    _kind = "TFRecordDatasetV2"
 
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         del name
@@ -60,6 +65,8 @@ class TFRecordDataset(Dataset):
 
 class FixedLengthRecordDataset(Dataset):
     """Records of a fixed number of bytes."""
+
+    _kind = "FixedLengthRecordDatasetV2"
 
     def __init__(self, filenames, record_bytes, header_bytes=None, footer_bytes=None, buffer_size=None,
                  compression_type=None, num_parallel_reads=None, name=None):
@@ -78,14 +85,16 @@ class FixedLengthRecordDataset(Dataset):
 class CsvDataset(Dataset):
     """The rows of CSV files as tuples of columns; defaults give the types, types mean "required"."""
 
+    _kind = "CsvDatasetV2"
+
     def __init__(self, filenames, record_defaults, compression_type=None, buffer_size=None, header=False,
                  field_delim=",", use_quote_delim=True, na_value="", select_cols=None, exclude_cols=None):
         from weir.ops import array
         defaults = []
         for default in record_defaults:
-            try:
+            if isinstance(default, (DType, type)):  # not a number, which would be the number of a type
                 defaults.append(array.zeros([0], as_dtype(default)))
-            except (TypeError, ValueError):
+            else:
                 defaults.append(array.reshape(convert_to_tensor(default), [-1]))
         spec = tuple(TensorSpec([], d.dtype) for d in defaults)
         variant = raw_ops.CSVDatasetV2(

@@ -263,9 +263,23 @@ class ConcreteFunction(GenericFunction):
     output_dtypes = property(lambda self: _map(self.structured_outputs, lambda t: t.dtype))
     output_shapes = property(lambda self: _map(self.structured_outputs, lambda t: t.shape))
 
+    _python_signature = None  # of the function that was traced
+    _argument_types = None  # its arguments, with specs for tensors
+
     @property
     def structured_input_signature(self):
-        return self._signature if self._signature is not None else ((), {})
+        if self._signature is None:
+            return (), {}
+        return _with_keywords(*self._signature)
+
+    @property
+    def function_type(self):
+        """What the function takes and gives, to be printed."""
+        from weir.eager.function_type import of_concrete
+        return of_concrete(self)
+
+    def _typed_arguments(self):
+        return self.structured_input_signature if self._argument_types is None else _with_keywords(self._argument_types, {})
 
     def run_flat(self, tensors):
         """The flat results of a call with these tensors."""
@@ -345,7 +359,7 @@ class ConcreteFunction(GenericFunction):
         return self.pack(self.run_flat(tensors))
 
     def pretty_printed_signature(self, verbose=True):
-        return f"{self._name}({', '.join(str(TensorSpec(t.shape, t.dtype)) for t in self.graph.inputs)})"
+        return repr(self.function_type) if verbose else str(self.function_type)
 
     @property
     def function_def(self):
@@ -360,16 +374,28 @@ class ConcreteFunction(GenericFunction):
             graph._store.setdefault("functions", []).append(self)
 
     def __repr__(self):
-        return f"<ConcreteFunction {self.pretty_printed_signature()} at {id(self):#X}>"
+        return f"<ConcreteFunction {self.pretty_printed_signature(verbose=False)} at {id(self):#X}>"
+
+    def __str__(self):
+        return f"ConcreteFunction {self.pretty_printed_signature()}"
 
 
 ConcreteFunction.__module__ = "tensorflow.python.eager.polymorphic_function.concrete_function"
 
 
+def _with_keywords(args, kwargs):
+    """(args, kwargs): arguments given by name are kept as the last positional one."""
+    if args and isinstance(args[-1], Keywords):
+        return args[:-1], dict(args[-1])
+    return args, kwargs
+
+
 def _wrong_type(name, i, expected, given):
     from weir.framework import errors
+    from weir.framework.operators import kind_name
     return errors.InvalidArgumentError(None, None, f"cannot compute {name} as input #{i}(zero-based) was expected to be a "
-                                       f"{expected.dtype.name} tensor but is a {given.dtype.name} tensor [Op:{name}]")
+                                       f"{kind_name(expected.dtype)} tensor but is a {kind_name(given.dtype)} tensor "
+                                       f"[Op:{name}]")
 
 
 def _map(structure, f):
@@ -408,6 +434,12 @@ class Function(GenericFunction):
     _jit_compile_ = property(lambda self: self._jit_compile)
 
     @property
+    def function_type(self):
+        """What the function takes, to be printed."""
+        from weir.eager.function_type import of_function
+        return of_function(self._parameters(), self._input_signature)
+
+    @property
     def fullargspec(self):
         return inspect.getfullargspec(self._python_function)
 
@@ -423,7 +455,11 @@ class Function(GenericFunction):
     def _bind(self, args, kwargs):
         """All arguments by position, defaults filled in; keywords that the function collects stay a dict."""
         signature = self._parameters()
-        bound = signature.bind(*args, **kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"Binding inputs to tf.function failed due to `{error}`. Received args: {tuple(args)} and "
+                            f"kwargs: {kwargs} for signature: {self.function_type}.") from None
         if self._input_signature is None:
             bound.apply_defaults()
         return bound.args, bound.kwargs
@@ -501,8 +537,7 @@ class Function(GenericFunction):
         return self._concrete_of_signature(), tensors
 
     def _signature_text(self):
-        names = list(self._parameters().parameters)
-        return "(" + ", ".join(f"{n}: {s}" for n, s in zip(names, self._input_signature)) + ")"
+        return str(self.function_type)
 
     def _concrete_of_signature(self):
         found = self._traces.get("signature")
@@ -557,6 +592,10 @@ class Function(GenericFunction):
         concrete._ownership = _Ownership(concrete._name)
         concrete._arg_keywords = [s.name for s in specs]
         concrete._signature = (specs_of(args, specs), {})
+        given = [v.name if isinstance(v, TensorSpec) else None for v in flat if isinstance(v, (Tensor, TensorSpec))]
+        if len(given) == len(specs):
+            concrete._argument_types = specs_of(args, [TensorSpec(s.shape, s.dtype, n) for s, n in zip(specs, given)])
+        concrete._python_signature = self._parameters()
         return concrete
 
     def _to_trace(self):
@@ -598,6 +637,9 @@ class Function(GenericFunction):
         key = (structure_of(args), tuple(parts))
         plain = tuple(TensorSpec(s.shape, s.dtype) for s in specs)
         found = self._traces.get((key, plain))
+        if found is None:  # a trace for more general types serves, too
+            found = next((concrete for general, concrete in self._by_key.get(key, ())
+                          if all(spec.is_subtype_of(g) for spec, g in zip(plain, general))), None)
         if found is None:
             with self._lock:
                 names = argument_names(self._parameters(), args)
@@ -617,7 +659,7 @@ class Function(GenericFunction):
         return self._list_all_concrete_functions()
 
     def pretty_printed_concrete_signatures(self, verbose=True):
-        return "\n\n".join(c.pretty_printed_signature() for c in self._list_all_concrete_functions())
+        return "\n\n".join(c.pretty_printed_signature(verbose) for c in self._list_all_concrete_functions())
 
     def _decorate(self, decorator):
         self._python_function = decorator(self._python_function)

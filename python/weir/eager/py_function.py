@@ -1,5 +1,6 @@
 """tf.py_function and tf.numpy_function: Python functions as operations of graphs."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -56,8 +57,21 @@ def _add(op, func, inp, Tout, name):
     return outputs[0] if is_single else outputs
 
 
+def _decorator(call, **options):
+    """`@tf.numpy_function(Tout=...)`: a function whose calls are such operations."""
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapped(*args):
+            return call(function, args, **options)
+        return wrapped
+    return decorate
+
+
 def py_function(func=None, inp=None, Tout=None, name=None):
-    """Runs `func` on eager tensors when the graph runs; eagerly it is a plain call, recorded by tapes."""
+    """Runs `func` on eager tensors when the graph runs; eagerly it is a plain call, recorded by tapes. Without `func` it
+    is a decorator."""
+    if func is None:
+        return _decorator(py_function, Tout=Tout, name=name)
     if _core.current_graph() is None:
         result = func(*[convert_to_tensor(t) for t in inp])
         if not isinstance(Tout, (list, tuple)):
@@ -68,7 +82,9 @@ def py_function(func=None, inp=None, Tout=None, name=None):
 
 
 def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
-    """Runs `func` on numpy arrays."""
+    """Runs `func` on numpy arrays; without `func` it is a decorator."""
+    if func is None:
+        return _decorator(numpy_function, Tout=Tout, stateful=stateful, name=name)
     return _add("PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name)
 
 

@@ -152,14 +152,16 @@ class GradientTape:
         if target is None:
             raise TypeError("Argument `target` should be a list or nested structure of Tensors, Variables or "
                             "CompositeTensors to be differentiated, but received None.")
-        targets = []
-        for value in nest.flatten(target, expand_composites=True):
-            if not isinstance(value, Tensor):
-                value = convert_to_tensor(value) if not hasattr(value, "handle") else _source(value)
-            targets.append(value)
         given = [] if output_gradients is None else [
             None if g is None else convert_to_tensor(g) if not isinstance(g, CompositeTensor) else g
             for g in nest.flatten(output_gradients, expand_composites=True)]
+        targets, of_itself = [], {}
+        for i, value in enumerate(nest.flatten(target, expand_composites=True)):
+            if not isinstance(value, Tensor):
+                if hasattr(value, "handle"):
+                    of_itself[id(value)] = given[i] if i < len(given) else None
+                value = convert_to_tensor(value) if not hasattr(value, "handle") else _source(value)
+            targets.append(value)
         flat_sources = nest.flatten(sources, expand_composites=False)
         tensors, spans = [], []
         for source in flat_sources:
@@ -181,6 +183,10 @@ class GradientTape:
         for source, (begin, count) in zip(flat_sources, spans):
             if isinstance(source, CompositeTensor) and not hasattr(source, "handle"):
                 out.append(_composite_gradient(source, flat[begin:begin + count]))
+            elif id(source) in of_itself:  # a variable's gradient by itself
+                own = of_itself[id(source)]
+                own = raw_ops.OnesLike(x=source.read_value()) if own is None else own
+                out.append(own if flat[begin] is None else own + convert_to_tensor(flat[begin]))
             else:
                 out.append(flat[begin])
         return nest.pack_sequence_as(sources, out)

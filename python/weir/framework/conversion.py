@@ -5,7 +5,7 @@ import numpy as np
 from weir import _core
 from weir.framework import dtypes
 from weir.framework.python_values import leaves, to_array
-from weir.framework.shapes import TensorShape, as_shape
+from weir.framework.shapes import Dimension, TensorShape, as_shape
 from weir.framework.tensor import EagerTensor, SymbolicTensor, Tensor, types_Tensor
 
 __all__ = ["constant", "convert_to_tensor", "convert_n_to_tensor", "get_static_value", "is_tensor",
@@ -117,7 +117,7 @@ def _eager_constant(value, dtype):
         if _has_tensors(value):
             return _pack(value, dtype)
         return _from_array(*to_array(value, dtype))
-    if isinstance(value, (bool, int, float, complex, str, bytes)):
+    if isinstance(value, (bool, int, float, complex, str, bytes, Dimension)):
         return _from_array(*to_array(value, dtype))
     if hasattr(value, "__array__"):
         return _from_array(np.asarray(value), dtype)
@@ -248,6 +248,8 @@ def _convert(value, dtype=None, hint=None, name=None):
         return eager if _core.current_graph() is None else _add_constant(eager, name)
     if hasattr(value, "_should_act_as_resource_variable"):
         return value.value()
+    if isinstance(value, Dimension):
+        return constant(value, dtype, name=name or "shape_as_tensor")
     return constant(value, dtype, name=name or "Const")
 
 

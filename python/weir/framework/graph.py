@@ -6,6 +6,7 @@ FuncGraph current while it traces; compat.v1 programs make a Graph the default.
 
 import contextlib
 import re
+import sys
 import threading
 
 from weir import _core
@@ -43,6 +44,15 @@ def executing_eagerly_outside_functions():
 
 def inside_function():
     return isinstance(_core.current_graph(), FuncGraph)
+
+
+_names_mean_values = False
+
+
+def set_names_mean_values(enabled):
+    """Whether `w:0` names the value of the variable `w`, as in TensorFlow 1, or its handle."""
+    global _names_mean_values
+    _names_mean_values = enabled
 
 
 def disable_eager_execution():
@@ -240,10 +250,23 @@ class Graph(_core.Graph):
             raise ValueError(f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. Tensor names "
                              'must be of the form "<op_name>:<output_index>".')
         node = self._find_node(op)
+        if node < 0 and _names_mean_values and op.endswith("/read"):
+            node = self._find_node(op[:-len("/read")] + "/Read/ReadVariableOp")
         if node < 0:
             raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op!r}, does not "
                            "exist in the graph.")
-        return self._tensor(node, int(index))
+        tensor = self._tensor(node, int(index))
+        if _names_mean_values and sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] != "weir":
+            return self._value_of_name(tensor)
+        return tensor
+
+    def _value_of_name(self, tensor):
+        """Where names of variables mean their values, as with references: the variable's value for its handle."""
+        if _names_mean_values and tensor.op.type == "VarHandleOp":
+            read = self._find_node(tensor.op.name + "/Read/ReadVariableOp")
+            if read >= 0:
+                return self._tensor(read, 0)
+        return tensor
 
     def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
         if hasattr(obj, "_as_graph_element"):

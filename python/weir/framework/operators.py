@@ -166,11 +166,12 @@ def _mismatch(op, x, y):
     from weir.framework import errors
     name = "Equal" if op is _equal else "NotEqual"
     return errors.InvalidArgumentError(
-        None, None, f"cannot compute {name} as input #1(zero-based) was expected to be a {_cc(x.dtype)} tensor but is a "
-        f"{_cc(y.dtype)} tensor [Op:{name}] name: ")
+        None, None, f"cannot compute {name} as input #1(zero-based) was expected to be a {kind_name(x.dtype)} tensor but is a "
+        f"{kind_name(y.dtype)} tensor [Op:{name}] name: ")
 
 
-def _cc(dtype):
+def kind_name(dtype):
+    """A type's name in errors of ops."""
     return {"float32": "float", "float64": "double", "float16": "half"}.get(dtype.name, dtype.name)
 
 

@@ -7,6 +7,7 @@ then a Python bool counts as an integer, or the natural tensor is cast to it if 
 import numpy as np
 
 from weir.framework import dtypes
+from weir.framework.shapes import Dimension
 
 _BOOL, _INTEGER, _FLOAT, _COMPLEX, _STRING = range(5)
 # Types that are read without a cast, with the most general kind of leaf that they take.
@@ -71,6 +72,17 @@ def _refuse(value, dtype):
     return TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
 
 
+def _with_sizes(value):
+    """The value with Dimensions as ints."""
+    if isinstance(value, (list, tuple)):
+        return [_with_sizes(v) for v in value]
+    if not isinstance(value, Dimension):
+        return value
+    if value.value is None:
+        raise ValueError(f"Cannot convert an unknown Dimension {value} to a Tensor.")
+    return value.value
+
+
 def to_array(value, dtype=None):
     """(array, type): the values, as numpy holds them, and the type that the tensor shall have.
 
@@ -80,6 +92,8 @@ def to_array(value, dtype=None):
     kinds = set()
     for leaf in flat:
         kind = _kind(leaf)
+        if kind is None and isinstance(leaf, Dimension):
+            return to_array(_with_sizes(value), dtype)
         if kind is None:
             raise ValueError(f"Attempt to convert a value ({leaf!r}) with an unsupported type ({type(leaf)}) to a "
                              "Tensor.")

@@ -1,6 +1,21 @@
 """TensorShape: the dimensions of a tensor, each known or not, or an unknown number of them."""
 
-__all__ = ["Dimension", "TensorShape", "as_shape"]
+import sys
+
+__all__ = ["Dimension", "TensorShape", "as_shape", "set_v2_behavior"]
+
+_dimensions = False  # whether programs see the sizes of shapes as Dimensions
+
+
+def set_v2_behavior(enabled):
+    """Whether sizes are ints and None; else they are Dimensions, and shapes are printed as TensorFlow 1's were."""
+    global _dimensions
+    _dimensions = not enabled
+
+
+def _asked_by_program():
+    """Whether the caller's caller is the program: this package, and Keras, work with ints."""
+    return sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] not in ("weir", "keras")
 
 
 class Dimension:
@@ -290,7 +305,7 @@ class TensorShape:
     def __iter__(self):
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter(self._dims)
+        return iter(self.dims if _dimensions and _asked_by_program() else self._dims)
 
     def __getitem__(self, key):
         if self._dims is None:
@@ -301,10 +316,10 @@ class TensorShape:
                 if key.stop is None or key.stop < 0 or start < 0:
                     return TensorShape._of(None)
                 return TensorShape._of((None,) * max(0, key.stop - start))
-            return None
+            return Dimension(None) if _dimensions and _asked_by_program() else None
         if isinstance(key, slice):
             return TensorShape._of(self._dims[key])
-        return self._dims[key]
+        return Dimension(self._dims[key]) if _dimensions and _asked_by_program() else self._dims[key]
 
     def __eq__(self, other):
         if not isinstance(other, TensorShape):
@@ -324,14 +339,13 @@ class TensorShape:
     def __repr__(self):
         if self._dims is None:
             return "TensorShape(None)"
-        return f"TensorShape({list(self._dims)})"
+        return f"TensorShape({self.dims if _dimensions else list(self._dims)})"
 
     def __str__(self):
         if self._dims is None:
             return "<unknown>"
-        if len(self._dims) == 1:
-            return f"({self._dims[0]},)"
-        return "(" + ", ".join(str(d) for d in self._dims) + ")"
+        sizes = ["?" if d is None and _dimensions else str(d) for d in self._dims]
+        return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
     def __reduce__(self):
         return TensorShape, (None if self._dims is None else list(self._dims),)

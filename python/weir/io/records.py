@@ -127,13 +127,7 @@ def decode_raw(input_bytes, out_type, little_endian=True, fixed_length=None, nam
 def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, na_value="", select_cols=None,
                name=None):
     """The columns of CSV rows; a default gives a column's type and, unless empty, the value of empty fields."""
-    defaults = []
-    for default in record_defaults:
-        try:
-            from weir.ops import array
-            defaults.append(array.zeros([0], as_dtype(default)))
-        except (TypeError, ValueError):
-            defaults.append(convert_to_tensor(default))
+    defaults = [convert_to_tensor(default) for default in record_defaults]
     return raw_ops.DecodeCSV(records=convert_to_tensor(records, dtype=dtypes.string), record_defaults=defaults,
                              field_delim=field_delim, use_quote_delim=use_quote_delim, na_value=na_value,
                              select_cols=list(select_cols or []), name=name)

@@ -8,6 +8,7 @@ from weir import _core
 from weir.framework import (TensorShape, as_dtype, convert_to_tensor, dispatch, executing_eagerly, get_static_value,
                             is_tensor, raw_ops)
 from weir.framework.dispatch import scoped
+from weir.framework.shapes import Dimension
 from weir.ops import dtypes
 from weir.ops.dtypes import cast
 
@@ -207,7 +208,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
 @dispatch
 def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     """`value` cut along `axis` into equal parts (a number) or parts of given sizes (a vector)."""
-    if isinstance(num_or_size_splits, (int, np.integer)) and not isinstance(num_or_size_splits, builtins.bool):
+    if isinstance(num_or_size_splits, (int, np.integer, Dimension)) and not isinstance(num_or_size_splits, builtins.bool):
         return list(raw_ops.Split(axis=axis, num_split=int(num_or_size_splits), value=value, name=name))
     sizes = shape_tensor(num_or_size_splits) if not is_tensor(num_or_size_splits) else num_or_size_splits
     if sizes.shape.rank == 0:

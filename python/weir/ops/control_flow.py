@@ -10,6 +10,7 @@ import builtins
 import weir.nest as nest
 from weir.framework import (TensorShape, TensorSpec, convert_to_tensor, errors, executing_eagerly, get_static_value,
                             is_tensor, raw_ops, trace_function)
+from weir.framework.graph import name_scope
 from weir.ops import array, dtypes, math
 from weir.ops.tensor_array import TensorArray
 
@@ -443,8 +444,9 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     if executing_eagerly() and int(count) > 0:
         results = [fn(element(i)) for i in range(int(count))]
         return _stack_structures(results, fn_output_signature, elems)
-    return _graph_map(fn, elems, leaves, count, element, fn_output_signature, parallel_iterations or 10, infer_shape,
-                      name)
+    with name_scope(name or "map"):
+        return _graph_map(fn, elems, leaves, count, element, fn_output_signature, parallel_iterations or 10, infer_shape,
+                          None)
 
 
 def _stack_structures(results, signature, elems):

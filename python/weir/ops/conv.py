@@ -3,6 +3,7 @@
 import numpy as np
 
 from weir.framework import TensorShape, as_dtype, convert_to_tensor, raw_ops
+from weir.framework.dispatch import scoped
 from weir.ops import array, dtypes
 
 
@@ -87,6 +88,7 @@ def _split_batch(output, batch, inner):
     return array.reshape(output, array.concat([batch, array.shape(output)[1:]], 0))
 
 
+@scoped("conv1d", names_result=False)
 def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, name=None):  # pylint: disable=redefined-builtin
     """A convolution of sequences with filters [width, in, out], run as one of images of height 1."""
     data_format = data_format or "NWC"
@@ -144,6 +146,7 @@ def _split_format(data_format, count):
     return data_format
 
 
+@scoped("convolution")
 def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None):  # pylint: disable=redefined-builtin
     """A convolution of as many spatial dimensions as the filters have (one, two or three)."""
     input = convert_to_tensor(input, name="input")
@@ -174,6 +177,7 @@ def atrous_conv2d(value, filters, rate, padding, name=None):
     return convolution(value, filters, padding=padding, dilations=[rate, rate], name=name)
 
 
+@scoped("depthwise")
 def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilations=None, name=None):  # pylint: disable=redefined-builtin
     """Each channel convolved with filters of its own [height, width, channels, multiplier]."""
     filter = convert_to_tensor(filter, name="filter")
@@ -190,6 +194,7 @@ def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilation
                                          name=name)
 
 
+@scoped("separable_conv2d")
 def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, data_format=None, dilations=None,  # pylint: disable=redefined-builtin
                      name=None):
     """A depthwise convolution, then one with 1x1 filters that mixes the channels."""
@@ -206,6 +211,7 @@ def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding
 # Transposed convolutions: the gradient of a convolution with respect to its input.
 
 
+@scoped("conv2d_transpose")
 def conv2d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NHWC", dilations=None,  # pylint: disable=redefined-builtin
                      name=None):
     """The transpose of `conv2d`; filters are [height, width, out, in]."""

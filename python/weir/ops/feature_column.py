@@ -368,3 +368,8 @@ def linear_model(features, feature_columns, units=1, sparse_combiner="sum", weig
         if cols_to_vars is not None:
             cols_to_vars["bias"] = [bias]
         return tf.nn.bias_add(total, bias)
+
+
+for _class in (_Numeric, _Bucketized, _Identity, _Hashed, _Vocabulary, _Weighted, _Crossed, _Indicator, _Embedding):
+    _class.__name__ = _class.__qualname__ = _class.__bases__[-1].__name__  # by which they are printed
+    _class.__module__ = "tensorflow.python.feature_column.feature_column_v2"

@@ -82,7 +82,9 @@ class random_uniform_initializer(Initializer):
     def __call__(self, shape, dtype=dtypes.float32, **kwargs):
         dtype = as_dtype(dtype or self.dtype)
         high = self.maxval if self.maxval is not None else 1.0
-        return random.uniform(shape, self.minval, high, dtype, seed=self.seed)
+        if self.seed is not None:  # every call with the same seed gives the same values
+            return random.stateless_uniform(shape, [self.seed, 0], self.minval, high, dtype)
+        return random.uniform(shape, self.minval, high, dtype)
 
     def get_config(self):
         return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed}
@@ -93,7 +95,10 @@ class random_normal_initializer(Initializer):
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
     def __call__(self, shape, dtype=dtypes.float32, **kwargs):
-        return random.normal(shape, self.mean, self.stddev, as_dtype(dtype or self.dtype), seed=self.seed)
+        dtype = as_dtype(dtype or self.dtype)
+        if self.seed is not None:
+            return random.stateless_normal(shape, [self.seed, 0], self.mean, self.stddev, dtype)
+        return random.normal(shape, self.mean, self.stddev, dtype)
 
     def get_config(self):
         return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}

@@ -4,6 +4,7 @@ Functions that are exactly one op (`tf.math.sin`) are in `weir.ops.generated`.
 """
 
 import builtins
+import contextlib
 
 import numpy as np
 
@@ -348,6 +349,7 @@ def argmin(input, axis=None, output_type=dtypes.int64, name=None):  # pylint: di
     return raw_ops.ArgMin(input=input, dimension=0 if axis is None else axis, output_type=output_type, name=name)
 
 
+@dispatch
 def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
     """Running sums along `axis`."""
     return raw_ops.Cumsum(x=convert_to_tensor(x, name="x"), axis=axis, exclusive=exclusive, reverse=reverse, name=name)
@@ -517,6 +519,7 @@ def _matrix_for_tensordot(a, axes, contracted_last):
 
 
 @dispatch
+@scoped("Tensordot")
 def tensordot(a, b, axes, name=None):
     """The contraction of two tensors over the dimensions in `axes`: a number, or a list for each tensor."""
     a = convert_to_tensor(a, name="a")
@@ -576,7 +579,9 @@ def einsum(equation, *inputs, **kwargs):
             merged = "..." + merged
         product = raw_ops.Einsum(inputs=operands[:2], equation=f"{terms[0]},{terms[1]}->{merged}")
         operands, terms = [product] + operands[2:], [merged] + terms[2:]
-    return raw_ops.Einsum(inputs=operands, equation=",".join(terms) + "->" + output, name=name)
+    graph = _core.current_graph()
+    with graph.name_scope(name or "einsum") if graph is not None else contextlib.nullcontext():
+        return raw_ops.Einsum(inputs=operands, equation=",".join(terms) + "->" + output)
 
 
 # Norms and clipping.
@@ -605,6 +610,7 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
     return _map_values(t, clip)
 
 
+@scoped("clip_by_norm")
 def clip_by_norm(t, clip_norm, axes=None, name=None):
     """`t` scaled down, if need be, to an L2 norm of `clip_norm` along `axes`."""
 
@@ -626,9 +632,11 @@ def global_norm(t_list, name=None):
         raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
     from weir.ops.indexed_slices import IndexedSlices
     values = [v.values if isinstance(v, IndexedSlices) else convert_to_tensor(v) for v in t_list if v is not None]
-    halves = raw_ops.Pack(values=[raw_ops.L2Loss(t=v) for v in values], axis=0)
-    total = reduce_sum(halves)
-    return sqrt(total * array.constant(2.0, dtype=total.dtype), name=name or "global_norm")
+    graph = _core.current_graph()
+    with graph.name_scope(name or "global_norm") if graph is not None else contextlib.nullcontext():
+        halves = raw_ops.Pack(values=[raw_ops.L2Loss(t=v) for v in values], axis=0)
+        total = reduce_sum(halves)
+        return sqrt(total * array.constant(2.0, dtype=total.dtype), name="global_norm")
 
 
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
@@ -638,21 +646,26 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     t_list = builtins.list(t_list)
     if use_norm is None:
         use_norm = global_norm(t_list, name)
+    return _scaled_to_norm(t_list, clip_norm, use_norm, name), use_norm
+
+
+@scoped("clip_by_global_norm")
+def _scaled_to_norm(t_list, clip_norm, use_norm, name=None):
     one = array.constant(1.0, dtype=use_norm.dtype)
     scale_finite = clip_norm * raw_ops.Minimum(x=1.0 / use_norm, y=one / clip_norm)
     # A norm that is infinite or NaN makes everything NaN, so that the trouble is seen.
     scale = scale_finite + (use_norm - use_norm)
     from weir.ops.indexed_slices import IndexedSlices
     results = []
-    for t in t_list:
+    for i, t in enumerate(t_list):
         if t is None:
             results.append(None)
-        elif isinstance(t, IndexedSlices):
-            results.append(IndexedSlices(t.values * cast(scale, t.values.dtype), t.indices, t.dense_shape))
-        else:
-            t = convert_to_tensor(t)
-            results.append(array.identity(t * cast(scale, t.dtype)))
-    return results, use_norm
+            continue
+        sparse = isinstance(t, IndexedSlices)
+        values = t.values if sparse else convert_to_tensor(t)
+        scaled = array.identity(values * cast(scale, values.dtype), name=f"{name}_{i}" if name else None)
+        results.append(IndexedSlices(scaled, t.indices, t.dense_shape) if sparse else scaled)
+    return results
 
 
 @dispatch

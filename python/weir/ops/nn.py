@@ -320,6 +320,7 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
     return mean, variance_ss * divisor - raw_ops.Square(x=shifted)
 
 
+@scoped("batchnorm", names_result=False)
 def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
     """`scale * (x - mean) / sqrt(variance + epsilon) + offset`; offset and scale may be None."""
     variance = convert_to_tensor(variance)
@@ -328,7 +329,7 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
         inverse = inverse * scale
     x = convert_to_tensor(x)
     shift = offset - mean * inverse if offset is not None else -mean * inverse
-    return raw_ops.AddV2(x=x * cast(inverse, x.dtype), y=cast(shift, x.dtype), name=name)
+    return raw_ops.AddV2(x=x * cast(inverse, x.dtype), y=cast(shift, x.dtype), name=name or "add")
 
 
 def batch_norm_with_global_normalization(input, mean, variance, beta, gamma, variance_epsilon,  # pylint: disable=redefined-builtin

@@ -355,7 +355,9 @@ class RaggedTensor(CompositeTensor):
 
     def with_values(self, new_values):
         """Other values in the same rows."""
-        return RaggedTensor._make(_values(new_values), self._row_splits, self._uniform_row_length)
+        new_values = _values(new_values)
+        self._values.shape[:1].assert_is_compatible_with(new_values.shape[:1])
+        return RaggedTensor._make(new_values, self._row_splits, self._uniform_row_length)
 
     def with_flat_values(self, new_values):
         """Other innermost values in the same rows."""
@@ -500,7 +502,11 @@ class RaggedTensor(CompositeTensor):
     def __ne__(self, other):
         return math.not_equal(self, other)
 
-    __hash__ = None
+    def __hash__(self):
+        raise TypeError("RaggedTensor is unhashable.")
+
+    def __bool__(self):
+        raise TypeError("RaggedTensor may not be used as a boolean.")
 
     def __neg__(self):
         return self.with_flat_values(-self.flat_values)
@@ -679,7 +685,7 @@ def _getitem(rt, keys):
     if isinstance(index, int) and index < 0:
         index = index + (int(rt.nrows()) if executing_eagerly() else rt.nrows())
     if executing_eagerly() and not 0 <= int(index) < int(rt.nrows()):
-        raise errors.InvalidArgumentError(None, None, f"slice index {int(index)} of dimension 0 out of bounds.")
+        raise IndexError(f"Row key {int(first)} out of bounds")
     start, limit = rt.row_splits[index], rt.row_splits[index + 1]
     row = rt.values[start:limit]
     return _getitem(row, rest)
@@ -712,6 +718,8 @@ def _getitem_inner(rt, keys):
         if isinstance(chosen.values, RaggedTensor):
             return chosen.with_values(_getitem_inner(chosen.values, rest))
         return chosen.with_values(chosen.values[(builtins.slice(None),) + tuple(rest)])
+    if rt.uniform_row_length is None:
+        raise ValueError("Cannot index into an inner ragged dimension.")
     index = int(first) if not is_tensor(first) else first
     if isinstance(index, int):
         places = rt.row_splits[:-1] + index if index >= 0 else rt.row_splits[1:] + index
@@ -763,11 +771,11 @@ def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, 
         rows = list(values)
         for row in rows:
             if not isinstance(row, (list, tuple, np.ndarray)):
-                raise ValueError("pylist has values at different nesting depths" if depth else "pylist must be nested")
+                raise ValueError("all scalar values must have the same nesting depth")
         splits.append(np.cumsum([0] + [len(row) for row in rows]))
         values = [item for row in rows for item in row]
     if ragged_rank and depth == ragged_rank + 1 and any(isinstance(v, (list, tuple)) for v in values):
-        raise ValueError("pylist has scalar values at different nesting depths")
+        raise ValueError("all scalar values must have the same nesting depth")
     if inner_shape is not None:
         flat = np.array(values, dtype=None if dtype is None else as_dtype(dtype).as_numpy_dtype)
         flat = flat.reshape((-1,) + tuple(inner_shape))
@@ -832,6 +840,10 @@ def map_flat_values(op, *args, **kwargs):
     if not found:
         return op(*args, **kwargs)
     first = found[0]
+    sizes = {size for size in (v.flat_values.shape[0] for v in found) if size is not None}
+    if len(sizes) > 1:
+        raise ValueError("Input RaggedTensors' flat_values must all have the same outer-dimension size.  Got sizes: "
+                         f"{sizes}")
     for other in found[1:]:
         _assert_same_rows(first, other)
     strip = lambda v: v.flat_values if isinstance(v, RaggedTensor) else (  # noqa: E731
@@ -874,6 +886,8 @@ def broadcast_dense(dense, rt):
         if value.shape[0] == 1:
             value = array.gather(value, array.zeros_like(rows))
         else:
+            if ids is None and executing_eagerly():
+                _must_be_equal(int(size), int(current.nrows()))
             value = array.gather(value, rows)
         del size
         ids = rows
@@ -882,10 +896,18 @@ def broadcast_dense(dense, rt):
         if value.shape[1] == 1:
             value = array.squeeze(value, [1])
         else:
+            if executing_eagerly():
+                _must_be_equal(current.row_lengths().numpy(), value.shape[1])
             value = array.gather(value, columns, batch_dims=1, axis=1)
         current = current.values
         del level
     return value
+
+
+def _must_be_equal(lengths, others):
+    """Refuses sizes of a dimension that do not fit: rows are never cut or repeated."""
+    if not np.all(np.equal(lengths, others)):
+        raise errors.InvalidArgumentError(None, None, "Condition x == y did not hold.")
 
 
 def _binary(function):
@@ -893,16 +915,26 @@ def _binary(function):
         if isinstance(x, RaggedTensor) and isinstance(y, RaggedTensor):
             if x.ragged_rank != y.ragged_rank or not _same_rows(x, y):
                 x, y = _broadcast_ragged(x, y)
-            _assert_same_rows(x, y)
+            if x.ragged_rank != y.ragged_rank or not _same_rows(x, y):
+                raise errors.InvalidArgumentError(None, None, "Condition x == y did not hold.")
             return x.with_flat_values(function(x.flat_values, y.flat_values, name=name))
         if isinstance(x, RaggedTensor):
             y = convert_to_tensor(y, dtype_hint=x.dtype)
             y = convert_to_tensor(y, dtype=x.dtype) if y.shape.rank == 0 and not is_tensor(y) else y
+            x = _with_rank(x, y.shape.rank)
             return x.with_flat_values(function(x.flat_values, broadcast_dense(y, x), name=name))
         x = convert_to_tensor(x, dtype_hint=y.dtype)
+        y = _with_rank(y, x.shape.rank)
         return y.with_flat_values(function(broadcast_dense(x, y), y.flat_values, name=name))
 
     return handler
+
+
+def _with_rank(rt, rank):
+    """The ragged tensor with leading dimensions of size 1 up to a rank."""
+    while rank is not None and rt.shape.rank is not None and rt.shape.rank < rank:
+        rt = expand_dims(rt, 0)
+    return rt
 
 
 def _same_rows(x, y):
@@ -913,11 +945,13 @@ def _same_rows(x, y):
 
 
 def _broadcast_ragged(x, y):
-    """Two ragged tensors with equal rows, where rows of length 1 of one are repeated."""
-    if x.ragged_rank != y.ragged_rank:
+    """Two ragged tensors with equal rows, where the rows of one are repeated that are known to be of length 1."""
+    if x.ragged_rank != y.ragged_rank or int(x.nrows()) != int(y.nrows()):
         return x, y
 
     def stretch(a, b):
+        if a.uniform_row_length is None or int(a.uniform_row_length) != 1:
+            return a
         lengths_a, lengths_b = a.row_lengths(), b.row_lengths()
         repeats = array.where(raw_ops.LogicalAnd(x=math.equal(lengths_a, 1), y=math.not_equal(lengths_b, 1)), lengths_b,
                               array.ones_like(lengths_a))
@@ -1022,6 +1056,13 @@ def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name
     indices = convert_to_tensor(indices)
     if batch_dims:
         return _batch_gather(params, indices)
+    if axis == 1:  # the same places of every row
+        lengths = math.reduce_min(params.row_lengths()) if executing_eagerly() and int(params.nrows()) else None
+        wanted = dense_cast(indices, params.row_splits.dtype)
+        if lengths is not None and array.size(wanted) and int(math.reduce_max(wanted)) >= int(lengths):
+            raise errors.InvalidArgumentError(None, None, "indices are out of range for a row of the ragged tensor")
+        starts = array.reshape(params.row_starts(), array.concat([[-1], array.ones([indices.shape.rank], dtypes.int32)], 0))
+        return gather(params.values, starts + wanted)
     if axis not in (None, 0):
         return params.with_values(gather(params.values, indices, axis=axis - 1))
     if indices.shape.rank == 0:
@@ -1083,7 +1124,10 @@ def reduce_function(kind):
 
     def reduce(input_tensor, axis=None, keepdims=False, name=None):
         if axis is None:
-            result = dense(input_tensor.flat_values, axis=None)
+            values = input_tensor.flat_values
+            # As along an axis, the mean of integers is a quotient.
+            result = dense(values, axis=None) if kind != "mean" or not values.dtype.is_integer else math.divide(
+                math.reduce_sum(values), array.size(values))
             if keepdims:
                 for _ in builtins.range(input_tensor.shape.rank):
                     result = array.expand_dims(result, 0)
@@ -1098,6 +1142,8 @@ def reduce_function(kind):
             for place in reversed(places):
                 result = _any_reduce(kind)(result, axis=place, keepdims=keepdims)
             return result
+        if not -rank <= axis < rank:
+            raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")
         axis = axis + rank if axis < 0 else axis
         if kind == "mean":
             total = reduce_function("sum")(input_tensor, axis, keepdims)

@@ -30,7 +30,7 @@ def _tile(value, multiples):
     if not isinstance(multiples[1], int) or multiples[1] != 1:  # the elements of each row several times
         copies = gather(value, array.repeat(rows, multiples[1]))
         splits = array.gather(copies.row_splits, raw_ops.Range(
-            start=array.zeros([], count.dtype), limit=(count + 1) * multiples[1],
+            start=array.zeros([], count.dtype), limit=(count + 1) * math.cast(multiples[1], count.dtype),
             delta=math.cast(multiples[1], count.dtype)))
         value = RaggedTensor.from_row_splits(copies.values, splits, validate=False)
     return gather(value, array.tile(rows, [multiples[0]]))
@@ -112,7 +112,57 @@ def cross_hashed(inputs, num_buckets=0, hash_key=None, name=None):
     return _cross(inputs, True, num_buckets, 0xDECAFCAFFE if hash_key is None else hash_key)
 
 
+def reshape(tensor, shape, name=None):
+    """The values in another, dense shape."""
+    return array.reshape(tensor.flat_values, shape, name=name)
+
+
+def gather_nd(params, indices, name=None, batch_dims=0, bad_indices_policy=""):
+    """The rows or values at places that the last dimension of `indices` names, from the outermost dimension on."""
+    if batch_dims:
+        raise ValueError("batch_dims != 0 is not supported for ragged gather yet.")
+    indices = math.cast(convert_to_tensor(indices), params.row_splits.dtype)
+    depth = indices.shape[-1]
+    if depth is None:
+        raise ValueError("indices.shape[-1] must be statically known.")
+    if not isinstance(params, RaggedTensor):
+        return array.gather_nd(params, indices, name=name, bad_indices_policy=bad_indices_policy)
+    first = indices[..., 0]
+    if depth <= 1:
+        return gather(params, first) if depth else params
+    inside = array.gather(params.row_starts(), first) + indices[..., 1]
+    rest = array.concat([array.expand_dims(inside, -1), indices[..., 2:]], -1)
+    if isinstance(params.values, RaggedTensor):
+        return gather_nd(params.values, rest)
+    return array.gather_nd(params.values, rest, name=name)
+
+
+def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
+    """Running sums along a dimension: of rows (0) or within them (1)."""
+    if x.ragged_rank != 1:
+        raise NotImplementedError("cumsum of tensors with several ragged dimensions is not supported")
+    return RaggedTensor.from_tensor(math.cumsum(x.to_tensor(), axis, exclusive, reverse, name), x.row_lengths(),
+                                    row_splits_dtype=x.row_splits.dtype)
+
+
+def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+    """The variance: the mean of squares less the square of the mean."""
+    del name
+    mean = math.reduce_mean(input_tensor, axis, keepdims)
+    return math.reduce_mean(input_tensor * input_tensor, axis, keepdims) - mean * mean
+
+
+def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+    """The standard deviation."""
+    return math.sqrt(reduce_variance(input_tensor, axis, keepdims, name))
+
+
 def _register():
+    register_dispatch(array.reshape, RaggedTensor, reshape)
+    register_dispatch(array.gather_nd, RaggedTensor, gather_nd)
+    register_dispatch(math.cumsum, RaggedTensor, cumsum)
+    register_dispatch(math.reduce_variance, RaggedTensor, reduce_variance)
+    register_dispatch(math.reduce_std, RaggedTensor, reduce_std)
     register_dispatch(array.tile, RaggedTensor, tile)
     register_dispatch(ops.DynamicPartition, RaggedTensor, dynamic_partition)
     register_dispatch(ops.Bitcast, RaggedTensor, lambda input, type, name=None: input.with_flat_values(

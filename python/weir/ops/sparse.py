@@ -562,7 +562,7 @@ def bincount(values, weights=None, axis=0, minlength=None, maxlength=None, binar
             parts = raw_ops.SparseCountSparseOutput(indices=values.indices, values=values.values,
                                                     dense_shape=values.dense_shape, weights=w, minlength=minlength,
                                                     maxlength=maxlength, binary_output=binary_output, name=name)
-            return _counts(parts, weights)
+            return _counts(parts, weights, values.dtype)
     from weir.ops.ragged import RaggedTensor
     if isinstance(values, RaggedTensor):
         if axis == 0:
@@ -572,7 +572,7 @@ def bincount(values, weights=None, axis=0, minlength=None, maxlength=None, binar
             parts = raw_ops.RaggedCountSparseOutput(splits=values.row_splits, values=values.values, weights=w,
                                                     minlength=minlength, maxlength=maxlength,
                                                     binary_output=binary_output, name=name)
-            return _counts(parts, weights)
+            return _counts(parts, weights, values.dtype)
     values = convert_to_tensor(values)
     if axis == 0:
         values = array.reshape(values, [-1])
@@ -580,12 +580,12 @@ def bincount(values, weights=None, axis=0, minlength=None, maxlength=None, binar
     parts = raw_ops.DenseCountSparseOutput(values=values, weights=empty if weights is None else weights,
                                            minlength=minlength, maxlength=maxlength, binary_output=binary_output,
                                            name=name)
-    return _counts(parts, weights)
+    return _counts(parts, weights, values.dtype)
 
 
-def _counts(parts, weights):
-    values = parts[1] if weights is not None else dense_cast(parts[1], dtypes.int64)
-    return SparseTensor(parts[0], values, parts[2])
+def _counts(parts, weights, kind):
+    counts = parts[1] if weights is not None else dense_cast(parts[1], kind)
+    return SparseTensor(parts[0], counts, parts[2])
 
 
 def _cross(inputs, hashed, num_buckets, hash_key, separator, name):

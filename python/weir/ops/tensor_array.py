@@ -6,6 +6,7 @@ write makes a new flow, so the array that `write` returns must be used from then
 
 from weir.framework import (TensorShape, as_dtype, convert_to_tensor, errors, executing_eagerly, get_static_value,
                             is_tensor, raw_ops)
+from weir.framework.graph import name_scope
 from weir.ops import array, dtypes
 
 
@@ -22,12 +23,12 @@ class TensorArray:
 
     def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None,
                  flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):
-        del tensor_array_name, handle, colocate_with_first_write_call, name
+        del tensor_array_name, handle, colocate_with_first_write_call
         self._dtype = as_dtype(dtype).base_dtype
         self._dynamic_size = bool(dynamic_size)
         self._infer_shape = infer_shape
         self._clear_after_read = True if clear_after_read is None else clear_after_read
-        self._element_shape = TensorShape(element_shape)
+        self._known_shape = [TensorShape(element_shape)]  # shared by all arrays that come from this one
         self._flow = flow
         self._known_size = None  # of an array that does not grow
         self._list = None
@@ -43,13 +44,18 @@ class TensorArray:
                 known = get_static_value(count)
                 if known is not None and not self._dynamic_size:
                     self._known_size = int(known)
-                self._flow = raw_ops.TensorListReserve(
-                    element_shape=_shape_arg(self._element_shape), num_elements=count, element_dtype=self._dtype)
+                with name_scope(name or "TensorArrayV2") as scope:
+                    self._flow = raw_ops.TensorListReserve(element_shape=_shape_arg(self._element_shape),
+                                                           num_elements=count, element_dtype=self._dtype, name=scope)
 
     @property
     def dtype(self):
         """The type of the elements."""
         return self._dtype
+
+    @property
+    def _element_shape(self):
+        return self._known_shape[0]
 
     @property
     def dynamic_size(self):
@@ -83,7 +89,9 @@ class TensorArray:
     def with_flow(self, flow):
         """An array like this one over another tensor list."""
         result = TensorArray(self._dtype, flow=flow, dynamic_size=self._dynamic_size, infer_shape=self._infer_shape,
-                             element_shape=self._element_shape, clear_after_read=self._clear_after_read)
+                             clear_after_read=self._clear_after_read)
+        # What a loop's body writes tells of the elements that are read after the loop, too.
+        result._known_shape = self._known_shape
         result._known_size = self._known_size
         return result
 
@@ -92,7 +100,7 @@ class TensorArray:
             return
         if not self._element_shape.is_compatible_with(shape):
             raise ValueError(f"Incompatible shape for value ({shape}), expected ({self._element_shape})")
-        self._element_shape = self._element_shape.merge_with(shape)
+        self._known_shape[0] = self._element_shape.merge_with(shape)
 
     def _value(self, index):
         value = self._list[index]
@@ -109,10 +117,10 @@ class TensorArray:
         if self._flow is None and not executing_eagerly():
             return self.with_flow(self.flow).read(index, name)
         if self._flow is not None:
-            value = raw_ops.TensorListGetItem(input_handle=self._flow, index=convert_to_tensor(index, dtypes.int32),
-                                              element_shape=_shape_arg(self._element_shape),
-                                              element_dtype=self._dtype, name=name)
-            return value
+            with name_scope(name or "TensorArrayV2Read"):
+                return raw_ops.TensorListGetItem(input_handle=self._flow, index=convert_to_tensor(index, dtypes.int32),
+                                                 element_shape=_shape_arg(self._element_shape),
+                                                 element_dtype=self._dtype)
         index = int(index)
         if index < 0:
             raise errors.OutOfRangeError(None, None, "Reading from negative indices (index %d) is not allowed." % index)
@@ -141,9 +149,10 @@ class TensorArray:
         if self._flow is not None:
             result = self.with_flow(None if self._flow is None else self._flow)
             result._merge_shape(value.shape)
-            result._flow = raw_ops.TensorListSetItem(input_handle=self._flow,
-                                                     index=convert_to_tensor(index, dtypes.int32), item=value,
-                                                     resize_if_index_out_of_bounds=self._dynamic_size, name=name)
+            with name_scope(name or "TensorArrayV2Write"):
+                result._flow = raw_ops.TensorListSetItem(input_handle=self._flow,
+                                                         index=convert_to_tensor(index, dtypes.int32), item=value,
+                                                         resize_if_index_out_of_bounds=self._dynamic_size)
             return result
         index = int(index)
         if index < 0:
@@ -166,9 +175,10 @@ class TensorArray:
         if self._flow is None and not executing_eagerly():
             return self.with_flow(self.flow).stack(name)
         if self._flow is not None:
-            return raw_ops.TensorListStack(input_handle=self._flow, element_shape=_shape_arg(self._element_shape),
-                                           element_dtype=self._dtype,
-                                           num_elements=-1 if self._known_size is None else self._known_size, name=name)
+            with name_scope(name or "TensorArrayV2Stack"):
+                return raw_ops.TensorListStack(input_handle=self._flow, element_shape=_shape_arg(self._element_shape),
+                                               element_dtype=self._dtype,
+                                               num_elements=-1 if self._known_size is None else self._known_size)
         if not self._list:
             sizes = self._element_shape.as_list() if self._element_shape.rank is not None else []
             return array.zeros([0] + [0 if d is None else d for d in sizes], dtype=self._dtype)
@@ -184,7 +194,8 @@ class TensorArray:
             return self
         result = self.with_flow(self.flow)
         result._merge_shape(value.shape[1:])
-        result._flow = raw_ops.TensorListFromTensor(tensor=value, element_shape=_shape_arg(value.shape[1:]), name=name)
+        with name_scope(name or "TensorArrayUnstack"):
+            result._flow = raw_ops.TensorListFromTensor(tensor=value, element_shape=_shape_arg(value.shape[1:]))
         return result
 
     def gather(self, indices, name=None):

@@ -11,6 +11,7 @@ from weir.eager import tape as tapes
 from weir.eager.function import ConcreteFunction, Function, GenericFunction
 from weir.framework import as_dtype, convert_to_tensor, errors, protos
 from weir.framework.graph import eager_mode, init_scope
+from weir.framework.operators import kind_name
 from weir.framework.tensor import Tensor
 from weir.framework.tensor_proto import make_ndarray
 from weir.framework.type_spec import CompositeTensor, TensorSpec, TypeSpec
@@ -163,13 +164,10 @@ class LoadedFunction(ConcreteFunction):
             tensor = value if isinstance(value, Tensor) else convert_to_tensor(value, dtype)
             if tensor.dtype is not dtype:
                 raise errors.InvalidArgumentError(None, None, f"cannot compute {self._name} as input #{i}(zero-based) was "
-                                                  f"expected to be a {dtype.name} tensor but is a {tensor.dtype.name} tensor "
+                                                  f"expected to be a {kind_name(dtype)} tensor but is a {kind_name(tensor.dtype)} tensor "
                                                   f"[Op:{self._name}]")
             tensors.append(tensor)
         return self.pack(self.run_flat(tensors))
-
-    def pretty_printed_signature(self, verbose=True):
-        return f"{self._name}({', '.join(str(s) for s in self.argument_specs)})"
 
 
 def _composite(spec, rest):
@@ -200,6 +198,8 @@ class RestoredFunction(Function):
         self._signature = None if self._spec is None else structures.python_signature(self._spec)
         if self._signature is not None and spec.is_method and list(self._signature.parameters)[:1] == ["self"]:
             self._signature = self._signature.replace(parameters=list(self._signature.parameters.values())[1:])
+        for function in concrete:
+            function._python_signature = self._signature
         self._python_function = self.__call__
         self._bound, self._traces, self._count = {}, {}, len(concrete)
         self.__name__ = name
@@ -239,10 +239,11 @@ class RestoredFunction(Function):
             tensors = _matching(concrete._signature, arguments)
             if tensors is not None:
                 return concrete.pack(concrete.run_flat(tensors))
-        options = "\n\n".join(f"Option {i + 1}:\n  {c.structured_input_signature}" for i, c in enumerate(self._concrete))
-        raise ValueError("Could not find matching concrete function to call loaded from the SavedModel. Got:\n  Positional "
-                         f"arguments ({len(args)} total):\n    * {args}\n  Keyword arguments: {kwargs}\n\n Expected these "
-                         f"arguments to match one of the following {len(self._concrete)} option(s):\n\n{options}")
+        options = "\n\n".join(f"Option {i + 1}:\n{_described(*c.structured_input_signature)}"
+                              for i, c in enumerate(self._concrete))
+        raise ValueError("Could not find matching concrete function to call loaded from the SavedModel. Got:\n"
+                         f"{_described(args, kwargs)}\n\n Expected these arguments to match one of the following "
+                         f"{len(self._concrete)} option(s):\n\n{options}")
 
     def get_concrete_function(self, *args, **kwargs):
         if not args and not kwargs and len(self._concrete) == 1:
@@ -255,6 +256,12 @@ class RestoredFunction(Function):
 
     def __get__(self, instance, owner=None):
         return self
+
+
+def _described(args, kwargs):
+    """Arguments, or specs of them, as errors list them."""
+    lines = "".join(f"    * {a}\n" for a in args)
+    return f"  Positional arguments ({len(args)} total):\n{lines}  Keyword arguments: {kwargs}"
 
 
 def _matching(signature, arguments, specs_too=False):

@@ -158,13 +158,17 @@ class LoadStatus:
         pass
 
 
+LoadStatus.__name__ = LoadStatus.__qualname__ = "CheckpointLoadStatus"
+LoadStatus.__module__ = "tensorflow.python.checkpoint.checkpoint"
+
+
 class Checkpoint(AutoTrackable):
     """Saves and restores the objects that are given as keyword arguments, or `root`."""
 
     def __init__(self, root=None, **kwargs):
         self.__dict__["_root"] = root
         self.__dict__["_counter"] = None
-        for name, value in kwargs.items():
+        for name, value in sorted(kwargs.items()):  # which of several ways to an object names it depends on the order
             setattr(self, name, value)
             if not isinstance(getattr(self, name), Trackable):
                 raise ValueError(f"`Checkpoint` was expecting {name} to be a trackable object (an object derived from "

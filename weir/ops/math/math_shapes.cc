@@ -50,10 +50,10 @@ Status Equal(ShapeContext& ctx) {
   const PartialShape &a = ctx.input(0), &b = ctx.input(1);
   StatusOr<PartialShape> out = BroadcastShapes(a, b);
   if (!out.ok() || !a.has_rank() || !b.has_rank()) return OkStatus();
-  // Sure where in each dimension both sizes are known or one of them is 1.
+  // Unsure where one size is known and the other may be it or 1; two unknown sizes are as for any other op.
   for (int i = 1; i <= std::min(a.rank(), b.rank()); ++i) {
     const int64_t x = a.dim(a.rank() - i), y = b.dim(b.rank() - i);
-    if (x != 1 && y != 1 && (x < 0 || y < 0)) return OkStatus();
+    if (x != 1 && y != 1 && (x < 0) != (y < 0)) return OkStatus();
   }
   ctx.set_output(0, *std::move(out));
   return OkStatus();

@@ -241,14 +241,14 @@ def assert_variables_initialized(var_list=None):
 def sparse_placeholder(dtype, shape=None, name=None):
     """A sparse tensor whose value is fed."""
     from weir.ops.sparse import SparseTensor
-    base = name + "/" if name else ""
     rank = as_shape(shape).rank if shape is not None else None
-    values = placeholder(dtype, [None], base + "values")
-    indices = placeholder(dtypes.int64, [None, rank], base + "indices")
+    values_name, indices_name, shape_name = (f"{name}/{part}" if name else None for part in ("values", "indices", "shape"))
     if shape is not None and as_shape(shape).is_fully_defined():
         dense_shape = convert_to_tensor(as_shape(shape).as_list(), dtypes.int64)
     else:
-        dense_shape = placeholder(dtypes.int64, [rank], base + "shape")
+        dense_shape = placeholder(dtypes.int64, [rank], shape_name)
+    values = placeholder(dtype, [None], values_name)
+    indices = placeholder(dtypes.int64, [None, rank], indices_name)
     return SparseTensor(indices, values, dense_shape)
 
 

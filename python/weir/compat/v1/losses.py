@@ -28,7 +28,7 @@ class Reduction:
 
 
 def _divide(total, count):
-    return raw_ops.DivNoNan(x=total, y=count)
+    return raw_ops.DivNoNan(x=total, y=count, name="value")
 
 
 def add_loss(loss, loss_collection=GraphKeys.LOSSES):
@@ -105,16 +105,16 @@ def _pair(labels, predictions):
 
 def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
                         reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    with name_scope(scope or "absolute_difference"):
+    with name_scope(scope or "absolute_difference") as scope:
         labels, predictions = _pair(labels, predictions)
-        return compute_weighted_loss(math.abs(predictions - labels), weights, None, loss_collection, reduction)
+        return compute_weighted_loss(math.abs(predictions - labels), weights, scope, loss_collection, reduction)
 
 
 def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
                        reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    with name_scope(scope or "mean_squared_error"):
+    with name_scope(scope or "mean_squared_error") as scope:
         labels, predictions = _pair(labels, predictions)
-        return compute_weighted_loss(raw_ops.SquaredDifference(x=predictions, y=labels), weights, None, loss_collection,
+        return compute_weighted_loss(raw_ops.SquaredDifference(x=predictions, y=labels), weights, scope, loss_collection,
                                      reduction)
 
 
@@ -123,40 +123,40 @@ def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, los
     axis = dim if axis is None else axis
     if axis is None:
         raise ValueError("You must specify argument `axis`.")
-    with name_scope(scope or "cosine_distance_loss"):
+    with name_scope(scope or "cosine_distance_loss") as scope:
         labels, predictions = _pair(labels, predictions)
         losses = 1 - math.reduce_sum(predictions * labels, axis=axis, keepdims=True)
-        return compute_weighted_loss(losses, weights, None, loss_collection, reduction)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
 def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
                reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    with name_scope(scope or "hinge_loss"):
+    with name_scope(scope or "hinge_loss") as scope:
         labels, logits = _pair(labels, logits)
         losses = raw_ops.Relu(features=1 - (2 * labels - 1) * logits)
-        return compute_weighted_loss(losses, weights, None, loss_collection, reduction)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
 def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
                reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    with name_scope(scope or "huber_loss"):
+    with name_scope(scope or "huber_loss") as scope:
         labels, predictions = _pair(labels, predictions)
         error = math.abs(predictions - labels)
         near = raw_ops.Minimum(x=error, y=float(delta))
-        return compute_weighted_loss(0.5 * near * near + delta * (error - near), weights, None, loss_collection, reduction)
+        return compute_weighted_loss(0.5 * near * near + delta * (error - near), weights, scope, loss_collection, reduction)
 
 
 def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_collection=GraphKeys.LOSSES,
              reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    with name_scope(scope or "log_loss"):
+    with name_scope(scope or "log_loss") as scope:
         labels, predictions = _pair(labels, predictions)
         losses = -labels * raw_ops.Log(x=predictions + epsilon) - (1 - labels) * raw_ops.Log(x=1 - predictions + epsilon)
-        return compute_weighted_loss(losses, weights, None, loss_collection, reduction)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
 def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES):
     """The mean, over examples, of squared differences between all pairs of their errors."""
-    with name_scope(scope or "mean_pairwise_squared_error"):
+    with name_scope(scope or "mean_pairwise_squared_error") as scope:
         labels, predictions = _pair(labels, predictions)
         weights = math.cast(weights, dtypes.float32)
         differences = predictions - labels
@@ -177,33 +177,33 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
 
 def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None,
                           loss_collection=GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    with name_scope(scope or "sigmoid_cross_entropy_loss"):
+    with name_scope(scope or "sigmoid_cross_entropy_loss") as scope:
         logits = convert_to_tensor(logits)
         labels = math.cast(multi_class_labels, logits.dtype)
         if label_smoothing > 0:
             labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
-        return compute_weighted_loss(nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits), weights, None,
+        return compute_weighted_loss(nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits), weights, scope,
                                      loss_collection, reduction)
 
 
 def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None,
                           loss_collection=GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    with name_scope(scope or "softmax_cross_entropy_loss"):
+    with name_scope(scope or "softmax_cross_entropy_loss") as scope:
         logits = convert_to_tensor(logits)
         labels = math.cast(onehot_labels, logits.dtype)
         if label_smoothing > 0:
             classes = math.cast(array.shape(labels)[-1], logits.dtype)
             labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
         labels = raw_ops.StopGradient(input=labels)
-        return compute_weighted_loss(nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits), weights, None,
+        return compute_weighted_loss(nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits), weights, scope,
                                      loss_collection, reduction)
 
 
 def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_collection=GraphKeys.LOSSES,
                                  reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
-    with name_scope(scope or "sparse_softmax_cross_entropy_loss"):
+    with name_scope(scope or "sparse_softmax_cross_entropy_loss") as scope:
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
         if labels.shape.rank is not None and labels.shape.rank == logits.shape.rank:
             labels = array.squeeze(labels, [-1])
         losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-        return compute_weighted_loss(losses, weights, None, loss_collection, reduction)
+        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)

@@ -1,11 +1,13 @@
 """Sessions over graphs: in this process, or kept by a server (targets grpc://host:port)."""
 
 import collections
+import re
 import threading
 
 import numpy as np
 
 from weir import _core, nest
+from weir.framework import errors
 from weir.framework.conversion import _eager_constant
 from weir.framework.graph import Operation, get_default_graph
 from weir.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -84,15 +86,19 @@ class BaseSession:
                 places.append(names.index(item.name))
         fed = [n for n in names if n in feeds]
         asked = [n for n in names if n not in feeds]
-        if not (asked or targets or not fed):
-            results = []
-        elif options is None and run_metadata is None:
-            results = session.run(feeds, asked, targets)
-        else:
-            written = b"" if options is None else options.SerializeToString()
-            results, metadata = session.run(feeds, asked, targets, written)
-            if run_metadata is not None:
-                run_metadata.ParseFromString(metadata)
+        try:
+            if not (asked or targets or not fed):
+                results = []
+            elif options is None and run_metadata is None:
+                results = session.run(feeds, asked, targets)
+            else:
+                written = b"" if options is None else options.SerializeToString()
+                results, metadata = session.run(feeds, asked, targets, written)
+                if run_metadata is not None:
+                    run_metadata.ParseFromString(metadata)
+        except errors.OpError as error:
+            _name_operation(error, self._graph)
+            raise
         by_name = dict(zip(asked, results))
         by_name.update({n: feeds[n] for n in fed})
         values = [None if p is None else _value(by_name[names[p]]) for p in places]
@@ -252,6 +258,17 @@ def _value(tensor):
     return tensor.numpy()
 
 
+def _name_operation(error, graph):
+    """The error says at which operation of the graph it came up, as far as its message names one."""
+    named = re.search(r"\{\{node ([^}]+)\}\}", error.message)
+    if error.op is None and named is not None:
+        try:
+            error._op = graph.get_operation_by_name(named.group(1))
+        except (KeyError, ValueError):
+            return
+        error._node_def = error._op.node_def
+
+
 def _element(graph, item):
     if isinstance(item, _Key):
         item = item.element
@@ -260,7 +277,8 @@ def _element(graph, item):
     if hasattr(item, "_graph_element") and item._graph_element is not None:
         item = item._graph_element
     try:
-        return graph.as_graph_element(item)
+        element = graph.as_graph_element(item)
+        return graph._value_of_name(element) if isinstance(item, (str, bytes)) and isinstance(element, Tensor) else element
     except TypeError as error:
         raise TypeError(f"Argument `fetch` = {item} has invalid type \"{type(item).__name__}\" must be a string or Tensor. "
                         f"({error})") from None
@@ -280,12 +298,18 @@ def _expand_feed(graph, key, value):
         return list(zip(parts, values))
     if isinstance(key, (tuple, list)):
         return [pair for k, v in zip(key, value) for pair in _expand_feed(graph, k, v)]
-    element = _element(graph, key)
-    return [(element, value)]
+    try:
+        return [(_element(graph, key), value)]
+    except (TypeError, ValueError) as error:
+        reason = error.__context__ if error.__context__ is not None else error
+        text = reason.args[0] if isinstance(reason, KeyError) else reason
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {text}") from None
 
 
 def _flatten_fetches(graph, fetches):
     """A flat list of tensors and operations, and a function that puts values into the structure of `fetches`."""
+    if fetches is None:
+        raise TypeError("Argument `fetch` = None has invalid type \"NoneType\". Cannot be None")
     if isinstance(fetches, (list, tuple)):
         parts = [_flatten_fetches(graph, f) for f in fetches]
 

@@ -1,9 +1,27 @@
-"""Switches between behaviours of TensorFlow 1 and 2. There is one behaviour here; the switches remember their state."""
+"""Switches between behaviours of TensorFlow 1 and 2. Shapes and eager execution follow them; control flow, resources and
+equality have one behaviour here, and their switches remember their state."""
 
+from weir.framework import graph, shapes
 from weir.framework.graph import name_scope
 from weir.ops import random
 
 _state = {"control_flow_v2": True, "resource_variables": True, "tensorshape": True}
+
+
+def disable_v2_behavior():
+    """Graphs, and shapes whose sizes are Dimensions, as in TensorFlow 1."""
+    graph.disable_eager_execution()
+    disable_v2_tensorshape()
+    disable_resource_variables()
+    disable_control_flow_v2()
+
+
+def enable_v2_behavior():
+    """The opposite of `disable_v2_behavior`."""
+    graph.enable_eager_execution()
+    enable_v2_tensorshape()
+    enable_resource_variables()
+    enable_control_flow_v2()
 
 
 def enable_control_flow_v2():
@@ -20,10 +38,12 @@ def control_flow_v2_enabled():
 
 def enable_resource_variables():
     _state["resource_variables"] = True
+    graph.set_names_mean_values(False)
 
 
 def disable_resource_variables():
     _state["resource_variables"] = False
+    graph.set_names_mean_values(True)
 
 
 def resource_variables_enabled():
@@ -32,10 +52,12 @@ def resource_variables_enabled():
 
 def enable_v2_tensorshape():
     _state["tensorshape"] = True
+    shapes.set_v2_behavior(True)
 
 
 def disable_v2_tensorshape():
     _state["tensorshape"] = False
+    shapes.set_v2_behavior(False)
 
 
 def enable_tensor_equality():
@@ -63,3 +85,10 @@ def get_seed(op_seed):
 
 def op_scope(values, name, default_name=None):
     return name_scope(name, default_name, values)
+
+
+def executing_eagerly_outside_functions():
+    """Whether operations run at once, or will once the functions being traced are called."""
+    from weir import _core
+    current = _core.current_graph()
+    return graph.executing_eagerly_outside_functions() and (current is None or isinstance(current, graph.FuncGraph))

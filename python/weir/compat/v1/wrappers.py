@@ -1,6 +1,7 @@
 """Functions whose arguments have other names or orders in TensorFlow 1: reduce_sum(keep_dims), nn.max_pool(value), ..."""
 
 from weir.framework import as_dtype, convert_to_tensor, dtypes, raw_ops
+from weir.framework.dispatch import scoped
 from weir.framework.graph import name_scope
 from weir.ops import array, control_flow, conv, math, nn, random, sparse, strings
 
@@ -251,6 +252,7 @@ def _named(function, sentinel, labels, logits):
         raise ValueError(f"Both of `labels` and `logits` must be provided. Received: labels={labels} and logits={logits}")
 
 
+@scoped("softmax_cross_entropy_with_logits_sg")
 def softmax_cross_entropy_with_logits(_sentinel=None, labels=None, logits=None, dim=-1, name=None, axis=None):
     _named("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     return nn.softmax_cross_entropy_with_logits(labels=raw_ops.StopGradient(input=convert_to_tensor(labels)),
@@ -463,6 +465,7 @@ def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
     return raw_ops.CheckNumerics(tensor=x if t is None else t, message=message if msg is None else msg, name=name)
 
 
+@scoped("resize", names_result=False)
 def resize_images(images, size, method=0, align_corners=False, preserve_aspect_ratio=False, name=None):  # pylint: disable=redefined-outer-name
     """compat.v1.image.resize: pixels stand for points, not for areas."""
     names = {0: "bilinear", 1: "nearest", 2: "bicubic", 3: "area", "bilinear": "bilinear", "nearest": "nearest",
