@@ -112,6 +112,14 @@ std::string GraphState::UniqueName(const std::string& name, bool mark) {
   return unique;
 }
 
+namespace {
+// True for collectives that find each other by a name, in whatever order processes come to them. Not being ordered, the
+// exchange of one gradient can begin while others are still being computed.
+bool MeetsByName(const OpSchema& schema) {
+  return schema.is_distributed_communication && schema.FindAttr("tensor_name") != nullptr;
+}
+}  // namespace
+
 StatusOr<Node*> GraphState::Add(const OpSchema& schema, const std::string& name, std::vector<Endpoint> inputs,
                                 AttrMap attrs) {
   Graph::NodeSpec spec;
@@ -132,8 +140,9 @@ StatusOr<Node*> GraphState::Add(const OpSchema& schema, const std::string& name,
   spec.device = device;
   spec.control_inputs = control_inputs;
   for (const Endpoint& input : spec.inputs) std::erase(spec.control_inputs, input.node);
-  const bool is_ordered = orders_effects && schema.is_stateful && schema.name != "_Arg" &&
-                          schema.name != "Placeholder" && schema.name != "VarHandleOp";
+  const bool is_effect = orders_effects && schema.is_stateful && schema.name != "_Arg" &&
+                         schema.name != "Placeholder" && schema.name != "VarHandleOp";
+  const bool is_ordered = is_effect && !MeetsByName(schema);
   if (is_ordered && last_effect != kNoNode &&
       std::ranges::find(spec.control_inputs, last_effect) == spec.control_inputs.end()) {
     spec.control_inputs.push_back(last_effect);
@@ -149,6 +158,7 @@ StatusOr<Node*> GraphState::Add(const OpSchema& schema, const std::string& name,
     return inferred_status;
   }
   if (is_ordered) last_effect = node->id;
+  has_effects = has_effects || is_effect;
   return node;
 }
 
@@ -460,6 +470,7 @@ PyObject* SetOrdersEffects(PyObject* self, PyObject* arg) {
   StateOf(self).orders_effects = PyObject_IsTrue(arg) == 1;
   Py_RETURN_NONE;
 }
+PyObject* HasEffects(PyObject* self, PyObject*) { return PyBool_FromLong(StateOf(self).has_effects); }
 PyObject* LastEffect(PyObject* self, PyObject*) { return PyLong_FromLong(StateOf(self).last_effect); }
 
 bool ToEndpoints(PyObject* self, PyObject* list, std::vector<Endpoint>* out) {
@@ -657,6 +668,7 @@ PyMethodDef kMethods[] = {
     {"_set_attributes", SetAttributes, METH_O, nullptr},
     {"_set_gradient_types", SetGradientTypes, METH_O, nullptr},
     {"_set_orders_effects", SetOrdersEffects, METH_O, nullptr},
+    {"_has_effects", HasEffects, METH_NOARGS, nullptr},
     {"_last_effect", LastEffect, METH_NOARGS, nullptr},
     {"_to_function", ToFunction, METH_VARARGS, nullptr},
     {"_gradients", Gradients, METH_VARARGS, nullptr},

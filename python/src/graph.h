@@ -28,6 +28,7 @@ struct GraphState {
   std::map<std::string, std::string> gradient_types;          // _gradient_op_type of new nodes, by op
   bool orders_effects = false;  // stateful operations run in the order in which they were added
   NodeId last_effect = kNoNode;
+  bool has_effects = false;
   std::map<std::string, int> used_names;  // in lower case, with the next suffix
   int64_t serial = 0;
 

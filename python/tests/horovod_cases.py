@@ -136,6 +136,34 @@ class Training(unittest.TestCase):
         np.testing.assert_allclose(tf.convert_to_tensor(of_table)[:, 0], [2 * (r + 1) / SIZE for r in range(SIZE)], rtol=1e-6)
         np.testing.assert_allclose(of_weight, [2 * TOTAL / SIZE], rtol=1e-6)
 
+    def test_in_functions_each_gradient_travels_by_itself(self):
+        weights = [tf.Variable([float(i + 1)]) for i in range(4)]
+        counter = tf.Variable(0)
+
+        @tf.function
+        def step():
+            counter.assign_add(1)
+            with hvd.DistributedGradientTape(tf.GradientTape()) as tape:
+                loss = (RANK + 1) * tf.add_n([w * w for w in weights])
+            gradients = tape.gradient(loss, weights)
+            counter.assign_add(1)
+            return gradients
+        np.testing.assert_allclose(tf.concat(step(), 0), [2 * (i + 1) * TOTAL / SIZE for i in range(4)], rtol=1e-6)
+        self.assertEqual(counter.numpy(), 2)
+        exchanges = [op for op in step.get_concrete_function().graph.get_operations() if op.type == "_ProcessAllReduce"]
+        if SIZE > 1:
+            self.assertEqual(len(exchanges), 4)
+        for exchange in exchanges:  # waits for nothing but its gradient
+            self.assertEqual(list(exchange.control_inputs), [])
+
+    def test_a_function_runs_exchanges_whose_results_nobody_uses(self):
+        @tf.function
+        def branches(x):
+            if x > 0:
+                hvd.allreduce(x, name="unused")
+            return hvd.allreduce(x, op=hvd.Sum, name="used")
+        self.assertEqual(float(branches(tf.constant(1.0))), SIZE)
+
     def test_an_optimizer_of_graphs(self):
         with tf.Graph().as_default(), tf.compat.v1.Session() as session:
             weight = tf.compat.v1.get_variable("weight", initializer=float(RANK))

@@ -103,8 +103,7 @@ class _Extended(MirroredExtended):
         if self._workers == 1:
             return tensors
         from weir.horovod import collectives
-        return collectives.grouped_allreduce(tensors, op=collectives.Sum, ignore_name_scope=True,
-                                             name=collectives.unique_name("all_reduce", None))
+        return collectives.reduce_when_ready(tensors, collectives.Sum, collectives.unique_name("all_reduce", None))
 
     def _gather_rows(self, tensor):
         from weir.horovod import collectives

@@ -140,7 +140,7 @@ class TracedBody:
 
     @property
     def stateful(self):
-        return self._graph._last_effect() >= 0
+        return self._graph._has_effects()
 
     def finish(self, captures, return_captures=False):
         """The function's name; it takes its arguments, then `captures` in this order."""

@@ -159,6 +159,21 @@ def grouped_allreduce(tensors, average=None, device_dense="", device_sparse="", 
     return out
 
 
+def reduce_when_ready(tensors, op, name, compression=Compression.none, prescale_factor=1.0, postscale_factor=1.0,
+                      process_set=global_process_set):
+    """As grouped_allreduce; but in a function each tensor travels as soon as it is computed, while others still are. Which
+    tensors then share a buffer may differ from step to step, and so may the last bits of sums over three processes or
+    more: not with deterministic ops."""
+    from weir import _core
+    from weir.framework import config
+    if _core.current_graph() is None or op is Adasum or config.is_op_determinism_enabled():
+        return grouped_allreduce(tensors, op=op, compression=compression, prescale_factor=prescale_factor,
+                                 postscale_factor=postscale_factor, name=name, process_set=process_set,
+                                 ignore_name_scope=True)
+    return [_one(tensor, op, compression, prescale_factor, postscale_factor, f"{name}/{i}", process_set)
+            for i, tensor in enumerate(tensors)]
+
+
 def allgather(tensor, name=None, ignore_name_scope=False, process_set=global_process_set):
     """The processes' rows, one process after the other; they may give different numbers of rows."""
     import weir as tf

@@ -1,7 +1,7 @@
 """DistributedGradientTape and DistributedOptimizer: gradients that are averaged over the processes."""
 
 from weir.eager.tape import GradientTape, UnconnectedGradients
-from weir.horovod.collectives import Adasum, Average, Sum, grouped_allreduce
+from weir.horovod.collectives import Adasum, Average, Sum, reduce_when_ready, unique_name
 from weir.horovod.compression import Compression
 from weir.horovod.process import global_process_set
 
@@ -13,7 +13,7 @@ class Exchange:
 
     def __init__(self, compression=Compression.none, sparse_as_dense=False, op=Average, gradient_predivide_factor=1.0,
                  num_groups=0, groups=None, process_set=global_process_set, scale_local_gradients=True):
-        del num_groups, groups  # they travel together anyway
+        del num_groups, groups  # what is ready at the same time travels together
         if op not in (Average, Sum, Adasum):
             raise ValueError(f"`op` must be hvd.Average, hvd.Sum or hvd.Adasum, not {op!r}")
         if gradient_predivide_factor != 1.0 and op is not Average:
@@ -48,8 +48,8 @@ class Exchange:
             return gradients
         if self.factor != 1.0:
             given = [tf.convert_to_tensor(g) if isinstance(g, tf.IndexedSlices) else g for g in given]
-        reduced = grouped_allreduce(given, op=self.op, compression=self.compression, prescale_factor=1.0 / self.factor,
-                                    postscale_factor=self.factor, name=name, process_set=self.process_set)
+        reduced = reduce_when_ready(given, self.op, unique_name("HorovodGroupedAllreduce", name, False), self.compression,
+                                    1.0 / self.factor, self.factor, self.process_set)
         for i, value in zip(places, reduced):
             gradients[i] = value
         return gradients
