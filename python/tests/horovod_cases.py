@@ -156,6 +156,13 @@ class Training(unittest.TestCase):
         for exchange in exchanges:  # waits for nothing but its gradient
             self.assertEqual(list(exchange.control_inputs), [])
 
+    def test_equal_names_in_a_function_are_told_apart(self):
+        @tf.function
+        def twice(x):
+            return hvd.allreduce(x, op=hvd.Sum, name="same"), hvd.allreduce(10 * x, op=hvd.Sum, name="same")
+        for _ in range(20):
+            self.assertEqual([float(v) for v in twice(tf.constant(1.0))], [SIZE, 10 * SIZE])
+
     def test_a_function_runs_exchanges_whose_results_nobody_uses(self):
         @tf.function
         def branches(x):

@@ -48,8 +48,15 @@ def unique_name(kind, name, ignore_name_scope=False):
         return name or kind
     if name is not None:
         scope = "" if ignore_name_scope else graph.get_name_scope()
-        return f"{scope}/{name}" if scope else name
+        return _distinct(graph, f"{scope}/{name}" if scope else name)
     return graph.unique_name(kind)
+
+
+def _distinct(graph, name):
+    """Exchanges of a function run in any order, so two that were given one name must not take each other's tensors."""
+    used = graph.__dict__.setdefault("_exchange_names", {})
+    count = used[name] = used.get(name, 0) + 1
+    return name if count == 1 else f"{name}_{count - 1}"
 
 
 def _run(op, inputs, process_set, **attrs):
