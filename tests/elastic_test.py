@@ -17,7 +17,7 @@ import unittest
 import network_namespaces
 
 WEIR, WORKER = [os.path.abspath(path) for path in sys.argv[1:3]]
-TIME = 120
+TIME = 300
 
 
 def launch(*flags, worker=(), wait=True):
