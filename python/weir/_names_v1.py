@@ -91,8 +91,8 @@ _HOMES = {
 }
 
 # Modules as they are.
-_MODULES = {"losses": _V + "losses", "metrics": _V + "metrics", "logging": _V + "logging", "flags": _V + "flags",
-            "app": _V + "app"}
+_MODULES = {"distributions": _V + "distributions", "losses": _V + "losses", "metrics": _V + "metrics",
+            "logging": _V + "logging", "flags": _V + "flags", "app": _V + "app"}
 
 # Classes under other names: initializers.
 _INITIALIZERS = {"zeros": "Zeros", "ones": "Ones", "constant": "Constant", "random_uniform": "RandomUniform",
