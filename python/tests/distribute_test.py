@@ -103,6 +103,17 @@ class MirroredTest(unittest.TestCase):
         results = central.run(lambda: variable * (replica() + 1))
         self.assertEqual([float(v) for v in central.experimental_local_results(results)], [3.0, 6.0])
 
+    def test_one_replica_takes_elements_as_they_are(self):
+        strategy = tf.distribute.MirroredStrategy(["/cpu:0"])
+        whole = strategy.experimental_distribute_dataset(tf.data.Dataset.range(4).batch(2))
+        made = strategy.distribute_datasets_from_function(
+            lambda context: tf.data.Dataset.range(4).batch(context.get_per_replica_batch_size(2)))
+        for dataset in (whole, made):
+            self.assertEqual([e.numpy().tolist() for e in dataset], [[0, 1], [2, 3]])
+            self.assertEqual(dataset.element_spec.shape.as_list(), [None])
+            step = tf.function(lambda x: strategy.reduce("SUM", strategy.run(tf.reduce_sum, args=(x,)), axis=None))
+            self.assertEqual([int(step(x)) for x in dataset], [1, 5])
+
 
 if __name__ == "__main__":
     unittest.main()

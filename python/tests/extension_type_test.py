@@ -65,5 +65,28 @@ class ExtensionTypeTest(unittest.TestCase):
         self.assertRaises(TypeError, tf.experimental.dlpack.to_dlpack, 3)
 
 
+class ElementwiseHandlers(unittest.TestCase):
+    def test_of_one_value_and_of_two(self):
+        @tf.experimental.dispatch_for_unary_elementwise_apis(Masked)
+        def unary(function, x):
+            return Masked(function(x.values), x.mask)
+
+        @tf.experimental.dispatch_for_binary_elementwise_apis(Masked, Masked)
+        def binary(function, x, y):
+            return Masked(function(x.values, y.values), x.mask & y.mask)
+        masked = Masked(tf.constant([1.0, -2.0]), tf.constant([True, False]))
+        for result, expected in ((tf.abs(masked), [1, 2]), (tf.cast(masked, tf.int32), [1, -2]),
+                                 (tf.clip_by_value(masked, 0.0, 0.5), [0.5, 0]), (tf.nn.relu(masked), [1, 0]),
+                                 (tf.add(masked, masked), [2, -4]), (tf.maximum(masked, masked), [1, -2]),
+                                 (tf.function(tf.negative)(masked), [-1, 2])):
+            self.assertEqual(result.values.numpy().tolist(), expected)
+        for handler in (unary, binary):
+            tf.experimental.unregister_dispatch_for(handler)
+        with self.assertRaises((TypeError, ValueError)):
+            tf.abs(masked)
+        with self.assertRaisesRegex(ValueError, "was not registered"):
+            tf.experimental.unregister_dispatch_for(unary)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -82,6 +82,9 @@ TABLE = {
     "config.experimental.tensor_float_32_execution_enabled": ("weir.framework.config",
                                                               "tensor_float_32_execution_enabled"),
     "experimental.dispatch_for_api": (_F, "dispatch_for_api"),
+    **{f"experimental.{_name}": ("weir.framework.elementwise_dispatch", _name) for _name in (
+        "dispatch_for_binary_elementwise_apis", "dispatch_for_binary_elementwise_assert_apis",
+        "dispatch_for_unary_elementwise_apis", "unregister_dispatch_for")},
     "random.experimental.stateless_split": ("weir.ops.random", "split"),
     "random.experimental.stateless_fold_in": ("weir.ops.random", "fold_in"),
     "DeviceSpec": ("weir.framework.device_spec", "DeviceSpec"),
@@ -263,6 +266,9 @@ for _key in list(TABLE):
     if not _key.startswith(("compat.", "__internal__")):
         TABLE.setdefault("compat.v1." + _key, TABLE[_key])
         TABLE.setdefault("compat.v2." + _key, TABLE[_key])
+    elif _key.startswith("__internal__"):
+        TABLE.setdefault("compat.v2." + _key, TABLE[_key])
+TABLE["compat.v2.enable_v2_behavior"] = TABLE["compat.v1.enable_v2_behavior"]
 # Keras's, where it is installed.
 for _name in ("initializers", "losses", "metrics", "optimizers"):
     TABLE[_name] = ("keras._tf_keras.keras." + _name, "")

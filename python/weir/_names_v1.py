@@ -2,6 +2,9 @@
 
 _V = "weir.compat.v1."
 
+_LOSS_SCALES = ("DynamicLossScale FixedLossScale LossScale MixedPrecisionLossScaleOptimizer "
+                "disable_mixed_precision_graph_rewrite enable_mixed_precision_graph_rewrite")
+
 # Names in one module: {namespace: {module: names}}.
 _HOMES = {
     "": {
@@ -60,7 +63,8 @@ _HOMES = {
         "cluster": "ClusterSpec Server",
         "queues": "QueueRunner add_queue_runner start_queue_runners",
         "coordinator": "Coordinator LooperThread",
-        "input": "batch batch_join shuffle_batch shuffle_batch_join input_producer limit_epochs maybe_batch "
+        "warm_starting": "VocabInfo warm_start",
+        "input": "batch batch_join maybe_batch_join maybe_shuffle_batch_join shuffle_batch shuffle_batch_join input_producer limit_epochs maybe_batch "
                  "maybe_shuffle_batch range_input_producer slice_input_producer string_input_producer "
                  "match_filenames_once",
         "monitored": "ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold SessionCreator "
@@ -74,6 +78,8 @@ _HOMES = {
         "sync_replicas": "SyncReplicasOptimizer",
         "graph_io": "write_graph summary_iterator basic_train_loop",
     },
+    "train.experimental": {"loss_scales": _LOSS_SCALES}, "mixed_precision": {"loss_scales": _LOSS_SCALES},
+    "mixed_precision.experimental": {"loss_scales": "DynamicLossScale FixedLossScale LossScale"},
     "train.queue_runner": {"queues": "QueueRunner add_queue_runner start_queue_runners"},
     "io": {"graph_io": "write_graph", "input": "match_filenames_once",
            "queues": "QueueBase RandomShuffleQueue PaddingFIFOQueue PriorityQueue"},
@@ -91,8 +97,8 @@ _HOMES = {
 }
 
 # Modules as they are.
-_MODULES = {"losses": _V + "losses", "metrics": _V + "metrics", "logging": _V + "logging", "flags": _V + "flags",
-            "app": _V + "app"}
+_MODULES = {"distributions": _V + "distributions", "losses": _V + "losses", "metrics": _V + "metrics",
+            "logging": _V + "logging", "flags": _V + "flags", "app": _V + "app"}
 
 # Classes under other names: initializers.
 _INITIALIZERS = {"zeros": "Zeros", "ones": "Ones", "constant": "Constant", "random_uniform": "RandomUniform",
@@ -188,6 +194,9 @@ debugging.is_strictly_increasing=math.is_strictly_increasing random.stateless_mu
 image.transpose_image=image.transpose nn.log_uniform_candidate_sampler=random.log_uniform_candidate_sampler
 nn.uniform_candidate_sampler=random.uniform_candidate_sampler
 nn.max_pool_v2=nn.max_pool nn.avg_pool_v2=nn.avg_pool sets.set_difference=sets.difference
+sparse.reduce_max_sparse=compat.v1.sparse_reduce_max_sparse sparse.reduce_sum_sparse=compat.v1.sparse_reduce_sum_sparse
+dtypes.as_string=strings.as_string saved_model.experimental.save=saved_model.save CXX_VERSION=sysconfig.CXX_VERSION
+CXX11_ABI_FLAG=sysconfig.CXX11_ABI_FLAG MONOLITHIC_BUILD=sysconfig.MONOLITHIC_BUILD
 sets.set_intersection=sets.intersection sets.set_size=sets.size sets.set_union=sets.union
 debugging.is_finite=math.is_finite debugging.is_inf=math.is_inf debugging.is_nan=math.is_nan
 summary.all_v2_summary_ops=compat.v1.__summary_ops summary.initialize=compat.v1.__summary_initialize
@@ -219,6 +228,13 @@ def add(table):
     for name in ("args", "vars", "vars_per_channel"):
         entry = ("weir.ops.generated", "FakeQuantWithMinMax" + name.title().replace("_", "") + "Gradient")
         table[f"compat.v1.fake_quant_with_min_max_{name}_gradient"] = entry
+    for name, op in (("conv3d_backprop_filter", "Conv3DBackpropFilterV2"), ("quantized_conv2d", "QuantizedConv2D"),
+                     ("conv3d_backprop_filter_v2", "Conv3DBackpropFilterV2"), ("quantized_relu_x", "QuantizedReluX"),
+                     ("quantized_avg_pool", "QuantizedAvgPool"), ("quantized_max_pool", "QuantizedMaxPool")):
+        table["compat.v1.nn." + name] = ("weir.ops.generated", op)
+    for name in ("input", "filter"):
+        table["compat.v1.nn.depthwise_conv2d_native_backprop_" + name] = ("weir.ops.conv",
+                                                                          "depthwise_conv2d_backprop_" + name)
     table["compat.v1.quantize_v2"] = ("weir.ops.generated", "QuantizeV2")
     table["compat.v1.quantized_concat"] = ("weir.ops.generated", "QuantizedConcat")
     table["compat.v1.QUANTIZED_DTYPES"] = ("weir.framework.dtypes", "QUANTIZED_DTYPES")

@@ -20,6 +20,8 @@ def _ends(count, replicas):
 
 def _split(element, replicas, extended):
     """The parts of an element for this process's replicas, of `replicas` that share it."""
+    if replicas == 1:
+        return element  # the only replica takes elements as they are
     parts = _split_all(element, replicas)
     first, step = extended.first_part, extended.step_of_parts
     if step == 1:
@@ -119,6 +121,9 @@ class DistributedDatasetsFromFunction(DistributedDataset):
         replicas = len(strategy.extended.worker_devices)
         dataset = strategy.extended.equally_long(dataset)
         self._original = dataset
+        if strategy.num_replicas_in_sync == 1:
+            self._dataset = dataset
+            return
         if replicas == 1:
             self._dataset = dataset.map(lambda *e: nest.map_structure(
                 lambda v: None if v is None else PerReplica([v]), e if len(e) > 1 else e[0]))

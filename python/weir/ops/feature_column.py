@@ -325,7 +325,7 @@ def input_layer(features, feature_columns, weight_collections=None, trainable=Tr
     del weight_collections, trainable
     columns = list(feature_columns) if isinstance(feature_columns, (list, tuple, set)) else [feature_columns]
     made, outputs = _Features(features), []
-    with tf.compat.v1.variable_scope("input_layer"):
+    with tf.compat.v1.variable_scope(None, default_name="input_layer"):
         for column in sorted(columns, key=lambda c: c.name):
             if not hasattr(column, "_dense"):
                 raise ValueError(f"Items of feature_columns must be a _DenseColumn. You can wrap a categorical column with an "

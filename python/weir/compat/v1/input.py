@@ -149,6 +149,14 @@ def batch_join(tensors_list, batch_size, capacity=32, enqueue_many=False, shapes
                      allow_smaller_final_batch, shapes, None)
 
 
+def maybe_batch_join(tensors_list, keep_input, batch_size, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
+                     allow_smaller_final_batch=False, shared_name=None, name=None):
+    """Batches of those tensors, from several sources, that `keep_input` chooses."""
+    with name_scope(name or "batch_join"):
+        return _make(list(tensors_list), batch_size, _fifo(capacity, dynamic_pad, shared_name), enqueue_many,
+                     convert_to_tensor(keep_input), allow_smaller_final_batch, shapes, None)
+
+
 def shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, num_threads=1, seed=None, enqueue_many=False,
                   shapes=None, allow_smaller_final_batch=False, shared_name=None, name=None):
     """Batches of tensors in random order."""
@@ -171,3 +179,11 @@ def shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, se
     with name_scope(name or "shuffle_batch_join"):
         return _make(list(tensors_list), batch_size, _shuffling(capacity, min_after_dequeue, seed, shared_name),
                      enqueue_many, None, allow_smaller_final_batch, shapes, None)
+
+
+def maybe_shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, keep_input, seed=None,
+                             enqueue_many=False, shapes=None, allow_smaller_final_batch=False, shared_name=None, name=None):
+    """Batches, in random order, of those tensors from several sources that `keep_input` chooses."""
+    with name_scope(name or "shuffle_batch_join"):
+        return _make(list(tensors_list), batch_size, _shuffling(capacity, min_after_dequeue, seed, shared_name),
+                     enqueue_many, convert_to_tensor(keep_input), allow_smaller_final_batch, shapes, None)

@@ -385,17 +385,22 @@ def _match(best, labels, class_id):
     return math.cast(math.reduce_any(equal, -1), dtypes.float32)
 
 
+def _at_k(name, k, class_id):
+    """The name of a metric, or of one of its variables, at k and for one class."""
+    return (f"{name}_at_{k}" if k is not None else name) + (f"_class{class_id}" if class_id is not None else "")
+
+
 def recall_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None, updates_collections=None,
                 name=None):
     """Of the labels, the part among the k best predictions."""
     _check("recall_at_k")
-    with variable_scope(name, f"recall_at_{k}", (predictions, labels, weights)):
+    with variable_scope(name, _at_k("recall", k, class_id), (predictions, labels, weights)):
         best, labels, hits = _top_hits(labels, predictions, k, class_id)
         found = math.reduce_sum(hits, -1)
         relevant = math.cast(array.ones_like(labels), dtypes.float32) if class_id is None else math.cast(
             math.equal(labels, math.cast(class_id, dtypes.int64)), dtypes.float32)
         there = math.reduce_sum(relevant, -1)
-        return _ratio_of_sums(found, there - found, weights, f"true_positive_at_{k}", f"false_negative_at_{k}",
+        return _ratio_of_sums(found, there - found, weights, _at_k("true_positive", k, class_id), _at_k("false_negative", k, class_id),
                               metrics_collections, updates_collections)
 
 
@@ -403,16 +408,71 @@ def precision_at_k(labels, predictions, k, class_id=None, weights=None, metrics_
                    name=None):
     """Of the k best predictions, the part that are labels."""
     _check("precision_at_k")
-    with variable_scope(name, f"precision_at_{k}", (predictions, labels, weights)):
+    with variable_scope(name, _at_k("precision", k, class_id), (predictions, labels, weights)):
         best, labels, hits = _top_hits(labels, predictions, k, class_id)
         found = math.reduce_sum(hits, -1)
         shown = math.cast(array.ones_like(best), dtypes.float32) if class_id is None else math.cast(
             math.equal(best, math.cast(class_id, dtypes.int64)), dtypes.float32)
-        return _ratio_of_sums(found, math.reduce_sum(shown, -1) - found, weights, f"true_positive_at_{k}",
-                              f"false_positive_at_{k}", metrics_collections, updates_collections)
+        return _ratio_of_sums(found, math.reduce_sum(shown, -1) - found, weights, _at_k("true_positive", k, class_id),
+                              _at_k("false_positive", k, class_id), metrics_collections, updates_collections)
 
 
 sparse_precision_at_k = precision_at_k
+
+
+def precision_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None, metrics_collections=None,
+                       updates_collections=None, name=None):
+    """As precision_at_k, of classes that are chosen already."""
+    _check("precision_at_top_k")
+    with variable_scope(name, _at_k("precision", k, class_id), (predictions_idx, labels, weights)):
+        best, labels = math.cast(predictions_idx, dtypes.int64), _wide_labels(labels, predictions_idx)
+        found = math.reduce_sum(_match(best, labels, class_id), -1)
+        shown = math.cast(array.ones_like(best), dtypes.float32) if class_id is None else math.cast(
+            math.equal(best, math.cast(class_id, dtypes.int64)), dtypes.float32)
+        return _ratio_of_sums(found, math.reduce_sum(shown, -1) - found, weights, _at_k("true_positive", k, class_id),
+                              _at_k("false_positive", k, class_id), metrics_collections, updates_collections)
+
+
+def recall_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None, metrics_collections=None,
+                    updates_collections=None, name=None):
+    """As recall_at_k, of classes that are chosen already."""
+    _check("recall_at_top_k")
+    with variable_scope(name, _at_k("recall", k, class_id), (predictions_idx, labels, weights)):
+        best, labels = math.cast(predictions_idx, dtypes.int64), _wide_labels(labels, predictions_idx)
+        found = math.reduce_sum(_match(best, labels, class_id), -1)
+        relevant = math.cast(array.ones_like(labels), dtypes.float32) if class_id is None else math.cast(
+            math.equal(labels, math.cast(class_id, dtypes.int64)), dtypes.float32)
+        return _ratio_of_sums(found, math.reduce_sum(relevant, -1) - found, weights, _at_k("true_positive", k, class_id),
+                              _at_k("false_negative", k, class_id), metrics_collections, updates_collections)
+
+
+def _wide_labels(labels, best):
+    labels = math.cast(labels, dtypes.int64)
+    rank = convert_to_tensor(best).shape.rank
+    return array.expand_dims(labels, -1) if labels.shape.rank == rank - 1 else labels
+
+
+def average_precision_at_k(labels, predictions, k, weights=None, metrics_collections=None, updates_collections=None,
+                           name=None):
+    """The mean of each example's average of the precisions at the places where the k best hit a label."""
+    _check("average_precision_at_k")
+    with variable_scope(name, f"average_precision_at_{k}", (predictions, labels, weights)):
+        if k < 1:
+            raise ValueError(f"Invalid k={k}.")
+        _, labels, hits = _top_hits(labels, predictions, k, None)
+        hits = math.cast(hits, dtypes.float64)
+        precision = math.cumsum(hits, axis=-1) / math.cast(array.range(1, k + 1), dtypes.float64)
+        possible = math.cast(raw_ops.Minimum(x=array.shape(labels)[-1], y=k), dtypes.float64)
+        average = math.reduce_sum(precision * hits, -1) / possible
+        scale = array.ones_like(average) if weights is None else math.cast(weights, dtypes.float64) + array.zeros_like(average)
+        total, count = _variable([], dtypes.float64, "total"), _variable([], dtypes.float64, "max")
+        value = raw_ops.DivNoNan(x=total.value(), y=count.value())
+        update = raw_ops.DivNoNan(x=total.assign_add(math.reduce_sum(average * scale)),
+                                  y=count.assign_add(math.reduce_sum(scale)))
+        return _done(value, update, metrics_collections, updates_collections)
+
+
+sparse_average_precision_at_k = average_precision_at_k
 
 
 def _ratio_of_sums(good, bad, weights, good_name, bad_name, metrics_collections, updates_collections):
