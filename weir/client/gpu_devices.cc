@@ -77,6 +77,16 @@ StatusOr<std::vector<int> > VisibleCards(const GpuOptions& options, int count) {
   return cards;
 }
 
+// Whether a node may be in a generated program whose values have types of their own.
+bool Mixes(const Node& node) {
+  if (node.Attr<bool>("Truncate").value_or(false) || !node.Attr<bool>("incompatible_shape_error").value_or(true)) {
+    return false;
+  }
+  std::vector<DType> operands;
+  for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(BaseType(node.input_type(static_cast<int>(i))));
+  return cuda::FitsFusedProgram(node.op(), operands, node.output_type(0));
+}
+
 // What is done to a GPU's part of a graph.
 void RegisterGpuRewrites(DeviceRewrites& rewrites) {
   rewrites.Add(std::string(cuda::kDeviceType), "mix precisions", MixPrecision);
@@ -104,7 +114,7 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                    return op == "AddN" || !cuda::RowOperation(op).empty() ||
                           (known != nullptr && std::string_view(known->include) == "elementwise.cuh");
                  };
-                 return FuseElementwise(context, {.rows = true, .types = *types, .has_loop = has_loop});
+                 return FuseElementwise(context, {.rows = true, .types = *types, .has_loop = has_loop, .mixes = Mixes});
                });
 }
 
