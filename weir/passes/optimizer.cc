@@ -7,6 +7,7 @@
 #include "weir/passes/inline_functions.h"
 #include "weir/passes/merge_products.h"
 #include "weir/passes/pool_gradients.h"
+#include "weir/passes/settle_sizes.h"
 #include "weir/passes/sink_broadcasts.h"
 
 namespace weir {
@@ -27,7 +28,8 @@ Status OptimizeGraph(RewriteContext& context, const OptimizeOptions& options, co
   }
   if (options.common_subexpressions) WEIR_RETURN_IF_ERROR(run(EliminateCommonSubexpressions));
   if (options.arithmetic) {
-    for (auto pass : {MultiplyByReciprocals, SimplifyArithmetic, MergeProducts, SinkBroadcasts, MoveReluGradients}) {
+    for (auto pass :
+         {SettleSizes, MultiplyByReciprocals, SimplifyArithmetic, MergeProducts, SinkBroadcasts, MoveReluGradients}) {
       WEIR_RETURN_IF_ERROR(run(pass));
     }
   }

@@ -1,0 +1,94 @@
+// Shapes of models whose batch is not known before the step.
+#include "weir/passes/settle_sizes.h"
+
+#include "tests/fusion_fixture.h"
+#include "weir/testing/tensor_matchers.h"
+
+namespace weir {
+namespace {
+
+class SettleSizesTest : public FusionTest {
+ protected:
+  Value FeedAnyBatch(Tensor value, int unknown = 1) {
+    PartialShape shape = value.shape();
+    for (int i = 0; i < unknown; ++i) shape.set_dim(i, PartialShape::kUnknown);
+    Value out = emit_.Op("Placeholder", {}, {{"dtype", value.dtype()}, {"shape", shape}});
+    feeds_.emplace_back(Cat(graph_.node(out.node())->name, ":0"), std::move(value));
+    return out;
+  }
+  Value Shape(Value x) { return emit_.Op("Shape", {x}); }
+  Value Batch(Value x) {
+    return emit_.Op("StridedSlice", {Shape(x), emit::Ints(x, {0}), emit::Ints(x, {1}), emit::Ints(x, {1})},
+                    {{"shrink_axis_mask", 1}});
+  }
+  Value Pack(const std::vector<Value>& sizes) { return emit_.Op("Pack", {sizes}); }
+  // The gradient of x + y for x.
+  Value SumFor(Value flow, Value x, Value y) {
+    Values axes = emit_.Outputs("BroadcastGradientArgs", {Shape(x), Shape(y)});
+    return emit::Reshape(emit_.Op("Sum", {flow, axes[0]}), Shape(x));
+  }
+  // Runs with the pass and without.
+  void Settle(Value fetch) {
+    ASSERT_TRUE(emit_.status().ok()) << emit_.status();
+    Value out = emit_.Op("Snapshot", {fetch});
+    const std::vector<Tensor> before = Run({out}, Toggle::kOff);
+    RewriteContext context(&graph_);
+    ASSERT_TRUE(SettleSizes(context).ok());
+    context.EndPass();
+    const std::vector<Tensor> after = Run({out}, Toggle::kOff);
+    ASSERT_EQ(before.size(), after.size());
+    ExpectTensorEqual(after[0], before[0]);
+  }
+};
+
+TEST_F(SettleSizesTest, SumsOverNothingGo) {
+  Value x = FeedAnyBatch(Wave({3, 4}, 0.3));
+  Value y = emit::MatMul(Unary("Exp", x), emit_.Constant(Wave({4, 4}, 0.5)));
+  Settle(SumFor(Binary("Mul", x, y), x, y));
+  EXPECT_EQ(Count("Sum"), 0);
+  EXPECT_EQ(Count("BroadcastGradientArgs"), 0);
+}
+
+TEST_F(SettleSizesTest, SumsOverWhatMayBroadcastStay) {
+  Value x = FeedAnyBatch(Wave({1, 4}, 0.3)), y = FeedAnyBatch(Wave({3, 4}, 0.4));
+  Settle(SumFor(Binary("Mul", x, y), x, y));
+  EXPECT_EQ(Count("Sum"), 1);
+}
+
+TEST_F(SettleSizesTest, SumsThatOthersOrderStay) {
+  Value x = FeedAnyBatch(Wave({3, 4}, 0.3));
+  Value sum = SumFor(Unary("Exp", x), x, x);
+  AddControlInput(graph_.node(graph_.node(sum.node())->inputs[0].node), x.node());
+  Settle(sum);
+  EXPECT_EQ(Count("Sum"), 1);
+}
+
+TEST_F(SettleSizesTest, ReshapesToWhatIsLeftOverAreConstant) {
+  Value x = FeedAnyBatch(Wave({3, 4, 6}, 0.3));
+  Value flat = emit::MatMul(emit::Reshape(x, emit::Ints(x, {-1, 6})), emit_.Constant(Wave({6, 10}, 0.5)));
+  Settle(emit::Reshape(flat, Pack({Batch(x), emit::Int(x, 4), emit::Int(x, 5), emit::Int(x, 2)})));
+  EXPECT_EQ(Count("Pack"), 0);
+  EXPECT_EQ(Count("Shape"), 0);
+}
+
+TEST_F(SettleSizesTest, ReshapesToShapesOfOthersAreConstant) {
+  Value x = FeedAnyBatch(Wave({3, 4, 6}, 0.3));
+  Value flat = Unary("Exp", emit::Reshape(x, emit::Ints(x, {-1, 24})));
+  Settle(emit::Reshape(flat, Shape(Unary("Neg", x))));
+  EXPECT_EQ(Count("Shape"), 0);
+}
+
+TEST_F(SettleSizesTest, ReshapesThatMayFailStay) {
+  Value x = FeedAnyBatch(Wave({3, 4}, 0.3)), other = FeedAnyBatch(Wave({3, 2}, 0.4));
+  Settle(emit::Reshape(x, Pack({Batch(other), emit::Int(x, 2), emit::Int(x, 2)})));
+  EXPECT_EQ(Count("Pack"), 1);
+}
+
+TEST_F(SettleSizesTest, ReshapesOfTwoUnknownSizesStay) {
+  Value x = FeedAnyBatch(Wave({3, 4, 6}, 0.3), 2);
+  Settle(emit::Reshape(Unary("Exp", emit::Reshape(x, emit::Ints(x, {-1, 6}))), Shape(x)));
+  EXPECT_EQ(Count("Shape"), 1);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,77 @@
+#include "weir/passes/settle_sizes.h"
+
+#include <algorithm>
+
+#include "weir/passes/dimension_sources.h"
+
+namespace weir {
+namespace {
+
+class ShapeSettler {
+ public:
+  explicit ShapeSettler(RewriteContext& context) : context_(context), graph_(context.graph()), sources_(context) {}
+
+  Status Run() {
+    Replacements replacements(&graph_);
+    const int num_nodes = graph_.num_node_ids();
+    for (NodeId id = 0; id < num_nodes; ++id) {
+      Node* node = graph_.node(id);
+      if (node == nullptr || node->op() != "Reshape" || !context_.MayRewrite(*node) ||
+          context_.ValueOf(node->inputs[1]).has_value()) {
+        continue;
+      }
+      if (IsIdle(*node)) {
+        replacements.Replace(Endpoint{id, 0}, graph_.node(node->inputs[0].node)->inputs[0]);
+      } else {
+        WEIR_RETURN_IF_ERROR(SettleReshape(node));
+      }
+    }
+    replacements.Apply();
+    return OkStatus();
+  }
+
+ private:
+  bool IsIdle(const Node& node) {
+    const Node& sum = *graph_.node(node.inputs[0].node);
+    // Sums of known axes are no question of shapes.
+    return sum.op() == "Sum" && context_.MayRewrite(sum) && sum.control_inputs.empty() && node.control_inputs.empty() &&
+           !context_.ValueOf(sum.inputs[1]).has_value() && !context_.consumers().of(node.id).empty() &&
+           !context_.waits().MayBeDead(node.id) && context_.AreTogether(*graph_.node(sum.inputs[0].node), node) &&
+           sources_.HaveOneShape(sum.inputs[0], {node.id, 0});
+  }
+
+  Status SettleReshape(Node* node) {
+    const PartialShape shape = context_.ShapeOf({node->id, 0});
+    if (!shape.has_rank() || std::ranges::count(shape.dims(), PartialShape::kUnknown) != 1 ||
+        std::ranges::count(shape.dims(), 0) > 0 || context_.waits().MayBeDead(node->id)) {
+      return OkStatus();
+    }
+    const auto axis = std::ranges::find(shape.dims(), PartialShape::kUnknown) - shape.dims().begin();
+    if (!sources_.IsLeftOver(*node, static_cast<int>(axis))) return OkStatus();
+    WEIR_ASSIGN_OR_RETURN(const DType dtype, node->Attr<DType>("Tshape"));
+    WEIR_ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(dtype, Shape({shape.rank()})));
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (dtype == DType::kInt32) {
+        value.data<int32_t>()[i] = static_cast<int32_t>(shape.dim(i));
+      } else {
+        value.data<int64_t>()[i] = shape.dim(i);
+      }
+    }
+    AttrMap attrs;
+    attrs.Set("dtype", dtype);
+    attrs.Set("value", std::move(value));
+    WEIR_ASSIGN_OR_RETURN(Node * constant, context_.AddBeside(*node, "Const", {}, std::move(attrs)));
+    node->inputs[1] = {constant->id, 0};
+    return context_.Changed(node);
+  }
+
+  RewriteContext& context_;
+  Graph& graph_;
+  DimensionSources sources_;
+};
+
+}  // namespace
+
+Status SettleSizes(RewriteContext& context) { return context.ShapesAgree() ? ShapeSettler(context).Run() : OkStatus(); }
+
+}  // namespace weir
