@@ -46,13 +46,7 @@ class MixedFusionTest : public testing::Test {
     return out;
   }
   // How many nodes of an op the last step ran.
-  int Count(const std::string& op) const {
-    int count = 0;
-    for (const DeviceStats& device : report_.devices) {
-      for (const NodeStats& node : device.nodes) count += node.label.find(Cat("= ", op, "(")) != std::string::npos;
-    }
-    return count;
-  }
+  int Count(const std::string& op) const { return CountRuns(report_, op); }
   // Runs fused last.
   void ExpectSameBits(const std::vector<Value>& fetches) {
     ASSERT_TRUE(emit_.status().ok()) << emit_.status();

@@ -180,7 +180,9 @@ Status BatchNormGrad(ShapeContext& ctx) {
 Status Attention(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape query, ctx.WithRank(0, 4));
   WEIR_RETURN_IF_ERROR(ctx.WithRank(1, 4).status());
-  ctx.set_output(1, PartialShape{DimOf(query, 0), DimOf(query, 2), DimOf(query, 1)});
+  WEIR_ASSIGN_OR_RETURN(bool heads_first, ctx.Attr<bool>("heads_first"));
+  const int time = heads_first ? 2 : 1;
+  ctx.set_output(1, PartialShape{DimOf(query, 0), DimOf(query, 3 - time), DimOf(query, time)});
   ctx.set_output(0, std::move(query));
   return OkStatus();
 }
