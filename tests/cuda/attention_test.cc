@@ -102,5 +102,91 @@ TEST(GpuAttentionOp, EmptyAndUnfitInputsAreHandledAsOnTheHost) {
   }
 }
 
+// A layer in bfloat16 and its gradient, written out: one operation each, also by mixed precision.
+TEST(GpuAttentionOp, WrittenOutBecomesOneOperation) {
+  for (bool mixed : {false, true}) {
+    SCOPED_TRACE(mixed);
+    const DType dtype = mixed ? DType::kFloat : DType::kBFloat16;
+    Scope root = Scope::NewRoot(GpuEnvironment());
+    std::vector<Output> inputs, heads;
+    for (uint32_t i = 0; i < 3; ++i) {
+      inputs.push_back(ops::Placeholder(root, dtype, {.shape = {2, 40, 3, 16}}));
+      heads.push_back(ops::Transpose(root, inputs[i], Tensor::Vector<int32_t>({0, 2, 1, 3})));
+    }
+    Tensor mask = Tensor::Zeros(DType::kFloat, {40, 40}).value();
+    for (int64_t i = 0; i < 1600; ++i) mask.data<float>()[i] = i % 40 > i / 40 ? -1e9f : 0;
+    Output scores = ops::Cast(root, ops::BatchMatMulV2(root, heads[0], heads[1], {.adj_y = true}), DType::kFloat);
+    scores = ops::AddV2(root, ops::Mul(root, scores, 0.25f), mask);
+    Output weights = ops::Cast(root, ops::Softmax(root, scores), dtype);
+    Output out =
+        ops::Transpose(root, ops::BatchMatMulV2(root, weights, heads[2]), Tensor::Vector<int32_t>({0, 2, 1, 3}));
+    std::vector<Output> fetches = {out};
+    const std::vector<Output> gradients =
+        ops::Gradients(root, {ops::L2Loss(root, ops::Cast(root, out, DType::kFloat))}, inputs);
+    fetches.insert(fetches.end(), gradients.begin(), gradients.end());
+    std::vector<Feed> feeds;
+    for (uint32_t i = 0; i < 3; ++i) feeds.emplace_back(inputs[i].name(), Random(dtype, {2, 40, 3, 16}, i));
+    std::vector<std::string> names;
+    for (const Output& fetch : fetches) names.push_back(fetch.name());
+    std::vector<Tensor> results[2];
+    for (bool fuse : {false, true}) {
+      SessionOptions options;
+      options.rewrites.disable_all = !fuse;
+      if (mixed && fuse) options.mixed_precision = DType::kBFloat16;
+      auto session = ClientSession::Create(root, options);
+      ASSERT_TRUE(session.ok()) << session.status();
+      ASSERT_TRUE((*session)->session().Extend(root.graph()).ok());
+      StepOptions step;
+      step.trace = TraceLevel::kFull;
+      StepReport report;
+      const Status status = (*session)->session().Run(step, feeds, names, {}, &results[fuse], &report);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(CountRuns(report, "_Attention"), fuse);
+      EXPECT_EQ(CountRuns(report, "_AttentionGrad"), fuse);
+      EXPECT_EQ(CountRuns(report, "Softmax"), !fuse);
+      if (fuse) {
+        EXPECT_EQ(CountRuns(report, "Transpose"), 0);
+      }
+    }
+    for (size_t i = 0; i < fetches.size(); ++i) ExpectTensorNear(results[1][i], results[0][i], 6e-2, 6e-2);
+  }
+}
+
+// The layer of the C++ client, whose batch is not known before the step, and its training in mixed precision.
+TEST(GpuAttentionOp, TheLayerBecomesOneOperation) {
+  Scope root = Scope::NewRoot(GpuEnvironment());
+  Output x = ops::Placeholder(root, DType::kFloat, {.shape = {-1, 24, 32}});
+  SetRandomSeed(root, 5);
+  nn::Context context(std::make_shared<nn::NetworkState>(nn::NetworkState{.root = root}), root, /*training=*/true);
+  Output y = context(nn::MultiHeadAttention(2, 16, {.causal = true}), x);
+  Output loss = ops::L2Loss(root, y);
+  const Training training = optimizer::GradientDescent({.learning_rate = 1e-4}).Minimize(root, loss);
+  std::vector<float> losses[2];
+  for (bool fuse : {false, true}) {
+    SessionOptions options;
+    options.isolate_state = true;
+    if (fuse) options.mixed_precision = DType::kBFloat16;
+    auto session = ClientSession::Create(root, options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    ASSERT_TRUE((*session)->RunTargets({InitializeVariables(root)}).ok());
+    const std::string fetch = loss.name(), target = training.op.name();
+    const std::vector<Feed> feeds = {{x.name(), Random(DType::kFloat, {3, 24, 32}, 5)}};
+    for (int i = 0; i < 4; ++i) {
+      StepOptions step;
+      step.trace = TraceLevel::kFull;
+      StepReport report;
+      std::vector<Tensor> out;
+      const Status status =
+          (*session)->session().Run(step, feeds, std::span(&fetch, 1), std::span(&target, 1), &out, &report);
+      ASSERT_TRUE(status.ok()) << status;
+      losses[fuse].push_back(out[0].scalar<float>());
+      EXPECT_EQ(CountRuns(report, "_Attention"), fuse);
+      EXPECT_EQ(CountRuns(report, "_AttentionGrad"), fuse);
+    }
+  }
+  EXPECT_LT(losses[0].back(), losses[0].front());
+  for (size_t i = 0; i < losses[0].size(); ++i) EXPECT_NEAR(losses[1][i], losses[0][i], 0.03 * losses[0][i]);
+}
+
 }  // namespace
 }  // namespace weir::gpu_testing

@@ -17,6 +17,7 @@
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/math/cuda/elementwise_operations.h"
 #include "weir/ops/train/cuda/update_rules.h"
+#include "weir/passes/fuse_attention.h"
 #include "weir/passes/merge_updates.h"
 #include "weir/passes/mixed_precision.h"
 #endif
@@ -87,8 +88,25 @@ bool Mixes(const Node& node) {
   return cuda::FitsFusedProgram(node.op(), operands, node.output_type(0));
 }
 
+// Whether the kernels of _Attention are faster than products and a softmax. Those of 16 bits keep no scores; others do,
+// for a batch at a time, which is better only if all scores together would leave the caches.
+bool AttentionPays(DType dtype, const AttentionExtent& extent) {
+  if (dtype != DType::kFloat) return extent.size > 0 && extent.size % 16 == 0 && extent.size <= 128;
+  if (extent.heads < 0 || extent.queries < 0 || extent.keys < 0) return false;
+  return extent.heads * extent.queries * extent.keys >= int64_t{1} << 20;
+}
+
 // What is done to a GPU's part of a graph.
 void RegisterGpuRewrites(DeviceRewrites& rewrites) {
+  // Before types change: then it is one node that does.
+  rewrites.Add(std::string(cuda::kDeviceType), "fuse attention",
+               [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
+                 if (!options.fusion || !options.has_kernel("_Attention")) return OkStatus();
+                 const DType mixed = options.mixed_precision;
+                 return FuseAttention(context, {.pays = [mixed](DType dtype, const AttentionExtent& extent) {
+                                        return AttentionPays(mixed == DType::kInvalid ? dtype : mixed, extent);
+                                      }});
+               });
   rewrites.Add(std::string(cuda::kDeviceType), "mix precisions", MixPrecision);
   static const auto* const types =
       new std::vector<DType>{DType::kFloat, DType::kHalf, DType::kBFloat16};  // of fused operations
