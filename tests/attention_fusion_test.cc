@@ -388,6 +388,39 @@ TEST_F(UnknownBatch, WithAMaskOfTheSameBatch) {
   EXPECT_EQ(AttrOf<int64_t>("masks"), 1);
 }
 
+// As Keras makes them: of shapes that are taken of the scores, joined by conditions that always hold.
+TEST_F(UnknownBatch, MasksThatAreComputed) {
+  Value x = FeedAnyBatch(Wave({kBatch, kQueries, kFeatures}, 0.7));
+  inputs_ = {x, x, x};
+  operands_ = {Project(x, 0.3), Project(x, 0.5), Project(x, 0.9)};
+  Value scores = emit::Binary("Mul", Scores(), Number(0.5)), yes = emit_.Constant(Tensor::Scalar(true));
+  Value batch = emit_.Op("StridedSlice", {emit::Shape(x), emit::Ints(x, {0}), emit::Ints(x, {1}), emit::Ints(x, {1})},
+                         {{"shrink_axis_mask", 1}});
+  Value square = emit_.Op(
+      "Fill", {emit_.Op("Pack", {std::vector<Value>{batch, emit::Int(x, kQueries), emit::Int(x, kQueries)}}), yes});
+  auto band = [&](int64_t upper) {
+    Value cut =
+        emit_.Op("MatrixBandPart", {square, emit::Int(x, -1, DType::kInt64), emit::Int(x, upper, DType::kInt64)});
+    return emit_.Op("ExpandDims", {cut, emit::Int(x, 1)});
+  };
+  auto both = [&](Value a, Value b) { return emit_.Op("LogicalAnd", {a, b}); };
+  auto masked = [&](Value mask) { return Product(Softmax(emit_.Op("SelectV2", {mask, scores, Number(-1e9)})), v()); };
+  Check(masked(both(emit_.Op("Fill", {emit_.Op("Shape", {scores}), yes}), band(0))), Gradient::kKeysAlone, 1);
+  EXPECT_TRUE(AttrOf<bool>("causal"));
+  EXPECT_EQ(AttrOf<int64_t>("masks"), 0);
+  Value sum = emit_.Op("Sum", {x, emit_.Constant(Tensor::Vector<int32_t>({-1}))}, {});
+  Value seen =
+      emit_.Op("ExpandDims",
+               {emit_.Op("ExpandDims", {emit_.Op("Greater", {sum, Number(-3)}), emit::Int(x, 1)}), emit::Int(x, 1)});
+  Check(masked(both(band(0), seen)), Gradient::kKeysAlone, 1, -1, 3e-3);
+  EXPECT_TRUE(AttrOf<bool>("causal"));
+  EXPECT_EQ(AttrOf<int64_t>("masks"), 1);
+  Check(masked(both(band(1), seen)), Gradient::kKeysAlone, 1, -1, 3e-3);
+  EXPECT_FALSE(AttrOf<bool>("causal"));
+  Check(masked(both(both(band(0), seen), band(1))), Gradient::kKeysAlone, 1, -1, 3e-3);
+  EXPECT_FALSE(AttrOf<bool>("causal"));
+}
+
 TEST_F(UnknownBatch, OfTwoTensorsMayDiffer) {
   Value x = FeedAnyBatch(Wave({1, kQueries, kFeatures}, 0.7)), y = FeedAnyBatch(Wave({kBatch, kKeys, kFeatures}, 0.8));
   inputs_ = {x, y, y};

@@ -90,5 +90,24 @@ TEST_F(SettleSizesTest, ReshapesOfTwoUnknownSizesStay) {
   EXPECT_EQ(Count("Shape"), 1);
 }
 
+TEST_F(SettleSizesTest, KnownSizesOfOpenShapesAreConstant) {
+  Value x = FeedAnyBatch(Wave({3, 4}, 0.3));
+  Value second = emit_.Op("StridedSlice", {Shape(x), emit::Ints(x, {1}), emit::Ints(x, {2}), emit::Ints(x, {1})},
+                          {{"shrink_axis_mask", 1}});
+  Settle(emit::MatMul(x, emit_.Op("Fill", {Pack({second, second}), Number(2)})));
+  EXPECT_EQ(Count("Shape"), 0);
+  EXPECT_EQ(Count("StridedSlice"), 0);
+}
+
+TEST_F(SettleSizesTest, ConditionsThatAlwaysHoldAreNoneOfAMask) {
+  for (int64_t rows : {3, 1}) {
+    Value x = FeedAnyBatch(Wave({3, 4}, 0.3)), like = rows == 3 ? x : FeedAnyBatch(Wave({rows, 4}, 0.4));
+    Value always = emit_.Op("Fill", {Shape(like), emit_.Constant(Tensor::Scalar(true))});
+    Value mask = emit_.Op("LogicalAnd", {always, emit_.Op("Greater", {x, Number(0)})});
+    Settle(emit_.Op("SelectV2", {mask, x, Number(-1)}));
+    EXPECT_EQ(Count("LogicalAnd"), rows == 3 ? 0 : 1);  // else the condition may have more rows than x
+  }
+}
+
 }  // namespace
 }  // namespace weir

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "weir/passes/dimension_sources.h"
+#include "weir/passes/mask_factors.h"
 #include "weir/tensor/number.h"
 
 namespace weir {
@@ -27,6 +28,8 @@ struct Chain {
   double scale = 1;
   bool is_causal = false, is_mask_inverted = false;
   Endpoint mask{kNoNode, 0};
+  std::vector<int64_t> mask_expansions;
+  Endpoint condition{kNoNode, 0};  // of a selection, all of it
   double mask_value = 0;
   std::optional<Product> product;
 };
@@ -249,16 +252,57 @@ class AttentionFinder {
     const std::optional<double> value = Uniform(hidden);
     if (!value || chain.scale <= 0) return false;
     const double scaled = *value * chain.scale;
-    if (const Tensor* kept = context_.ConstantOf(condition); kept != nullptr && scaled <= kHidden) {
+    if (!(scaled <= kHidden) || chain.condition.node != kNoNode) return false;
+    chain.condition = condition;
+    chain.is_mask_inverted = is_inverted;
+    MaskFactor rest{.tensor = condition};
+    if (const Tensor* kept = context_.ConstantOf(condition); kept != nullptr) {
       auto hides = [&](int64_t i, bool is_later) { return kept->data<bool>()[i] == (is_later == is_inverted); };
       if (!chain.is_causal && IsCausal(*kept, scores, hides)) return chain.is_causal = true;
+    } else if (!is_inverted) {
+      bool is_causal = chain.is_causal;
+      int others = 0;
+      for (MaskFactor& factor : FactorsOfMask(context_, condition)) {
+        if (factor.kind == MaskFactor::Kind::kTrue) continue;
+        if (factor.kind == MaskFactor::Kind::kNoLater && !is_causal && IsLargeAs(factor.tensor, scores)) {
+          is_causal = true;
+        } else if (others++ == 0) {
+          rest = std::move(factor);
+        }
+      }
+      if (others <= 1) chain.is_causal = is_causal;
+      if (others == 0) return is_causal;
+      if (others > 1) rest = {.tensor = condition};
     }
     // With infinity alone, a query without keys would give NaN.
-    if (chain.mask.node != kNoNode || !std::isfinite(scaled) || scaled > kHidden) return false;
-    if (!MayReshape(condition)) return false;
-    chain.mask = condition;
-    chain.is_mask_inverted = is_inverted;
+    if (chain.mask.node != kNoNode || !std::isfinite(scaled)) return false;
+    if (!MayReshape(rest.tensor) || !BroadcastsExpanded(rest, scores)) return false;
+    chain.mask = rest.tensor;
+    chain.mask_expansions = rest.expansions;
     chain.mask_value = scaled;
+    return true;
+  }
+  // Whether the last two dimensions are known to be those of the scores.
+  bool IsLargeAs(Endpoint mask, Endpoint scores) {
+    const PartialShape small = context_.ShapeOf(mask), large = context_.ShapeOf(scores);
+    if (small.rank() < 2 || large.rank() < 2) return false;
+    for (int i : {1, 2}) {
+      const int64_t dim = small.dim(small.rank() - i);
+      if (dim <= 0 || dim != large.dim(large.rank() - i)) return false;
+    }
+    return true;
+  }
+  bool BroadcastsExpanded(const MaskFactor& mask, Endpoint to) {
+    const PartialShape small = context_.ShapeOf(mask.tensor), large = context_.ShapeOf(to);
+    std::vector<int> axes;  // of the tensor; -1: of one element
+    for (int i = 0; i < small.rank(); ++i) axes.push_back(i);
+    for (int64_t axis : mask.expansions) axes.insert(axes.begin() + axis, -1);
+    if (!large.has_rank() || std::ssize(axes) > large.rank()) return false;
+    const int skipped = large.rank() - static_cast<int>(axes.size());
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] < 0 || small.dim(axes[i]) == 1) continue;
+      if (!sources_.AreEqual(mask.tensor, axes[i], to, skipped + static_cast<int>(i))) return false;
+    }
     return true;
   }
   // Whether the mask can be given four dimensions.
@@ -299,6 +343,8 @@ class AttentionFinder {
     found_.scale = static_cast<float>(chain.scale);
     found_.is_causal = chain.is_causal;
     found_.mask = chain.mask;
+    found_.mask_expansions = chain.mask_expansions;
+    condition_ = chain.condition;
     found_.is_mask_inverted = chain.is_mask_inverted;
     found_.mask_value = static_cast<float>(chain.mask_value);
     return found_.scale > 0 && IsSmallFloat(found_.dtype);
@@ -484,7 +530,7 @@ class AttentionFinder {
     const int at = node.inputs[1] == slopes ? 1 : 2;
     if (Uniform(node.inputs[3 - at]) != 0.0 || node.inputs[3 - at] == slopes) return false;
     if (!Broadcasts(node.inputs[3 - at], slopes) || !Broadcasts(node.inputs[0], slopes)) return false;
-    if (node.inputs[0] == found_.mask && graph_.type(found_.mask) == DType::kBool) {
+    if (node.inputs[0] == condition_) {
       has_select = true;
       return (at == 2) == found_.is_mask_inverted;
     }
@@ -501,6 +547,7 @@ class AttentionFinder {
   const Node& softmax_;
   bool has_heads_ = true;
   std::string scores_axes_;
+  Endpoint condition_{kNoNode, 0};
   std::vector<Endpoint> weights_;  // the softmax's result, and casts of it
   AttentionPattern found_;
 };

@@ -35,8 +35,9 @@ struct AttentionPattern {
   bool is_causal = false;
   // What the scores are added to after scaling, or whether they stay (bool); broadcasts to them. None: node < 0.
   Endpoint mask{kNoNode, 0};
-  bool is_mask_inverted = false;  // of bools: scores stay where it is false
-  float mask_value = 0;           // of scores that bools hide
+  std::vector<int64_t> mask_expansions;  // dimensions of one element that it gets first, each an ExpandDims' axis
+  bool is_mask_inverted = false;         // of bools: scores stay where it is false
+  float mask_value = 0;                  // of scores that bools hide
   std::optional<AttentionGradient> gradient;
   bool has_heads() const { return query.axes.size() == 4; }
 };

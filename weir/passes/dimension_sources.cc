@@ -50,7 +50,7 @@ DimensionSources::Source DimensionSources::Trace(const Node& node, int output, i
   auto input_rank = [&](int i) { return context_.ShapeOf(node.inputs[static_cast<size_t>(i)]).rank(); };
   if (node.schema->is_elementwise) return OfOperands(node, rank, axis, depth);
   if (node.schema->is_rowwise || node.schema->is_aggregate ||
-      Is(node, {"Identity", "Snapshot", "StopGradient", "PreventGradient", "BiasAdd"})) {
+      Is(node, {"Identity", "Snapshot", "StopGradient", "PreventGradient", "BiasAdd", "MatrixBandPart"})) {
     return input_rank(0) == rank ? Of(node.inputs[0], axis, depth) : Source();
   }
   if (node.schema->is_reduction) return OfReduction(node, axis, depth);
@@ -63,6 +63,7 @@ DimensionSources::Source DimensionSources::Trace(const Node& node, int output, i
     return given.is_known() ? given : LeftOver(node, axis, depth);
   }
   if (Is(node, {"BroadcastTo", "Fill"})) return Element(node.inputs[node.op() == "Fill" ? 0 : 1], axis, depth);
+  if (node.op() == "StridedSlice") return OfSlice(node, axis, depth);
   if (node.op() == "ExpandDims") {
     std::optional<int64_t> at = IntAt(context_.ValueOf(node.inputs[1]), 0);
     if (!at) return {};
@@ -141,16 +142,14 @@ bool DimensionSources::IsLeftOver(const Node& reshape, int axis) {
 }
 
 DimensionSources::Source DimensionSources::OfProduct(const Node& node, int rank, int axis, int depth) {
-  for (Endpoint input : node.inputs) {
-    if (context_.ShapeOf(input).rank() != rank) return {};
-  }
-  if (axis < rank - 2) {
-    const Source x = Of(node.inputs[0], axis, depth), y = Of(node.inputs[1], axis, depth);
-    return x == y || y.size == 1 ? x : x.size == 1 ? y : Source();
-  }
   const bool is_row = axis == rank - 2;
-  const bool turned = node.Attr<bool>(is_row ? "adj_x" : "adj_y").value_or(false);
-  return Of(node.inputs[is_row ? 0 : 1], is_row == turned ? rank - 1 : rank - 2, depth);
+  if (axis >= rank - 2) {
+    const Endpoint operand = node.inputs[is_row ? 0 : 1];
+    const int own_rank = context_.ShapeOf(operand).rank();
+    const bool turned = node.Attr<bool>(is_row ? "adj_x" : "adj_y").value_or(false);
+    return own_rank < 2 ? Source() : Of(operand, is_row == turned ? own_rank - 1 : own_rank - 2, depth);
+  }
+  return OfOperands(node, rank, axis, depth);
 }
 
 DimensionSources::Source DimensionSources::OfEinsum(const Node& node, int axis, int depth) {
@@ -187,6 +186,26 @@ DimensionSources::Source DimensionSources::OfReduction(const Node& node, int axi
     if (!is_gone[static_cast<size_t>(i)] && left-- == 0) return Of(node.inputs[0], i, depth);
   }
   return {};
+}
+
+// Dimensions of which nothing is cut off.
+DimensionSources::Source DimensionSources::OfSlice(const Node& node, int axis, int depth) {
+  auto bit = [&](const char* name, int64_t i) { return (node.Attr<int64_t>(name).value_or(0) >> i & 1) != 0; };
+  const Tensor& strides = context_.ValueOf(node.inputs[3]);
+  if (!strides.has_value() || node.Attr<int64_t>("ellipsis_mask").value_or(0) != 0) return {};
+  int from = 0, to = 0;
+  for (int64_t i = 0; i < strides.num_elements(); ++i) {
+    if (bit("new_axis_mask", i)) {
+      if (to++ == axis) return {};
+    } else if (bit("shrink_axis_mask", i)) {
+      ++from;
+    } else {
+      const bool is_whole = bit("begin_mask", i) && bit("end_mask", i) && IntAt(strides, i) == 1;
+      if (to++ == axis) return is_whole ? Of(node.inputs[0], from, depth) : Source();
+      ++from;
+    }
+  }
+  return Of(node.inputs[0], from + axis - to, depth);
 }
 
 DimensionSources::Source DimensionSources::Element(Endpoint sizes, int64_t at, int depth) {

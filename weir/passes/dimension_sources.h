@@ -39,6 +39,7 @@ class DimensionSources {
   Source LeftOver(const Node& reshape, int axis, int depth);
   Source OfProduct(const Node& node, int rank, int axis, int depth);
   Source OfEinsum(const Node& node, int axis, int depth);
+  Source OfSlice(const Node& node, int axis, int depth);
   Source OfReduction(const Node& node, int axis, int depth);
   // An element of a vector of sizes, or a scalar.
   Source Element(Endpoint sizes, int64_t at, int depth);

@@ -136,18 +136,21 @@ class AttentionFuser {
     WEIR_ASSIGN_OR_RETURN(Node * node, context_.AddBeside(like, "Transpose", {x, order}, std::move(attrs)));
     return Endpoint{node->id, 0};
   }
+  StatusOr<Endpoint> AddExpandDims(const Node& like, Endpoint x, int32_t at) {
+    WEIR_ASSIGN_OR_RETURN(const Endpoint axis, AddInts(like, {at}, /*is_scalar=*/true));
+    AttrMap attrs;
+    attrs.Set("T", graph_.type(x));
+    attrs.Set("Tdim", DType::kInt32);
+    WEIR_ASSIGN_OR_RETURN(Node * node, context_.AddBeside(like, "ExpandDims", {x, axis}, std::move(attrs)));
+    return Endpoint{node->id, 0};
+  }
   // An operand in this order, with an axis for one head if there is none for heads.
   StatusOr<Endpoint> Arrange(const Node& like, const AttentionOperand& operand, const std::string& order) {
     const bool is_there = operand.axes == order && operand.base_axes != order;
     WEIR_ASSIGN_OR_RETURN(Endpoint x, is_there ? StatusOr<Endpoint>(operand.tensor)
                                                : AddTranspose(like, operand.base, operand.base_axes, order));
     if (order.size() == 4) return x;
-    WEIR_ASSIGN_OR_RETURN(const Endpoint axis, AddInts(like, {1}, /*is_scalar=*/true));
-    AttrMap attrs;
-    attrs.Set("T", graph_.type(x));
-    attrs.Set("Tdim", DType::kInt32);
-    WEIR_ASSIGN_OR_RETURN(Node * node, context_.AddBeside(like, "ExpandDims", {x, axis}, std::move(attrs)));
-    return Endpoint{node->id, 0};
+    return AddExpandDims(like, x, 1);
   }
   // The mask with as many dimensions as the scores of all heads, saying what stays.
   StatusOr<Endpoint> ArrangeMask(const Node& like, const AttentionPattern& p) {
@@ -156,7 +159,10 @@ class AttentionFuser {
       WEIR_ASSIGN_OR_RETURN(Node * node, context_.AddBeside(like, "LogicalNot", {mask}, {}));
       mask = {node->id, 0};
     }
-    const PartialShape shape = context_.ShapeOf(p.mask);
+    for (int64_t axis : p.mask_expansions) {
+      WEIR_ASSIGN_OR_RETURN(mask, AddExpandDims(like, mask, static_cast<int32_t>(axis)));
+    }
+    const PartialShape shape = context_.ShapeOf(mask);
     std::vector<int32_t> dims(4, 1);
     for (int i = 1; i <= shape.rank(); ++i) {
       // Without heads there is nothing between the batch and the queries.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weir/passes/dimension_sources.h"
+#include "weir/passes/mask_factors.h"
 
 namespace weir {
 namespace {
@@ -11,13 +12,15 @@ class ShapeSettler {
  public:
   explicit ShapeSettler(RewriteContext& context) : context_(context), graph_(context.graph()), sources_(context) {}
 
-  Status Run() {
+  StatusOr<bool> Run() {
     Replacements replacements(&graph_);
     const int num_nodes = graph_.num_node_ids();
     for (NodeId id = 0; id < num_nodes; ++id) {
       Node* node = graph_.node(id);
-      if (node == nullptr || node->op() != "Reshape" || !context_.MayRewrite(*node) ||
-          context_.ValueOf(node->inputs[1]).has_value()) {
+      if (node == nullptr) continue;
+      if (node->op() == "StridedSlice" || node->op() == "Pack") WEIR_RETURN_IF_ERROR(SettleSize(node));
+      if (node->op() == "SelectV2") WEIR_RETURN_IF_ERROR(SettleMask(node));
+      if (node->op() != "Reshape" || !context_.MayRewrite(*node) || context_.ValueOf(node->inputs[1]).has_value()) {
         continue;
       }
       if (IsIdle(*node)) {
@@ -26,8 +29,7 @@ class ShapeSettler {
         WEIR_RETURN_IF_ERROR(SettleReshape(node));
       }
     }
-    replacements.Apply();
-    return OkStatus();
+    return replacements.Apply() || has_changed_;
   }
 
  private:
@@ -38,6 +40,32 @@ class ShapeSettler {
            !context_.ValueOf(sum.inputs[1]).has_value() && !context_.consumers().of(node.id).empty() &&
            !context_.waits().MayBeDead(node.id) && context_.AreTogether(*graph_.node(sum.inputs[0].node), node) &&
            sources_.HaveOneShape(sum.inputs[0], {node.id, 0});
+  }
+
+  Status SettleSize(Node* node) {
+    const DType dtype = node->output_type(0);
+    if ((dtype != DType::kInt32 && dtype != DType::kInt64) || !context_.MayRewrite(*node) ||
+        context_.waits().MayBeDead(node->id)) {
+      return OkStatus();
+    }
+    const Tensor value = context_.ValueOf({node->id, 0});
+    if (!value.has_value() || value.dtype() != dtype) return OkStatus();
+    WEIR_RETURN_IF_ERROR(TurnIntoConst(&graph_, node, value, node->control_inputs));
+    has_changed_ = true;
+    return context_.Changed(node);
+  }
+
+  Status SettleMask(Node* node) {
+    if (!context_.MayRewrite(*node) || context_.waits().MayBeDead(node->id)) return OkStatus();
+    const Endpoint mask = WithoutTrivialFactors(context_, node->inputs[0]);
+    if (mask == node->inputs[0]) return OkStatus();
+    if (!sources_.HaveOneShape({node->id, 0}, node->inputs[1]) &&
+        !sources_.HaveOneShape({node->id, 0}, node->inputs[2])) {
+      return OkStatus();
+    }
+    node->inputs[0] = mask;
+    has_changed_ = true;
+    return context_.Changed(node);
   }
 
   Status SettleReshape(Node* node) {
@@ -62,16 +90,21 @@ class ShapeSettler {
     attrs.Set("value", std::move(value));
     WEIR_ASSIGN_OR_RETURN(Node * constant, context_.AddBeside(*node, "Const", {}, std::move(attrs)));
     node->inputs[1] = {constant->id, 0};
+    has_changed_ = true;
     return context_.Changed(node);
   }
 
   RewriteContext& context_;
   Graph& graph_;
   DimensionSources sources_;
+  bool has_changed_ = false;
 };
 
 }  // namespace
 
-Status SettleSizes(RewriteContext& context) { return context.ShapesAgree() ? ShapeSettler(context).Run() : OkStatus(); }
+StatusOr<bool> SettleSizes(RewriteContext& context) {
+  if (!context.ShapesAgree()) return false;
+  return ShapeSettler(context).Run();
+}
 
 }  // namespace weir

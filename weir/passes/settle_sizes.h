@@ -13,7 +13,12 @@ namespace weir {
 // - A Reshape to a shape that is computed, with one dimension that is not known and is what the others leave over, gets
 //   a constant with -1. Then the shape need not be computed, and devices whose part of the graph does not have that
 //   computation know as much.
-Status SettleSizes(RewriteContext& context);
+// - Sizes that are known become constants though they are taken of a shape that is not.
+// - A mask that selects from a tensor of full shape loses conditions that always hold: Keras fills a tensor as large as
+//   the scores of an attention with true.
+//
+// Returns whether anything changed: more may be constant then.
+StatusOr<bool> SettleSizes(RewriteContext& context);
 
 }  // namespace weir
 
