@@ -113,6 +113,19 @@ TEST_F(MixedFusionTest, SelectionsAndComparisonsAreInsidePrograms) {
   EXPECT_EQ(Count("GreaterEqual"), 0);
 }
 
+TEST_F(MixedFusionTest, BiasesAreInsidePrograms) {
+  for (DType dtype : {DType::kFloat, DType::kBFloat16}) {
+    Value x = Feed(Random(DType::kBFloat16, {3, 7, 16}, 1)), y = Feed(Random(dtype, {3, 7, 16}, 3));
+    Value sum = emit_.Op("BiasAdd", {Cast(x, dtype), Feed(Random(dtype, {16}, 2))});
+    ExpectSameBits({Binary("AddV2", sum, y)});
+    EXPECT_EQ(Count("BiasAdd"), 0);
+    EXPECT_EQ(Count("_FusedMixedElementwise"), dtype == DType::kFloat);
+    Value channels = emit_.Op("BiasAdd", {y, Feed(Random(dtype, {7}, 4))}, {{"data_format", "NCHW"}});
+    ExpectSameBits({emit_.Op("Neg", {channels})});
+    EXPECT_EQ(Count("BiasAdd"), 1);
+  }
+}
+
 // A value whose type is narrower than that of what it is made of is stored, and not made again by each that takes it.
 TEST_F(MixedFusionTest, NarrowValuesAreStored) {
   Value x = Feed(Random(DType::kFloat, {64, 40}, 1)), w = Feed(Random(DType::kFloat, {40, 40}, 2));

@@ -80,7 +80,9 @@ class ElementwiseFuser {
 
   bool IsFusible(const Node& node) {
     if (node.num_outputs() != 1 || node.inputs.empty() || !context_.MayRewrite(node)) return false;
-    if (mixed_schema_ != nullptr && node.schema->is_elementwise && options_.mixes(node)) return true;
+    if (mixed_schema_ != nullptr && (node.schema->is_elementwise || IsSumWithRow(node)) && options_.mixes(node)) {
+      return true;
+    }
     if (std::ranges::count(options_.types, node.output_type(0)) == 0 || node.input_type(0) != node.output_type(0) ||
         !HasFloatLoop(node)) {
       return false;
@@ -90,6 +92,12 @@ class ElementwiseFuser {
     if (node.schema->is_rowwise) return HasFusibleRows(node);
     if (node.schema->is_reduction) return IsAlongRows(node) && HasFusibleRows(node);
     return node.op() == "AddN" && IsFusibleSum(node);
+  }
+  // A bias along the last dimension, known to be as long as that: a sum that broadcasts.
+  bool IsSumWithRow(const Node& node) {
+    if (node.op() != "BiasAdd" || node.Attr<std::string>("data_format").value_or("NHWC") != "NHWC") return false;
+    const PartialShape &x = context_.ShapeOf(node.inputs[0]), &bias = context_.ShapeOf(node.inputs[1]);
+    return x.rank() >= 2 && bias.rank() == 1 && bias.dim(0) >= 0 && bias.dim(0) == x.dim(x.rank() - 1);
   }
   static bool WorksAlongRows(const Node& node) { return node.schema->is_reduction || node.schema->is_rowwise; }
   // Whether a loop over floats stands for the whole operation, attributes included.

@@ -25,7 +25,7 @@ struct FuseElementwiseOptions {
   std::function<bool(std::string_view op)>
       has_loop;  // whether the device's kernel knows an operation; null: the host's
   // Whether an elementwise node may be in a program whose values have types of their own (_FusedMixedElementwise), as
-  // casts and comparisons are; null: there are no such programs.
+  // casts and comparisons are, or a bias along rows in any program; null: there are no such programs.
   std::function<bool(const Node& node)> mixes;
 };
 Status FuseElementwise(RewriteContext& context, const FuseElementwiseOptions& options);

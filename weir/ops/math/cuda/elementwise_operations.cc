@@ -158,6 +158,7 @@ bool FitsFusedProgram(std::string_view op, std::span<const DType> operands, DTyp
   const size_t count = operands.size();
   auto all_are = [&](DType dtype) { return std::ranges::count(operands, dtype) == std::ssize(operands); };
   if (op == "Cast") return count == 1;
+  if (op == "BiasAdd") return count == 2 && IsArithmeticType(result) && all_are(result);
   if (op == "SelectV2") {
     return count == 3 && operands[0] == DType::kBool && operands[1] == result && operands[2] == result;
   }

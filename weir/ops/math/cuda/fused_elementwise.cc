@@ -119,7 +119,8 @@ class FusedElementwiseKernel : public Kernel {
       }
       operation.device = name;
     } else {
-      const std::string_view known_op = operation.is_sum ? std::string_view("AddV2") : std::string_view(name);
+      const std::string_view known_op =
+          operation.is_sum || name == "BiasAdd" ? std::string_view("AddV2") : std::string_view(name);
       const ElementwiseOperation* known = FindElementwiseOperation(known_op);
       if (known == nullptr && name != "Cast" && name != "SelectV2") {
         return Unimplemented(op, " does not know ", name, " on a GPU");
