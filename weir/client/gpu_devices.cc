@@ -18,6 +18,7 @@
 #include "weir/ops/math/cuda/elementwise_operations.h"
 #include "weir/ops/train/cuda/update_rules.h"
 #include "weir/passes/fuse_attention.h"
+#include "weir/passes/fuse_cross_entropy.h"
 #include "weir/passes/merge_updates.h"
 #include "weir/passes/mixed_precision.h"
 #endif
@@ -116,6 +117,11 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                  WEIR_RETURN_IF_ERROR(FuseContractions(context, *types));
                  context.EndPass();
                  return FuseNorms(context, *types);
+               });
+  rewrites.Add(std::string(cuda::kDeviceType), "fuse cross entropy",
+               [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
+                 return options.fusion && options.has_kernel("_SparseCrossEntropy") ? FuseCrossEntropy(context)
+                                                                                    : OkStatus();
                });
   rewrites.Add(std::string(cuda::kDeviceType), "merge updates",
                [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {

@@ -53,6 +53,8 @@ DimensionSources::Source DimensionSources::Trace(const Node& node, int output, i
       Is(node, {"Identity", "Snapshot", "StopGradient", "PreventGradient", "BiasAdd", "MatrixBandPart"})) {
     return input_rank(0) == rank ? Of(node.inputs[0], axis, depth) : Source();
   }
+  // A loss for each row, and the gradient.
+  if (node.op() == "SparseSoftmaxCrossEntropyWithLogits") return Of(node.inputs[0], axis, depth);
   if (node.schema->is_reduction) return OfReduction(node, axis, depth);
   if (node.op() == "Transpose") {
     const std::optional<int64_t> from = IntAt(context_.ValueOf(node.inputs[1]), axis);

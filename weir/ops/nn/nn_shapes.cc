@@ -57,6 +57,15 @@ Status SparseCrossEntropy(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// Two numbers for each row.
+Status CrossEntropyOfRows(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(PartialShape logits, ctx.WithRank(0, 2));
+  WEIR_ASSIGN_OR_RETURN(PartialShape labels, ctx.WithRank(1, 1));
+  WEIR_ASSIGN_OR_RETURN(int64_t batch, MergeDims(DimOf(logits, 0), DimOf(labels, 0)));
+  for (int i : {0, 1}) ctx.set_output(i, PartialShape{batch});
+  return OkStatus();
+}
+
 Status InTopK(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape predictions, ctx.WithRank(0, 2));
   WEIR_ASSIGN_OR_RETURN(PartialShape targets, ctx.WithRank(1, 1));
@@ -202,6 +211,7 @@ void RegisterNnShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("at_least_vector", AtLeastVector);
   registry.RegisterShapeFunction("cross_entropy", CrossEntropy);
   registry.RegisterShapeFunction("sparse_cross_entropy", SparseCrossEntropy);
+  registry.RegisterShapeFunction("cross_entropy_of_rows", CrossEntropyOfRows);
   registry.RegisterShapeFunction("in_top_k", InTopK);
   registry.RegisterShapeFunction("image", Image);
   registry.RegisterShapeFunction("pool2d", Pool2D);
