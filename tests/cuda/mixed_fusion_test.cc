@@ -126,6 +126,26 @@ TEST_F(MixedFusionTest, BiasesAreInsidePrograms) {
   }
 }
 
+// As dense layers over sequences have them: products are of matrices, what is added has one dimension more.
+TEST_F(MixedFusionTest, ReshapesKeepNothingApart) {
+  const DType small = DType::kBFloat16;
+  Value x = Feed(Random(small, {10, 8}, 1)), w = Feed(Random(small, {8, 16}, 2)),
+        bias = Feed(Random(DType::kFloat, {16}, 3));
+  Value residual = Feed(Random(DType::kFloat, {2, 5, 16}, 4));
+  Value layer = emit_.Op("BiasAdd", {Cast(emit_.Op("MatMul", {x, w}), DType::kFloat), bias});
+  Value sum =
+      Binary("AddV2", emit_.Op("Reshape", {layer, emit_.Constant(Tensor::Vector<int32_t>({2, 5, 16}))}), residual);
+  Value flat = emit_.Op("Reshape", {emit_.Op("Tanh", {sum}), emit_.Constant(Tensor::Vector<int32_t>({10, 16}))});
+  Value next = emit_.Op("MatMul", {Cast(flat, small), Feed(Random(small, {16, 4}, 5))});
+  ExpectSameBits({next, flat});
+  EXPECT_EQ(Count("_FusedMixedElementwise"), 1);
+  EXPECT_EQ(Count("Cast") + Count("BiasAdd"), 0);
+  // Rows of another size take other elements of the bias.
+  Value other = emit_.Op("Reshape", {layer, emit_.Constant(Tensor::Vector<int32_t>({5, 32}))});
+  ExpectSameBits({Binary("AddV2", other, Feed(Random(DType::kFloat, {32}, 6)))});
+  EXPECT_EQ(Count("BiasAdd"), 0);  // with its cast
+}
+
 // A value whose type is narrower than that of what it is made of is stored, and not made again by each that takes it.
 TEST_F(MixedFusionTest, NarrowValuesAreStored) {
   Value x = Feed(Random(DType::kFloat, {64, 40}, 1)), w = Feed(Random(DType::kFloat, {40, 40}, 2));

@@ -21,6 +21,7 @@
 #include "weir/passes/fuse_cross_entropy.h"
 #include "weir/passes/merge_updates.h"
 #include "weir/passes/mixed_precision.h"
+#include "weir/passes/move_reshapes.h"
 #endif
 
 namespace weir {
@@ -133,6 +134,8 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
   rewrites.Add(std::string(cuda::kDeviceType), "fuse elementwise operations",
                [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
                  if (!options.fusion) return OkStatus();
+                 WEIR_RETURN_IF_ERROR(MoveReshapes(context));
+                 context.EndPass();
                  auto has_loop = [](std::string_view op) {
                    const cuda::ElementwiseOperation* known = cuda::FindElementwiseOperation(op);
                    return op == "AddN" || !cuda::RowOperation(op).empty() ||
