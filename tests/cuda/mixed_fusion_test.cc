@@ -218,10 +218,12 @@ class RandomMixedFusion : public MixedFusionTest, public testing::WithParamInter
 
 TEST_P(RandomMixedFusion, GivesTheBitsOfTheNodes) {
   const std::vector<std::vector<int64_t>> shapes = {{4, 7}, {7}, {4, 1}, {}, {1, 7}};
-  const std::vector<std::vector<int64_t>> large = {{72, 64}, {72, 64}, {}, {72, 64}};  // read in vectors
+  // Read in vectors, of rows that are divided by them or not.
+  const std::vector<std::vector<int64_t>> large = {{72, 64}, {72, 64}, {}, {64}, {72, 1}};
+  const std::vector<std::vector<int64_t>> odd = {{72, 2, 62}, {62}, {72, 1, 62}, {2, 1}, {72, 2, 1}};
   const DType types[] = {DType::kFloat, DType::kBFloat16, DType::kHalf, DType::kDouble, DType::kBool, DType::kInt64};
   for (uint32_t i = 0; i < 6; ++i)
-    values_.push_back(Feed(Random(types[i], Any(GetParam() % 3 == 0 ? large : shapes), i)));
+    values_.push_back(Feed(Random(types[i], Any(GetParam() % 3 == 0 ? large : GetParam() % 3 == 1 ? odd : shapes), i)));
   std::vector<Value> made;
   for (int i = 0; i < 18; ++i) {
     values_.push_back(Make());
