@@ -3,6 +3,7 @@
 
 #include "tests/fusion_fixture.h"
 #include "weir/testing/tensor_matchers.h"
+#include "weir/weir.h"
 
 namespace weir {
 namespace {
@@ -107,6 +108,37 @@ TEST_F(SettleSizesTest, ConditionsThatAlwaysHoldAreNoneOfAMask) {
     Settle(emit_.Op("SelectV2", {mask, x, Number(-1)}));
     EXPECT_EQ(Count("LogicalAnd"), rows == 3 ? 0 : 1);  // else the condition may have more rows than x
   }
+}
+
+// Constants in a loop run in it.
+TEST(SettleSizesInLoops, GiveTheSame) {
+  Scope root = Scope::NewRoot();
+  Output x = ops::Placeholder(root, DType::kFloat, {.shape = {-1, 4, 6}});
+  Output weights = ops::Const(root, Wave({6, 6}, 0.3), DType::kFloat);
+  auto below = [](const Scope& scope, const std::vector<Output>& values) { return ops::Less(scope, values[0], 3); };
+  auto body = [&](const Scope& scope, const std::vector<Output>& values) {
+    Output flat = ops::MatMul(scope, ops::Reshape(scope, values[1], Tensor::Vector<int32_t>({-1, 6})), weights);
+    Output shape = ops::Shape(scope, values[1]);
+    Output batch = ops::Gather(scope, shape, 0);
+    Output size = ops::StridedSlice(scope, shape, Tensor::Vector<int32_t>({1}), Tensor::Vector<int32_t>({2}),
+                                    Tensor::Vector<int32_t>({1}), {.shrink_axis_mask = 1});
+    Output back = ops::Reshape(scope, ops::Tanh(scope, flat), ops::Pack(scope, InputList{batch, size, 6}));
+    return std::vector<Output>{ops::AddV2(scope, values[0], 1),
+                               ops::Reshape(scope, back, ops::Shape(scope, ops::Neg(scope, values[1])))};
+  };
+  const std::vector<Output> out =
+      While(root, {ops::Const(root, Tensor::Scalar<int32_t>(0), DType::kInt32), x}, below, body);
+  std::vector<Tensor> results[2];
+  for (bool rewrite : {false, true}) {
+    SessionOptions options;
+    options.rewrites.disable_all = !rewrite;
+    auto session = ClientSession::Create(root, options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    auto values = (*session)->Run({{x, Wave({2, 4, 6}, 0.7)}}, {out[1]});
+    ASSERT_TRUE(values.ok()) << values.status();
+    results[rewrite] = *values;
+  }
+  ExpectTensorNear(results[1][0], results[0][0]);
 }
 
 }  // namespace

@@ -188,5 +188,39 @@ TEST(GpuAttentionOp, TheLayerBecomesOneOperation) {
   for (size_t i = 0; i < losses[0].size(); ++i) EXPECT_NEAR(losses[1][i], losses[0][i], 0.03 * losses[0][i]);
 }
 
+// What the pass adds runs where the attention does.
+TEST(GpuAttentionOp, WrittenOutInALoopBecomesOneOperation) {
+  Scope root = Scope::NewRoot(GpuEnvironment());
+  const Tensor order = Tensor::Vector<int32_t>({0, 2, 1, 3});
+  Output x = ops::Placeholder(root, DType::kBFloat16, {.shape = {2, 24, 3, 16}});
+  auto below = [](const Scope& scope, const std::vector<Output>& values) { return ops::Less(scope, values[0], 2); };
+  auto body = [&](const Scope& scope, const std::vector<Output>& values) {
+    Output turned = ops::Transpose(scope, values[1], order), keys = ops::Neg(scope, turned);
+    Output scores = ops::BatchMatMulV2(scope, turned, keys, {.adj_y = true});
+    Output mixed = ops::BatchMatMulV2(scope, ops::Softmax(scope, scores), turned);
+    return std::vector<Output>{ops::AddV2(scope, values[0], 1), ops::Transpose(scope, mixed, order)};
+  };
+  const std::vector<Output> out =
+      While(root, {ops::Const(root, Tensor::Scalar<int32_t>(0), DType::kInt32), x}, below, body);
+  const std::string fetch = out[1].name();
+  std::vector<Tensor> results[2];
+  for (bool fuse : {false, true}) {
+    SessionOptions options;
+    options.rewrites.disable_all = !fuse;
+    auto session = ClientSession::Create(root, options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    ASSERT_TRUE((*session)->session().Extend(root.graph()).ok());
+    const std::vector<Feed> feeds = {{x.name(), Random(DType::kBFloat16, {2, 24, 3, 16}, 3)}};
+    StepOptions step;
+    step.trace = TraceLevel::kFull;
+    StepReport report;
+    const Status status = (*session)->session().Run(step, feeds, std::span(&fetch, 1), {}, &results[fuse], &report);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(CountRuns(report, "_Attention") > 0, fuse);
+    EXPECT_EQ(CountRuns(report, "Softmax") > 0, !fuse);
+  }
+  ExpectTensorNear(results[1][0], results[0][0], 6e-2, 6e-2);
+}
+
 }  // namespace
 }  // namespace weir::gpu_testing

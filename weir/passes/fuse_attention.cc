@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weir/passes/attention_pattern.h"
+#include "weir/passes/loop_constants.h"
 
 namespace weir {
 namespace {
@@ -113,13 +114,10 @@ class AttentionFuser {
 
   // --- nodes
   StatusOr<Endpoint> AddInts(const Node& like, const std::vector<int32_t>& values, bool is_scalar = false) {
-    AttrMap attrs;
-    attrs.Set("dtype", DType::kInt32);
     WEIR_ASSIGN_OR_RETURN(Tensor value,
                           Tensor::Allocate(DType::kInt32, is_scalar ? Shape() : Shape({std::ssize(values)})));
     std::ranges::copy(values, value.data<int32_t>());
-    attrs.Set("value", std::move(value));
-    WEIR_ASSIGN_OR_RETURN(Node * node, context_.AddBeside(like, "Const", {}, std::move(attrs)));
+    WEIR_ASSIGN_OR_RETURN(Node * node, AddConstant(context_, like, std::move(value), anchor_));
     return Endpoint{node->id, 0};
   }
   static std::vector<int32_t> Permutation(const std::string& from, const std::string& to) {
@@ -212,6 +210,7 @@ class AttentionFuser {
   }
 
   Status Put(const AttentionPattern& p) {
+    anchor_ = p.query.tensor.node;
     const bool heads_first = ChooseHeadsFirst(p);
     const std::string q = Order(p, heads_first, 'q'), k = Order(p, heads_first, 'k');
     const Node& like = *graph_.node(p.output);
@@ -253,6 +252,7 @@ class AttentionFuser {
   RewriteContext& context_;
   Graph& graph_;
   const FuseAttentionOptions& options_;
+  NodeId anchor_ = kNoNode;  // a node that stays, in the loop of the attention
 };
 
 }  // namespace

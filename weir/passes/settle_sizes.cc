@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weir/passes/dimension_sources.h"
+#include "weir/passes/loop_constants.h"
 #include "weir/passes/mask_factors.h"
 
 namespace weir {
@@ -50,7 +51,9 @@ class ShapeSettler {
     }
     const Tensor value = context_.ValueOf({node->id, 0});
     if (!value.has_value() || value.dtype() != dtype) return OkStatus();
-    WEIR_RETURN_IF_ERROR(TurnIntoConst(&graph_, node, value, node->control_inputs));
+    std::vector<NodeId> after = node->control_inputs;
+    if (HasLoops(graph_)) after.push_back(node->inputs[0].node);  // stays in its loop
+    WEIR_RETURN_IF_ERROR(TurnIntoConst(&graph_, node, value, std::move(after)));
     has_changed_ = true;
     return context_.Changed(node);
   }
@@ -85,10 +88,7 @@ class ShapeSettler {
         value.data<int64_t>()[i] = shape.dim(i);
       }
     }
-    AttrMap attrs;
-    attrs.Set("dtype", dtype);
-    attrs.Set("value", std::move(value));
-    WEIR_ASSIGN_OR_RETURN(Node * constant, context_.AddBeside(*node, "Const", {}, std::move(attrs)));
+    WEIR_ASSIGN_OR_RETURN(Node * constant, AddConstant(context_, *node, std::move(value), node->inputs[0].node));
     node->inputs[1] = {constant->id, 0};
     has_changed_ = true;
     return context_.Changed(node);
