@@ -25,7 +25,13 @@ StatusOr<std::vector<Tensor>> Attend(bool as_one, bool causal) {
   for (double step : {0.7, 1.1, 1.7}) inputs.push_back(ops::Const(root, Wave(dims, step), DType::kFloat));
   Output out;
   if (as_one) {
-    out = OpCall(root, "_Attention").Add(inputs[0]).Add(inputs[1]).Add(inputs[2]).Set("causal", causal).One(0);
+    out = OpCall(root, "_Attention")
+              .Add(inputs[0])
+              .Add(inputs[1])
+              .Add(inputs[2])
+              .Add(InputList(std::vector<Output>()))
+              .Set("causal", causal)
+              .One(0);
   } else {
     Output q = ops::Transpose(root, inputs[0], Tensor::Vector<int32_t>({0, 2, 1, 3}));
     Output k = ops::Transpose(root, inputs[1], Tensor::Vector<int32_t>({0, 2, 1, 3}));

@@ -227,7 +227,8 @@ Value Net::CausalAttention(Value x, int64_t heads) {
   if (target_ == Target::kGpu) {
     Values parts = emitter_.Outputs("Split", {Constant(Tensor::Scalar<int32_t>(2)), x}, {{"num_split", 3}});
     auto heads_of = [&](int i) { return Reshape(parts[i], {batch, steps, heads, width / heads}); };
-    Values mixed = emitter_.Outputs("_Attention", {heads_of(0), heads_of(1), heads_of(2)}, {{"causal", true}});
+    Values mixed =
+        emitter_.Outputs("_Attention", {heads_of(0), heads_of(1), heads_of(2), Values()}, {{"causal", true}});
     return Reshape(mixed[0], {batch, steps, width});
   }
   Value split = emit::Transpose(Reshape(x, {batch, steps, 3, heads, width / heads}), {2, 0, 3, 1, 4});

@@ -37,6 +37,16 @@ TEST(GpuElementwise, OperandsBroadcast) {
 TEST(GpuElementwise, LargeTensorsAreReadInVectors) {
   ExpectAgree("AddV2", {Random(DType::kFloat, {128, 64}), Random(DType::kFloat, {128, 64}, 2)});
   ExpectAgree("Mul", {Random(DType::kHalf, {128, 64}), Random(DType::kHalf, {}, 2)});
+  for (DType dtype : {DType::kFloat, DType::kHalf, DType::kInt8}) {
+    for (int64_t row : {64, 36, 42, 43}) {
+      const Tensor x = Random(dtype, {40, 3, row}), last = Random(dtype, {row}, 2),
+                   first = Random(dtype, {40, 1, 1}, 3), middle = Random(dtype, {3, 1}, 4),
+                   both = Random(dtype, {40, 1, row}, 5);
+      for (const Tensor& y : {last, first, middle, both}) ExpectAgree("AddV2", {x, y});
+      ExpectAgree("Sub", {both, middle});
+      ExpectAgree("Mul", {Random(dtype, {40, 3, 1}, 6), last});
+    }
+  }
 }
 
 TEST(GpuElementwise, FunctionsAgreeWithTheHost) {

@@ -141,6 +141,14 @@ bool HasGpuKernel(const std::string& op, const Attrs& attrs) {
   return GpuEnvironment()->kernels.Find(op, "GPU", map).ok();
 }
 
+int CountRuns(const StepReport& report, const std::string& op) {
+  int count = 0;
+  for (const DeviceStats& device : report.devices) {
+    for (const NodeStats& node : device.nodes) count += node.label.find(Cat("= ", op, "(")) != std::string::npos;
+  }
+  return count;
+}
+
 Tensor Random(DType dtype, const std::vector<int64_t>& dims, uint32_t seed) {
   return MakeRandom(dtype, dims, seed, -2, 2);
 }

@@ -13,6 +13,7 @@
 #include "weir/client/environment.h"
 #include "weir/framework/attribute.h"
 #include "weir/runtime/eager_runtime.h"
+#include "weir/runtime/session.h"
 #include "weir/tensor/tensor.h"
 
 namespace weir::gpu_testing {
@@ -38,6 +39,9 @@ void ExpectAgree(const std::string& op, const std::vector<Tensor>& inputs, const
 
 // Whether a GPU has a kernel for an op with these attributes (types included).
 bool HasGpuKernel(const std::string& op, const Attrs& attrs);
+
+// How many nodes of an op a step ran that was traced.
+int CountRuns(const StepReport& report, const std::string& op);
 
 // Numbers in (-2, 2), the same every time; small integers for integer types, both values for bool.
 Tensor Random(DType dtype, const std::vector<int64_t>& dims, uint32_t seed = 1);

@@ -71,14 +71,6 @@ TEST(GpuUpdates, ThatAreSkippedAreSoTogether) {
   for (size_t i = 0; i < merged.size(); ++i) ExpectTensorNear(merged[i], single[i], 1e-6, 1e-6);
 }
 
-int CountRuns(const StepReport& report, const std::string& op) {
-  int count = 0;
-  for (const DeviceStats& device : report.devices) {
-    for (const NodeStats& node : device.nodes) count += node.label.find(Cat("= ", op, "(")) != std::string::npos;
-  }
-  return count;
-}
-
 TEST(GpuUpdates, OfSmallVariablesAreOneNode) {
   for (const MinimizeOptions& how : {MinimizeOptions{}, MinimizeOptions{.loss_scale = LossScaleOptions()}}) {
     Scope root = Scope::NewRoot(GpuEnvironment());

@@ -17,8 +17,11 @@
 #include "weir/ops/cuda/register.h"
 #include "weir/ops/math/cuda/elementwise_operations.h"
 #include "weir/ops/train/cuda/update_rules.h"
+#include "weir/passes/fuse_attention.h"
+#include "weir/passes/fuse_cross_entropy.h"
 #include "weir/passes/merge_updates.h"
 #include "weir/passes/mixed_precision.h"
+#include "weir/passes/move_reshapes.h"
 #endif
 
 namespace weir {
@@ -77,8 +80,35 @@ StatusOr<std::vector<int> > VisibleCards(const GpuOptions& options, int count) {
   return cards;
 }
 
+// Whether a node may be in a generated program whose values have types of their own.
+bool Mixes(const Node& node) {
+  if (node.Attr<bool>("Truncate").value_or(false) || !node.Attr<bool>("incompatible_shape_error").value_or(true)) {
+    return false;
+  }
+  std::vector<DType> operands;
+  for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(BaseType(node.input_type(static_cast<int>(i))));
+  return cuda::FitsFusedProgram(node.op(), operands, node.output_type(0));
+}
+
+// Whether the kernels of _Attention are faster than products and a softmax. Those of 16 bits keep no scores; others do,
+// for a batch at a time, which is better only if all scores together would leave the caches.
+bool AttentionPays(DType dtype, const AttentionExtent& extent) {
+  if (dtype != DType::kFloat) return extent.size > 0 && extent.size % 16 == 0 && extent.size <= 128;
+  if (extent.heads < 0 || extent.queries < 0 || extent.keys < 0) return false;
+  return extent.heads * extent.queries * extent.keys >= int64_t{1} << 20;
+}
+
 // What is done to a GPU's part of a graph.
 void RegisterGpuRewrites(DeviceRewrites& rewrites) {
+  // Before types change: then it is one node that does.
+  rewrites.Add(std::string(cuda::kDeviceType), "fuse attention",
+               [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
+                 if (!options.fusion || !options.has_kernel("_Attention")) return OkStatus();
+                 const DType mixed = options.mixed_precision;
+                 return FuseAttention(context, {.pays = [mixed](DType dtype, const AttentionExtent& extent) {
+                                        return AttentionPays(mixed == DType::kInvalid ? dtype : mixed, extent);
+                                      }});
+               });
   rewrites.Add(std::string(cuda::kDeviceType), "mix precisions", MixPrecision);
   static const auto* const types =
       new std::vector<DType>{DType::kFloat, DType::kHalf, DType::kBFloat16};  // of fused operations
@@ -88,6 +118,11 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                  WEIR_RETURN_IF_ERROR(FuseContractions(context, *types));
                  context.EndPass();
                  return FuseNorms(context, *types);
+               });
+  rewrites.Add(std::string(cuda::kDeviceType), "fuse cross entropy",
+               [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
+                 return options.fusion && options.has_kernel("_SparseCrossEntropy") ? FuseCrossEntropy(context)
+                                                                                    : OkStatus();
                });
   rewrites.Add(std::string(cuda::kDeviceType), "merge updates",
                [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
@@ -99,12 +134,14 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
   rewrites.Add(std::string(cuda::kDeviceType), "fuse elementwise operations",
                [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
                  if (!options.fusion) return OkStatus();
+                 WEIR_RETURN_IF_ERROR(MoveReshapes(context));
+                 context.EndPass();
                  auto has_loop = [](std::string_view op) {
                    const cuda::ElementwiseOperation* known = cuda::FindElementwiseOperation(op);
                    return op == "AddN" || !cuda::RowOperation(op).empty() ||
                           (known != nullptr && std::string_view(known->include) == "elementwise.cuh");
                  };
-                 return FuseElementwise(context, {.rows = true, .types = *types, .has_loop = has_loop});
+                 return FuseElementwise(context, {.rows = true, .types = *types, .has_loop = has_loop, .mixes = Mixes});
                });
 }
 

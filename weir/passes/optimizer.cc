@@ -7,6 +7,7 @@
 #include "weir/passes/inline_functions.h"
 #include "weir/passes/merge_products.h"
 #include "weir/passes/pool_gradients.h"
+#include "weir/passes/settle_sizes.h"
 #include "weir/passes/sink_broadcasts.h"
 
 namespace weir {
@@ -20,10 +21,17 @@ Status OptimizeGraph(RewriteContext& context, const OptimizeOptions& options, co
   InlineOptions inlining{.inline_calls = options.inline_functions, .lower_control_flow = options.lower_control_flow};
   WEIR_RETURN_IF_ERROR(InlineFunctions(&context.graph(), inlining));
   context.EndPass();
-  if (options.constant_folding) {
+  auto fold = [&] {
     ConstantFoldingOptions folding{.max_bytes = options.max_folded_constant_bytes};
-    WEIR_RETURN_IF_ERROR(FoldConstants(context, evaluate, folding));
+    Status status = options.constant_folding ? FoldConstants(context, evaluate, folding) : OkStatus();
+    if (status.ok() && options.constant_folding) context.EndPass();
+    return status;
+  };
+  WEIR_RETURN_IF_ERROR(fold());
+  if (options.arithmetic) {
+    WEIR_ASSIGN_OR_RETURN(const bool changed, SettleSizes(context));
     context.EndPass();
+    if (changed) WEIR_RETURN_IF_ERROR(fold());
   }
   if (options.common_subexpressions) WEIR_RETURN_IF_ERROR(run(EliminateCommonSubexpressions));
   if (options.arithmetic) {

@@ -43,21 +43,23 @@ Joined Join(std::span<const ElementwiseOperand> inputs, const std::vector<bool>&
   return joined;
 }
 
-// Elements that fit a load of 16 bytes, if all tensors that are read or written in order allow it.
+// Elements that fit a load of 16 bytes, if all tensors that are read or written in order allow it, and rows of `row`
+// elements, if it is not 0, are divided by it.
 int VectorSize(const std::vector<Alignment>& alignments, std::span<const ElementwiseOperand> inputs,
-               std::span<Tensor* const> outputs, int64_t n) {
+               std::span<Tensor* const> outputs, int64_t n, int64_t row) {
   size_t largest = 1, all_addresses = 0;
   auto consider = [&](DType dtype, DeviceAddress address) {
     largest = std::max(largest, SizeOf(dtype));
     all_addresses |= static_cast<size_t>(address);
   };
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (alignments[i] == Alignment::kBroadcast) return 1;
-    if (alignments[i] == Alignment::kFull) consider(inputs[i].dtype, inputs[i].address);
+    if (alignments[i] != Alignment::kSingle) consider(inputs[i].dtype, inputs[i].address);
   }
   for (const Tensor* output : outputs) consider(output->dtype(), Address(*output));
-  const int size = static_cast<int>(16 / std::min<size_t>(largest, 16));
-  return size > 1 && n % size == 0 && all_addresses % 16 == 0 && n >= 4096 ? size : 1;
+  int size = static_cast<int>(16 / std::min<size_t>(largest, 16));
+  if (n % size != 0 || all_addresses % 16 != 0 || n < 4096) return 1;
+  while (size > 1 && row % size != 0) size /= 2;
+  return size;
 }
 
 }  // namespace
@@ -76,7 +78,17 @@ Status ElementwiseFunction::Run(KernelContext& ctx, std::span<const ElementwiseO
   Joined joined = Join(inputs, is_broadcast, shape);
   const bool broadcasts = !joined.strides.empty();
   layout.rank = broadcasts ? static_cast<int>(joined.dims.size()) : 0;
-  layout.vector = VectorSize(layout.inputs, inputs, outputs, n);
+  layout.vector = VectorSize(layout.inputs, inputs, outputs, n, broadcasts ? joined.dims.back() : 0);
+  if (broadcasts && layout.vector > 1) {
+    joined.dims.back() /= layout.vector;
+    size_t broadcast = 0;
+    for (Alignment& alignment : layout.inputs) {
+      if (alignment != Alignment::kBroadcast) continue;
+      int64_t& stride = joined.strides[broadcast++].back();
+      if (stride != 0) alignment = Alignment::kRow;
+      stride *= layout.vector;
+    }
+  }
   layout.long_index = n >= int64_t{1} << 31;
 
   std::string key(reinterpret_cast<const char*>(layout.inputs.data()), layout.inputs.size());

@@ -38,7 +38,9 @@ std::string ElementwiseSource(const ElementwiseProgram& program, const Elementwi
   std::string text = Cat("#include \"", program.include, "\"\n\nstruct Arguments {\n  const void* in[", num_inputs,
                          "];\n  void* out[", num_outputs, "];\n  int64 turns;\n");
   int num_broadcasts = 0;
-  for (Alignment alignment : layout.inputs) num_broadcasts += alignment == Alignment::kBroadcast;
+  for (Alignment alignment : layout.inputs) {
+    num_broadcasts += alignment == Alignment::kBroadcast || alignment == Alignment::kRow;
+  }
   if (num_broadcasts > 0) {
     text += Cat("  int64 dims[", layout.rank, "];\n  int64 strides[", num_broadcasts, "][", layout.rank, "];\n");
   }
@@ -74,6 +76,9 @@ std::string ElementwiseSource(const ElementwiseProgram& program, const Elementwi
       text += Cat("    const ", type, " v", i, " = ((const ", type, "*)a.in[", i, "])[i];\n");
     } else if (layout.inputs[i] == Alignment::kBroadcast) {
       text += Cat("    const ", type, " v", i, " = ((const ", type, "*)a.in[", i, "])[at", broadcast++, "];\n");
+    } else if (layout.inputs[i] == Alignment::kRow) {
+      text += Cat("    const Pack<", type, ", ", layout.vector, "> p", i, " = *(const Pack<", type, ", ", layout.vector,
+                  ">*)((const ", type, "*)a.in[", i, "] + at", broadcast++, ");\n");
     }
   }
   if (!is_vector) {
@@ -89,7 +94,7 @@ std::string ElementwiseSource(const ElementwiseProgram& program, const Elementwi
   }
   text += Cat("#pragma unroll\n    for (int j = 0; j < ", layout.vector, "; ++j) {\n");
   for (size_t i = 0; i < num_inputs; ++i) {
-    if (layout.inputs[i] == Alignment::kFull) {
+    if (layout.inputs[i] == Alignment::kFull || layout.inputs[i] == Alignment::kRow) {
       text += Cat("      const ", DeviceTypeName(program.inputs[i]), " v", i, " = p", i, ".v[j];\n");
     }
   }

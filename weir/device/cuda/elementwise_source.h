@@ -30,12 +30,13 @@ enum class Alignment : char {
   kFull = 'F',       // one each
   kSingle = 'S',     // one for all
   kBroadcast = 'B',  // by strides over the dimensions of the result
+  kRow = 'R',        // the same, and what a thread takes at once are neighbours; else it is one element for them
 };
 
 struct ElementwiseLayout {
   std::vector<Alignment> inputs;
   int rank = 0;    // of the dimensions that strides are given for; 0 if no operand broadcasts
-  int vector = 1;  // elements that a thread loads at once; 1 if an operand broadcasts
+  int vector = 1;  // elements that a thread takes at once: none of them in another row of the last dimension
   bool long_index = false;
 };
 
@@ -43,8 +44,8 @@ struct ElementwiseLayout {
 std::string ElementwiseSource(const ElementwiseProgram& program, const ElementwiseLayout& layout);
 
 // The parameter: addresses of inputs and outputs, the number of loop turns (elements / vector), the dimensions of the
-// result, and each broadcasting input's strides, all 8 bytes each. `strides` has `rank` numbers for every input whose
-// alignment is kBroadcast.
+// result, the last one in turns, and each broadcasting input's strides, all 8 bytes each. `strides` has `rank` numbers
+// for every input whose alignment is kBroadcast or kRow, from one turn to the next along the last dimension.
 std::vector<uint64_t> PackArguments(const std::vector<uint64_t>& inputs, const std::vector<uint64_t>& outputs,
                                     int64_t turns, const std::vector<int64_t>& dims,
                                     const std::vector<std::vector<int64_t>>& strides);

@@ -11,6 +11,7 @@ namespace weir {
 namespace {
 
 using nn::AttentionAttrs;
+using nn::AttentionMask;
 using nn::AttentionSizes;
 
 // The rows of one head.
@@ -19,7 +20,7 @@ struct Head {
   T* first;
   int64_t row;
   Head(T* base, const AttentionSizes& s, int64_t times, int64_t batch, int64_t head)
-      : first(base + batch * times * s.row() + head * s.size), row(s.row()) {}
+      : first(base + batch * s.batch_step(times) + head * s.head_step(times)), row(s.time_step()) {}
   T* at(int64_t time) const { return first + time * row; }
 };
 
@@ -35,6 +36,40 @@ int64_t KeysOf(const AttentionAttrs& attrs, const AttentionSizes& s, int64_t que
   return attrs.is_causal ? std::min(s.keys, query + 1) : s.keys;
 }
 
+// What a mask makes of the scores of a head.
+class HeadMask {
+ public:
+  HeadMask(const AttentionMask& mask, const AttentionAttrs& attrs, int64_t batch, int64_t head)
+      : mask_(mask), value_(Floor(attrs.mask_value)), first_(batch * mask.batch + head * mask.head) {}
+
+  float Apply(float score, int64_t query, int64_t key) const {
+    if (mask_.tensor == nullptr) return score;
+    const int64_t at = first_ + query * mask_.query + key * mask_.key;
+    switch (mask_.tensor->dtype()) {
+      case DType::kBool:
+        return mask_.tensor->data<bool>()[at] ? score : value_;
+      case DType::kHalf:
+        return Floor(score + static_cast<float>(mask_.tensor->data<Half>()[at]));
+      case DType::kBFloat16:
+        return Floor(score + static_cast<float>(mask_.tensor->data<BFloat16>()[at]));
+      default:
+        return Floor(score + mask_.tensor->data<float>()[at]);
+    }
+  }
+  // Whether the score does not matter.
+  bool Hides(int64_t query, int64_t key) const {
+    return mask_.tensor != nullptr && mask_.tensor->dtype() == DType::kBool &&
+           !mask_.tensor->data<bool>()[first_ + query * mask_.query + key * mask_.key];
+  }
+
+ private:
+  static float Floor(float score) { return score < nn::kLowestScore && score != -INFINITY ? nn::kLowestScore : score; }
+
+  const AttentionMask& mask_;
+  const float value_;
+  const int64_t first_;
+};
+
 template <typename T>
 class AttentionKernel : public Kernel {
  public:
@@ -46,6 +81,7 @@ class AttentionKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(const AttentionSizes s, SizesOfAttention(ctx, attrs_, /*is_gradient=*/false));
+    WEIR_ASSIGN_OR_RETURN(const AttentionMask mask, MaskOfAttention(ctx, attrs_, s, /*is_gradient=*/false));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, ctx.input(0).shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor * stats, ctx.AllocateOutput(1, s.stats()));
     if (s.IsEmpty()) {
@@ -64,9 +100,13 @@ class AttentionKernel : public Kernel {
         const Head<const T> queries(q, s, s.queries, batch, head), keys(k, s, s.keys, batch, head),
             values(v, s, s.keys, batch, head);
         const Head<T> results(y, s, s.queries, batch, head);
+        const HeadMask head_mask(mask, attrs_, batch, head);
         for (int64_t query = 0; query < s.queries; ++query) {
-          logs[i * s.queries + query] =
-              Attend(s, queries.at(query), keys, values, KeysOf(attrs_, s, query), weights, sums);
+          const int64_t count = KeysOf(attrs_, s, query);
+          for (int64_t key = 0; key < count; ++key) {
+            weights[key] = head_mask.Apply(Dot(queries.at(query), keys.at(key), s.size) * s.scale, query, key);
+          }
+          logs[i * s.queries + query] = Attend(s, values, count, weights, sums);
           for (int64_t c = 0; c < s.size; ++c) results.at(query)[c] = T(sums[c]);
         }
       }
@@ -75,17 +115,14 @@ class AttentionKernel : public Kernel {
   }
 
  private:
-  // The mean of the values, in `sums`; returns the logarithm of the sum of exponentials.
-  static float Attend(const AttentionSizes& s, const T* query, const Head<const T>& keys, const Head<const T>& values,
-                      int64_t count, std::vector<float>& weights, std::vector<float>& sums) {
+  // The mean of the values, weighted by scores, in `sums`; returns the logarithm of the sum of exponentials.
+  static float Attend(const AttentionSizes& s, const Head<const T>& values, int64_t count,
+                      const std::vector<float>& scores, std::vector<float>& sums) {
     float max = -INFINITY, total = 0;
-    for (int64_t key = 0; key < count; ++key) {
-      weights[key] = Dot(query, keys.at(key), s.size) * s.scale;
-      max = std::max(max, weights[key]);
-    }
+    for (int64_t key = 0; key < count; ++key) max = std::max(max, scores[key]);
     std::ranges::fill(sums, 0.0f);
     for (int64_t key = 0; key < count; ++key) {
-      const float weight = std::exp(weights[key] - max);
+      const float weight = std::exp(scores[key] - max);
       total += weight;
       for (int64_t c = 0; c < s.size; ++c) sums[c] += weight * static_cast<float>(Widen(values.at(key)[c]));
     }
@@ -107,6 +144,7 @@ class AttentionGradKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(const AttentionSizes s, SizesOfAttention(ctx, attrs_, /*is_gradient=*/true));
+    WEIR_ASSIGN_OR_RETURN(const AttentionMask mask, MaskOfAttention(ctx, attrs_, s, /*is_gradient=*/true));
     Tensor* outputs[3];
     for (int i = 0; i < 3; ++i) {
       WEIR_ASSIGN_OR_RETURN(outputs[i], ctx.AllocateOutput(i, ctx.input(i).shape()));
@@ -130,12 +168,15 @@ class AttentionGradKernel : public Kernel {
         std::ranges::fill(dk, 0.0f);
         std::ranges::fill(dv, 0.0f);
         const Head<T> to_q = to(0, s.queries);
+        const HeadMask head_mask(mask, attrs_, batch, head);
         for (int64_t query = 0; query < s.queries; ++query) {
           const float delta = Dot(y.at(query), dy.at(query), s.size);
           std::ranges::fill(dq, 0.0f);
           for (int64_t key = 0; key < KeysOf(attrs_, s, query); ++key) {
-            const float weight = std::exp(Dot(q.at(query), k.at(key), s.size) * s.scale - logs[query]);
-            const float slope = weight * (Dot(dy.at(query), v.at(key), s.size) - delta) * s.scale;
+            const float score = head_mask.Apply(Dot(q.at(query), k.at(key), s.size) * s.scale, query, key);
+            const float weight = std::exp(score - logs[query]);
+            const float slope =
+                head_mask.Hides(query, key) ? 0 : weight * (Dot(dy.at(query), v.at(key), s.size) - delta) * s.scale;
             for (int64_t c = 0; c < s.size; ++c) {
               dv[key * s.size + c] += weight * static_cast<float>(Widen(dy.at(query)[c]));
               dk[key * s.size + c] += slope * static_cast<float>(Widen(q.at(query)[c]));

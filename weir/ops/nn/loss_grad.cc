@@ -36,10 +36,12 @@ void AddAll(GradientRegistry& r) {
     auto pooled = [&](Value x) { return Gather(g.Op("UnsortedSegmentSum", {x, ids, size}), ids); };
     return {Cast(ReshapeLike(pooled(flow) / pooled(OnesLike(flow)), g.grad(0)), g.input(0).dtype())};
   });
+  // None flows to a mask.
   r.Add("_Attention", [](G& g) -> Gradients {
-    Values grads =
-        g.OutputsLike("_AttentionGrad", {g.input(0), g.input(1), g.input(2), g.output(0), g.output(1), g.grad(0)},
-                      {"causal", "scale"});
+    std::vector<Value> masks(g.inputs().begin() + 3, g.inputs().end());
+    Values grads = g.OutputsLike(
+        "_AttentionGrad", {g.input(0), g.input(1), g.input(2), g.output(0), g.output(1), g.grad(0), std::move(masks)},
+        {"causal", "scale", "mask_value", "heads_first"});
     return {grads[0], grads[1], grads[2]};
   });
   // The op computes the derivative beside the loss.

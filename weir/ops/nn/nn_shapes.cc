@@ -57,6 +57,15 @@ Status SparseCrossEntropy(ShapeContext& ctx) {
   return OkStatus();
 }
 
+// Two numbers for each row.
+Status CrossEntropyOfRows(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(PartialShape logits, ctx.WithRank(0, 2));
+  WEIR_ASSIGN_OR_RETURN(PartialShape labels, ctx.WithRank(1, 1));
+  WEIR_ASSIGN_OR_RETURN(int64_t batch, MergeDims(DimOf(logits, 0), DimOf(labels, 0)));
+  for (int i : {0, 1}) ctx.set_output(i, PartialShape{batch});
+  return OkStatus();
+}
+
 Status InTopK(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape predictions, ctx.WithRank(0, 2));
   WEIR_ASSIGN_OR_RETURN(PartialShape targets, ctx.WithRank(1, 1));
@@ -180,7 +189,9 @@ Status BatchNormGrad(ShapeContext& ctx) {
 Status Attention(ShapeContext& ctx) {
   WEIR_ASSIGN_OR_RETURN(PartialShape query, ctx.WithRank(0, 4));
   WEIR_RETURN_IF_ERROR(ctx.WithRank(1, 4).status());
-  ctx.set_output(1, PartialShape{DimOf(query, 0), DimOf(query, 2), DimOf(query, 1)});
+  WEIR_ASSIGN_OR_RETURN(bool heads_first, ctx.Attr<bool>("heads_first"));
+  const int time = heads_first ? 2 : 1;
+  ctx.set_output(1, PartialShape{DimOf(query, 0), DimOf(query, 3 - time), DimOf(query, time)});
   ctx.set_output(0, std::move(query));
   return OkStatus();
 }
@@ -200,6 +211,7 @@ void RegisterNnShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("at_least_vector", AtLeastVector);
   registry.RegisterShapeFunction("cross_entropy", CrossEntropy);
   registry.RegisterShapeFunction("sparse_cross_entropy", SparseCrossEntropy);
+  registry.RegisterShapeFunction("cross_entropy_of_rows", CrossEntropyOfRows);
   registry.RegisterShapeFunction("in_top_k", InTopK);
   registry.RegisterShapeFunction("image", Image);
   registry.RegisterShapeFunction("pool2d", Pool2D);

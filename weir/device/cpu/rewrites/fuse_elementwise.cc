@@ -22,11 +22,13 @@ constexpr int64_t kMostSteps = 64;
 // node: then no cycle can arise.
 class ElementwiseFuser {
  public:
-  ElementwiseFuser(RewriteContext& context, const OpSchema* schema, const FuseElementwiseOptions& options)
+  ElementwiseFuser(RewriteContext& context, const OpSchema* schema, const OpSchema* mixed_schema,
+                   const FuseElementwiseOptions& options)
       : options_(options),
         context_(context),
         graph_(context.graph()),
         schema_(schema),
+        mixed_schema_(mixed_schema),
         consumers_(context.consumers()),
         waits_(context.waits()) {}
 
@@ -68,15 +70,20 @@ class ElementwiseFuser {
     Node* place = nullptr;
     std::vector<Endpoint> inputs;
     std::vector<NodeId> control;
-    AttrList ops, operands, results;
+    AttrList ops, types, results;
+    std::vector<std::vector<int64_t>> operands;   // of each op
     AttrList names;                               // of the nodes, one for each op
+    bool is_mixed = false;                        // not all values are of one type
     std::vector<std::pair<NodeId, int>> outputs;  // whose value is which output
     std::vector<NodeId> own;
   };
 
   bool IsFusible(const Node& node) {
-    if (node.num_outputs() != 1 || std::ranges::count(options_.types, node.output_type(0)) == 0 ||
-        node.inputs.empty() || node.input_type(0) != node.output_type(0) || !context_.MayRewrite(node) ||
+    if (node.num_outputs() != 1 || node.inputs.empty() || !context_.MayRewrite(node)) return false;
+    if (mixed_schema_ != nullptr && (node.schema->is_elementwise || IsSumWithRow(node)) && options_.mixes(node)) {
+      return true;
+    }
+    if (std::ranges::count(options_.types, node.output_type(0)) == 0 || node.input_type(0) != node.output_type(0) ||
         !HasFloatLoop(node)) {
       return false;
     }
@@ -85,6 +92,12 @@ class ElementwiseFuser {
     if (node.schema->is_rowwise) return HasFusibleRows(node);
     if (node.schema->is_reduction) return IsAlongRows(node) && HasFusibleRows(node);
     return node.op() == "AddN" && IsFusibleSum(node);
+  }
+  // A bias along the last dimension, known to be as long as that: a sum that broadcasts.
+  bool IsSumWithRow(const Node& node) {
+    if (node.op() != "BiasAdd" || node.Attr<std::string>("data_format").value_or("NHWC") != "NHWC") return false;
+    const PartialShape &x = context_.ShapeOf(node.inputs[0]), &bias = context_.ShapeOf(node.inputs[1]);
+    return x.rank() >= 2 && bias.rank() == 1 && bias.dim(0) >= 0 && bias.dim(0) == x.dim(x.rank() - 1);
   }
   static bool WorksAlongRows(const Node& node) { return node.schema->is_reduction || node.schema->is_rowwise; }
   // Whether a loop over floats stands for the whole operation, attributes included.
@@ -219,13 +232,19 @@ class ElementwiseFuser {
       AddReaders(use.consumer, group_of_[id], readers);
     }
     if (readers.empty()) return;
-    if (node.schema->cost == OpCost::kCheap && LargeOperands(node).size() <= 1) {
+    if (node.schema->cost == OpCost::kCheap && LargeOperands(node).size() <= 1 && !IsNarrower(node)) {
       const NodeId nodes[] = {id};
       if (MayCopy(nodes, readers)) Copy(nodes, readers);
       return;
     }
     const std::vector<NodeId> cone = Cone(id, readers);
     if (!cone.empty() && MayCopy(cone, readers)) Copy(cone, readers);
+  }
+  // Whether storing the value takes less than storing what it is made of.
+  bool IsNarrower(const Node& node) {
+    return std::ranges::any_of(LargeOperands(node), [&](Endpoint input) {
+      return SizeOf(BaseType(node.output_type(0))) < SizeOf(BaseType(graph_.type(input)));
+    });
   }
   bool MayCopy(std::span<const NodeId> nodes, std::span<const int> readers) {
     return std::ranges::all_of(readers, [&](int reader) {
@@ -340,16 +359,19 @@ class ElementwiseFuser {
         if (auto found = value_of.find(value.node); found != value_of.end()) return found->second;
         return static_cast<int64_t>(std::ranges::find(program.inputs, value) - program.inputs.begin());
       };
-      auto add = [&](int64_t a, int64_t b) {
+      auto add = [&](std::vector<int64_t> operands) {
         program.ops.s.push_back(node.op());
         program.names.s.push_back(node.name);
-        program.operands.i.push_back(a);
-        program.operands.i.push_back(b);
+        program.types.type.push_back(node.output_type(0));
+        program.operands.push_back(std::move(operands));
         return static_cast<int64_t>(program.inputs.size() + program.ops.s.size()) - 1;
       };
-      int64_t value = NumOperands(node) == 1 ? add(number_of(node.inputs[0]), -1)
-                                             : add(number_of(node.inputs[0]), number_of(node.inputs[1]));
-      for (size_t i = 2; i < NumOperands(node); ++i) value = add(value, number_of(node.inputs[i]));
+      std::vector<int64_t> operands;
+      for (size_t i = 0; i < NumOperands(node); ++i) operands.push_back(number_of(node.inputs[i]));
+      // A sum is one of two terms, and one of that and the next.
+      const size_t first = node.op() == "AddN" ? 2 : operands.size();
+      int64_t value = add({operands.begin(), operands.begin() + static_cast<ptrdiff_t>(first)});
+      for (size_t i = first; i < operands.size(); ++i) value = add({value, operands[i]});
       value_of[id] = value;
     }
     auto add_result = [&](NodeId id) {
@@ -357,7 +379,16 @@ class ElementwiseFuser {
       program.results.i.push_back(value_of[id] - static_cast<int64_t>(program.inputs.size()));
     };
     std::ranges::for_each(seen, add_result);
+    program.is_mixed = IsMixed(program);
     return program;
+  }
+  bool IsMixed(const Program& program) const {
+    const DType dtype = program.types.type.front();
+    if (std::ranges::count(options_.types, dtype) == 0) return true;
+    auto is_other = [&](DType other) { return BaseType(other) != dtype; };
+    return std::ranges::any_of(program.types.type, is_other) ||
+           std::ranges::any_of(program.inputs, [&](Endpoint input) { return is_other(graph_.type(input)); }) ||
+           std::ranges::any_of(program.operands, [](const auto& operands) { return operands.size() > 2; });
   }
   // Of an operation; the axis of a reduction is none.
   static size_t NumOperands(const Node& node) { return WorksAlongRows(node) ? 1 : node.inputs.size(); }
@@ -388,15 +419,29 @@ class ElementwiseFuser {
     for (const auto& [id, output] : program.outputs) {
       if (id != fused->id) replacements.Replace(Endpoint{id, 0}, Endpoint{fused->id, output});
     }
+    AttrList operands;
+    for (const std::vector<int64_t>& each : program.operands) {
+      operands.i.insert(operands.i.end(), each.begin(), each.end());
+      operands.i.resize(operands.i.size() + (program.is_mixed ? 3 : 2) - each.size(), -1);
+    }
     AttrMap attrs;
-    attrs.Set("T", fused->output_type(0));
-    attrs.Set("N", static_cast<int64_t>(program.inputs.size()));
-    attrs.Set("M", static_cast<int64_t>(program.results.i.size()));
+    if (program.is_mixed) {
+      AttrList in, out;
+      for (Endpoint input : program.inputs) in.type.push_back(BaseType(graph_.type(input)));
+      for (int64_t result : program.results.i) out.type.push_back(program.types.type[result]);
+      attrs.Set("Tin", std::move(in));
+      attrs.Set("Tout", std::move(out));
+      attrs.Set("types", std::move(program.types));
+    } else {
+      attrs.Set("T", fused->output_type(0));
+      attrs.Set("N", static_cast<int64_t>(program.inputs.size()));
+      attrs.Set("M", static_cast<int64_t>(program.results.i.size()));
+    }
     attrs.Set("ops", std::move(program.ops));
-    attrs.Set("operands", std::move(program.operands));
+    attrs.Set("operands", std::move(operands));
     attrs.Set("results", std::move(program.results));
     attrs.Set(kFusedNodes, std::move(program.names));
-    fused->schema = schema_;
+    fused->schema = program.is_mixed ? mixed_schema_ : schema_;
     fused->attrs = std::move(attrs);
     fused->inputs = std::move(program.inputs);
     fused->control_inputs.clear();
@@ -408,6 +453,7 @@ class ElementwiseFuser {
   RewriteContext& context_;
   Graph& graph_;
   const OpSchema* const schema_;
+  const OpSchema* const mixed_schema_;  // null: programs are of one type
   const Consumers& consumers_;
   WaitAnalysis waits_;  // as it is with the groups so far
   absl::flat_hash_map<const OpSchema*, bool> has_loop_;
@@ -428,7 +474,8 @@ Status FuseElementwise(RewriteContext& context) { return FuseElementwise(context
 Status FuseElementwise(RewriteContext& context, const FuseElementwiseOptions& options) {
   auto schema = context.graph().ops().LookUp("_FusedElementwise");
   if (!schema.ok()) return OkStatus();  // a registry with other operations only
-  return ElementwiseFuser(context, *schema, options).Run();
+  const OpSchema* mixed_schema = options.mixes ? context.graph().ops().Find("_FusedMixedElementwise") : nullptr;
+  return ElementwiseFuser(context, *schema, mixed_schema, options).Run();
 }
 
 }  // namespace weir

@@ -21,9 +21,12 @@ Status FuseElementwise(RewriteContext& context);
 // The same for a device with loops of its own.
 struct FuseElementwiseOptions {
   bool rows = true;                            // sums, means and softmax too
-  std::vector<DType> types = {DType::kFloat};  // of programs; all values of one have the same
+  std::vector<DType> types = {DType::kFloat};  // of programs whose values all have the same
   std::function<bool(std::string_view op)>
       has_loop;  // whether the device's kernel knows an operation; null: the host's
+  // Whether an elementwise node may be in a program whose values have types of their own (_FusedMixedElementwise), as
+  // casts and comparisons are, or a bias along rows in any program; null: there are no such programs.
+  std::function<bool(const Node& node)> mixes;
 };
 Status FuseElementwise(RewriteContext& context, const FuseElementwiseOptions& options);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weir/device/cpu/float_loops.h"
+
 namespace weir::cuda {
 namespace {
 
@@ -135,7 +137,47 @@ constexpr ElementwiseOperation kOperations[] = {
     {"Spence", "Spence", true, "special.cuh"},
 };
 
+// The types that values of a generated program may have.
+bool IsProgramType(DType dtype) {
+  constexpr DType kTypes[] = {DType::kFloat,  DType::kHalf,   DType::kBFloat16, DType::kDouble, DType::kBool,
+                              DType::kInt8,   DType::kInt16,  DType::kInt32,    DType::kInt64,  DType::kUInt8,
+                              DType::kUInt16, DType::kUInt32, DType::kUInt64};
+  return std::ranges::count(kTypes, dtype) > 0;
+}
+bool IsArithmeticType(DType dtype) {
+  return dtype == DType::kFloat || dtype == DType::kHalf || dtype == DType::kBFloat16 || dtype == DType::kDouble;
+}
+bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> ops) {
+  return std::ranges::count(ops, op) > 0;
+}
+
 }  // namespace
+
+bool FitsFusedProgram(std::string_view op, std::span<const DType> operands, DType result) {
+  if (!IsProgramType(result) || !std::ranges::all_of(operands, IsProgramType)) return false;
+  const size_t count = operands.size();
+  auto all_are = [&](DType dtype) { return std::ranges::count(operands, dtype) == std::ssize(operands); };
+  if (op == "Cast") return count == 1;
+  if (op == "BiasAdd") return count == 2 && IsArithmeticType(result) && all_are(result);
+  if (op == "SelectV2") {
+    return count == 3 && operands[0] == DType::kBool && operands[1] == result && operands[2] == result;
+  }
+  if (IsOneOf(op, {"LogicalAnd", "LogicalOr"})) return count == 2 && all_are(DType::kBool) && result == DType::kBool;
+  if (op == "LogicalNot") return count == 1 && all_are(DType::kBool) && result == DType::kBool;
+  if (IsOneOf(op, {"IsFinite", "IsInf", "IsNan"})) {
+    return count == 1 && IsArithmeticType(operands[0]) && result == DType::kBool;
+  }
+  if (IsOneOf(op, {"Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual"})) {
+    // Those of int32 are the host's.
+    return count == 2 && operands[0] == operands[1] && operands[0] != DType::kInt32 && result == DType::kBool;
+  }
+  const ElementwiseOperation* known = FindElementwiseOperation(op);
+  if (known == nullptr || std::string_view(known->include) != "elementwise.cuh") return false;
+  // What floats have a loop for on the host needs no attributes, takes one or two of a type and gives that.
+  const std::optional<FloatLoop> loop = FindFloatLoop(op);
+  if (!loop || count != (loop->unary != nullptr ? 1 : loop->binary != nullptr ? 2 : 0)) return false;
+  return IsArithmeticType(result) && all_are(result);
+}
 
 std::span<const ElementwiseOperation> ElementwiseOperations() { return kOperations; }
 

@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "weir/tensor/dtype.h"
+
 namespace weir::cuda {
 
 struct ElementwiseOperation {
@@ -16,6 +18,10 @@ struct ElementwiseOperation {
 
 std::span<const ElementwiseOperation> ElementwiseOperations();
 const ElementwiseOperation* FindElementwiseOperation(std::string_view op);  // null if there is none
+
+// Whether a generated program may have the op with operands and a result of these types: arithmetic in one floating
+// type, conversions, comparisons, logic and selections. Not for attributes other than types.
+bool FitsFusedProgram(std::string_view op, std::span<const DType> operands, DType result);
 
 }  // namespace weir::cuda
 

@@ -1,4 +1,5 @@
-// _FusedElementwise on GPUs: groups of elementwise operations, each group one generated kernel.
+// _FusedElementwise and _FusedMixedElementwise on GPUs: groups of elementwise operations, each group one generated
+// kernel, which rounds every value to its type as a kernel of its own would.
 //
 // Operations whose results have the same shape, and that need nothing of another kernel's in between, run in one
 // kernel; only what others want is stored. A program made by the fusing pass is nearly always one kernel. With sums,
@@ -15,45 +16,13 @@
 namespace weir::cuda {
 namespace {
 
+// Programs of one type (_FusedElementwise) have two places for operands of an operation, those whose values have types
+// of their own (_FusedMixedElementwise) three.
 class FusedElementwiseKernel : public Kernel {
  public:
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<FusedElementwiseKernel>();
-    WEIR_ASSIGN_OR_RETURN(auto names, init.Attr<std::vector<std::string>>("ops"));
-    WEIR_ASSIGN_OR_RETURN(auto operands, init.Attr<std::vector<int64_t>>("operands"));
-    WEIR_ASSIGN_OR_RETURN(kernel->results_, init.Attr<std::vector<int64_t>>("results"));
-    WEIR_ASSIGN_OR_RETURN(kernel->dtype_, init.Attr<DType>("T"));
-    kernel->num_inputs_ = init.num_inputs();
-    const auto count = static_cast<int64_t>(names.size());
-    if (count == 0 || operands.size() != 2 * names.size() ||
-        kernel->results_.size() != static_cast<size_t>(init.num_outputs())) {
-      return InvalidArgument("_FusedElementwise of ", count, " operations has ", operands.size(), " operands and ",
-                             kernel->results_.size(), " results");
-    }
-    for (int64_t i = 0; i < count; ++i) {
-      Operation operation;
-      operation.is_sum = names[i] == "AddN";
-      operation.is_along_rows = !RowOperation(names[i]).empty();
-      kernel->has_rows_ |= operation.is_along_rows;
-      const ElementwiseOperation* known = FindElementwiseOperation(operation.is_sum ? "AddV2" : names[i]);
-      if (known == nullptr && !operation.is_along_rows) {
-        return Unimplemented("_FusedElementwise does not know ", names[i], " on a GPU");
-      }
-      operation.name = operation.is_along_rows ? names[i] : known->name;
-      operation.broadcasts = known != nullptr && known->broadcasts && !operation.is_sum;
-      for (int64_t operand : {operands[2 * i], operands[2 * i + 1]}) {
-        if (operand == -1) continue;
-        if (operand < 0 || operand >= kernel->num_inputs_ + i) {
-          return InvalidArgument("_FusedElementwise cannot give ", names[i], " the operand ", operand);
-        }
-        operation.operands.push_back(static_cast<int>(operand));
-      }
-      if (operation.operands.empty()) return InvalidArgument("_FusedElementwise gives ", names[i], " no operand");
-      kernel->operations_.push_back(std::move(operation));
-    }
-    for (int64_t result : kernel->results_) {
-      if (result < 0 || result >= count) return InvalidArgument("_FusedElementwise has no operation ", result);
-    }
+    WEIR_RETURN_IF_ERROR(kernel->Read(init));
     return kernel;
   }
 
@@ -68,7 +37,7 @@ class FusedElementwiseKernel : public Kernel {
       for (int value : part.inputs) inputs.emplace_back(values[value]);
       std::vector<Tensor*> outputs;
       for (int value : part.outputs) {
-        WEIR_ASSIGN_OR_RETURN(values[value], ctx.AllocateTemp(dtype_, shapes[value]));
+        WEIR_ASSIGN_OR_RETURN(values[value], ctx.AllocateTemp(types_[value], shapes[value]));
         outputs.push_back(&values[value]);
       }
       WEIR_RETURN_IF_ERROR(part.function->Run(ctx, inputs, shapes[part.outputs.front()], outputs));
@@ -79,7 +48,8 @@ class FusedElementwiseKernel : public Kernel {
 
  private:
   struct Operation {
-    std::string name;
+    std::string name;    // as the op's
+    std::string device;  // in device code
     std::vector<int> operands;
     bool broadcasts = true;
     bool is_sum = false;
@@ -94,6 +64,80 @@ class FusedElementwiseKernel : public Kernel {
     std::vector<Part> parts;
   };
 
+  Status Read(const KernelInit& init) {
+    WEIR_ASSIGN_OR_RETURN(auto names, init.Attr<std::vector<std::string>>("ops"));
+    WEIR_ASSIGN_OR_RETURN(auto operands, init.Attr<std::vector<int64_t>>("operands"));
+    WEIR_ASSIGN_OR_RETURN(results_, init.Attr<std::vector<int64_t>>("results"));
+    num_inputs_ = init.num_inputs();
+    for (int i = 0; i < num_inputs_; ++i) types_.push_back(init.input_type(i));
+    const std::string& op = init.schema().name;
+    const auto count = static_cast<int64_t>(names.size());
+    size_t places = 2;
+    std::vector<DType> types;
+    if (init.HasAttr("types")) {
+      places = 3;
+      WEIR_ASSIGN_OR_RETURN(types, init.Attr<std::vector<DType>>("types"));
+    } else {
+      WEIR_ASSIGN_OR_RETURN(DType dtype, init.Attr<DType>("T"));
+      types.assign(names.size(), dtype);
+    }
+    if (count == 0 || operands.size() != places * names.size() || types.size() != names.size() ||
+        results_.size() != static_cast<size_t>(init.num_outputs())) {
+      return InvalidArgument(op, " of ", count, " operations has ", operands.size(), " operands, ", types.size(),
+                             " types and ", results_.size(), " results");
+    }
+    for (size_t i = 0; i < names.size(); ++i) {
+      WEIR_RETURN_IF_ERROR(Add(op, names[i], std::span(operands).subspan(places * i, places), types[i]));
+    }
+    for (size_t i = 0; i < results_.size(); ++i) {
+      if (results_[i] < 0 || results_[i] >= count) return InvalidArgument(op, " has no operation ", results_[i]);
+      if (init.output_type(static_cast<int>(i)) != types[results_[i]]) {
+        return InvalidArgument(op, " cannot give ", Name(types[results_[i]]), " as ",
+                               Name(init.output_type(static_cast<int>(i))));
+      }
+    }
+    return OkStatus();
+  }
+  Status Add(const std::string& op, const std::string& name, std::span<const int64_t> operands, DType type) {
+    Operation operation{.name = name};
+    operation.is_sum = name == "AddN";
+    operation.is_along_rows = !RowOperation(name).empty();
+    has_rows_ |= operation.is_along_rows;
+    std::vector<DType> types;
+    for (int64_t operand : operands) {
+      if (operand == -1) continue;
+      if (operand < 0 || operand >= std::ssize(types_)) {
+        return InvalidArgument(op, " cannot give ", name, " the operand ", operand);
+      }
+      operation.operands.push_back(static_cast<int>(operand));
+      types.push_back(types_[operand]);
+    }
+    if (types.empty()) return InvalidArgument(op, " gives ", name, " no operand");
+    if (operation.is_along_rows) {
+      if (types.size() != 1 || types[0] != type || !IsFloating(type) || SizeOf(type) < 2) {
+        return InvalidArgument(op, " cannot give ", name, " such operands");
+      }
+      operation.device = name;
+    } else {
+      const std::string_view known_op =
+          operation.is_sum || name == "BiasAdd" ? std::string_view("AddV2") : std::string_view(name);
+      const ElementwiseOperation* known = FindElementwiseOperation(known_op);
+      if (known == nullptr && name != "Cast" && name != "SelectV2") {
+        return Unimplemented(op, " does not know ", name, " on a GPU");
+      }
+      if (!FitsFusedProgram(known_op, types, type)) {
+        return InvalidArgument(op, " cannot give ", name, " such operands, or the type ", Name(type));
+      }
+      operation.device = known != nullptr ? std::string(known->name)
+                         : name == "Cast" ? Cat("Cast<", DeviceTypeName(type), ">")
+                                          : std::string("Select3");
+      operation.broadcasts = (known == nullptr || known->broadcasts) && !operation.is_sum;
+    }
+    operations_.push_back(std::move(operation));
+    types_.push_back(type);
+    return OkStatus();
+  }
+
   StatusOr<std::vector<Shape>> InferShapes(KernelContext& ctx) const {
     std::vector<Shape> shapes;
     for (int i = 0; i < num_inputs_; ++i) shapes.push_back(ctx.input(i).shape());
@@ -105,8 +149,8 @@ class FusedElementwiseKernel : public Kernel {
       } else if (ReducesRows(operation.name)) {
         WEIR_RETURN_IF_ERROR(shape->SetDim(shape->rank() - 1, 1));
       }
-      if (operation.operands.size() == 2) {
-        const Shape& other = shapes[operation.operands[1]];
+      for (size_t k = 1; k < operation.operands.size() && shape.ok(); ++k) {
+        const Shape& other = shapes[operation.operands[k]];
         if (operation.broadcasts) {
           shape = BroadcastShape(*shape, other);
         } else if (shape->num_elements() != other.num_elements()) {
@@ -199,9 +243,11 @@ class FusedElementwiseKernel : public Kernel {
   // All of it, for one kernel.
   ElementwiseProgram WholeProgram() const {
     ElementwiseProgram program;
-    program.inputs.assign(static_cast<size_t>(num_inputs_), dtype_);
-    for (const Operation& operation : operations_) {
-      program.steps.push_back({operation.name, operation.operands, dtype_, dtype_});
+    program.inputs.assign(types_.begin(), types_.begin() + num_inputs_);
+    for (size_t i = 0; i < operations_.size(); ++i) {
+      const Operation& operation = operations_[i];
+      program.steps.push_back({operation.device, operation.operands, types_[operation.operands[0]],
+                               types_[static_cast<size_t>(num_inputs_) + i]});
     }
     for (int64_t result : results_) program.outputs.push_back(num_inputs_ + static_cast<int>(result));
     return program;
@@ -259,10 +305,10 @@ class FusedElementwiseKernel : public Kernel {
       }
     }
     ElementwiseProgram program;
-    program.inputs.assign(part.inputs.size(), dtype_);
+    for (int input : part.inputs) program.inputs.push_back(types_[input]);
     for (int value : values) {
       const Operation& operation = operations_[value - num_inputs_];
-      ElementwiseStep step{operation.name, {}, dtype_, dtype_};
+      ElementwiseStep step{operation.device, {}, types_[operation.operands[0]], types_[value]};
       for (int operand : operation.operands) step.operands.push_back(places[operand]);
       places[value] = static_cast<int>(part.inputs.size() + program.steps.size());
       program.steps.push_back(std::move(step));
@@ -275,7 +321,7 @@ class FusedElementwiseKernel : public Kernel {
     return part;
   }
 
-  DType dtype_ = DType::kInvalid;
+  std::vector<DType> types_;  // of values: the inputs, then the operations' results
   int num_inputs_ = 0;
   bool has_rows_ = false;
   std::vector<Operation> operations_;
@@ -290,6 +336,7 @@ class FusedElementwiseKernel : public Kernel {
 void RegisterFusedKernels(GpuRegistry& registry) {
   registry.kernels().Add(OnGpu("_FusedElementwise").Types("T", {DType::kFloat, DType::kHalf, DType::kBFloat16}),
                          MakeKernel<FusedElementwiseKernel>);
+  registry.kernels().Add(OnGpu("_FusedMixedElementwise"), MakeKernel<FusedElementwiseKernel>);
 }
 
 }  // namespace weir::cuda

@@ -10,24 +10,41 @@ namespace weir::cuda {
 namespace {
 
 using nn::AttentionAttrs;
+using nn::AttentionMask;
 using nn::AttentionSizes;
 
 constexpr char kSource[] = "weir/ops/nn/cuda/attention.cu", kScoresSource[] = "weir/ops/nn/cuda/attention_scores.cu";
 constexpr unsigned kThreads = 128, kRows = 64, kTile = 64;  // as in the source
 
-// These two as in the source.
+// These as in the source.
 struct Strides {
   int64_t batch = 0, time = 0, head = 0;
+};
+struct Mask {
+  DeviceAddress data = 0;
+  int64_t batch = 0, head = 0, query = 0, key = 0;
+  float value = 0;
 };
 struct AttentionArguments {
   DeviceAddress q = 0, k = 0, v = 0, o = 0, dy = 0;
   DeviceAddress out = 0, second = 0, stats = 0, delta = 0;
   Strides q_at, k_at, v_at, o_at, dy_at, out_at, second_at;
+  Mask mask;
   int32_t heads = 0, queries = 0, keys = 0, is_causal = 0;
   float scale = 0;
 };
 
-Strides StridesOf(const AttentionSizes& s, int64_t times) { return {times * s.row(), s.row(), s.size}; }
+Strides StridesOf(const AttentionSizes& s, int64_t times) {
+  return {s.batch_step(times), s.time_step(), s.head_step(times)};
+}
+
+Mask DeviceMask(const AttentionMask& mask, const AttentionAttrs& attrs) {
+  if (mask.tensor == nullptr) return {};
+  return {Address(*mask.tensor), mask.batch, mask.head, mask.query, mask.key, attrs.mask_value};
+}
+std::string MaskType(const AttentionMask& mask) {
+  return mask.tensor == nullptr ? std::string("void") : std::string(DeviceTypeName(mask.tensor->dtype()));
+}
 
 unsigned Blocks(int64_t rows) { return static_cast<unsigned>((rows + kRows - 1) / kRows); }
 
@@ -61,15 +78,17 @@ unsigned SharedBytes(const AttentionSizes& s) {
 }
 
 Status Run(const KernelContext& ctx, std::string_view name, const AttentionSizes& s, DType dtype, int64_t rows,
-           const AttentionArguments& arguments) {
+           const AttentionMask& mask, const AttentionArguments& arguments) {
   const LaunchShape shape{.grid = Blocks(rows),
                           .grid_y = static_cast<unsigned>(s.batch * s.heads),
                           .block = kThreads,
                           .shared_bytes = SharedBytes(s)};
-  return Launch(ctx, {kSource, Cat(name, "<", DeviceTypeName(dtype), ", ", s.size, ">")}, shape, arguments);
+  return Launch(ctx, {kSource, Cat(name, "<", DeviceTypeName(dtype), ", ", s.size, ", ", MaskType(mask), ">")}, shape,
+                arguments);
 }
 
-AttentionArguments ArgumentsOf(const KernelContext& ctx, const AttentionSizes& s, bool is_causal) {
+AttentionArguments ArgumentsOf(const KernelContext& ctx, const AttentionSizes& s, const AttentionMask& mask,
+                               const AttentionAttrs& attrs) {
   AttentionArguments a;
   a.q = Address(ctx.input(0));
   a.k = Address(ctx.input(1));
@@ -79,7 +98,8 @@ AttentionArguments ArgumentsOf(const KernelContext& ctx, const AttentionSizes& s
   a.heads = static_cast<int32_t>(s.heads);
   a.queries = static_cast<int32_t>(s.queries);
   a.keys = static_cast<int32_t>(s.keys);
-  a.is_causal = is_causal;
+  a.is_causal = attrs.is_causal;
+  a.mask = DeviceMask(mask, attrs);
   a.scale = s.scale;
   return a;
 }
@@ -92,8 +112,9 @@ class HeadProducts {
   // scores[heads, queries, keys] = rows * columns^T
   Status Scores(DeviceAddress rows, DeviceAddress columns, DeviceAddress scores) const {
     MatrixProduct p{.batch = s_.heads, .m = s_.queries, .n = s_.keys, .k = s_.size, .transpose_b = true};
-    p.a_row = p.b_row = s_.row();
-    p.a_step = p.b_step = s_.size;
+    p.a_row = p.b_row = s_.time_step();
+    p.a_step = s_.head_step(s_.queries);
+    p.b_step = s_.head_step(s_.keys);
     p.out_step = s_.queries * s_.keys;
     return Multiply(ctx_, p, rows, columns, scores);
   }
@@ -101,16 +122,18 @@ class HeadProducts {
   Status ForQueries(DeviceAddress scores, DeviceAddress rows, DeviceAddress out) const {
     MatrixProduct p{.batch = s_.heads, .m = s_.queries, .n = s_.size, .k = s_.keys};
     p.a_step = s_.queries * s_.keys;
-    p.b_row = p.out_row = s_.row();
-    p.b_step = p.out_step = s_.size;
+    p.b_row = p.out_row = s_.time_step();
+    p.b_step = s_.head_step(s_.keys);
+    p.out_step = s_.head_step(s_.queries);
     return Multiply(ctx_, p, scores, rows, out);
   }
   // out[keys, heads, size] = scores^T * rows
   Status ForKeys(DeviceAddress scores, DeviceAddress rows, DeviceAddress out) const {
     MatrixProduct p{.batch = s_.heads, .m = s_.keys, .n = s_.size, .k = s_.queries, .transpose_a = true};
     p.a_step = s_.queries * s_.keys;
-    p.b_row = p.out_row = s_.row();
-    p.b_step = p.out_step = s_.size;
+    p.b_row = p.out_row = s_.time_step();
+    p.b_step = s_.head_step(s_.queries);
+    p.out_step = s_.head_step(s_.keys);
     return Multiply(ctx_, p, scores, rows, out);
   }
 
@@ -126,6 +149,12 @@ class HeadProducts {
   const AttentionSizes& s_;
 };
 
+// The mask of a batch.
+Mask BatchOf(const Mask& mask, const AttentionMask& of, int64_t batch) {
+  Mask part = mask;
+  if (of.tensor != nullptr) part.data += static_cast<size_t>(batch * mask.batch) * SizeOf(of.tensor->dtype());
+  return part;
+}
 // Where a batch begins in a tensor.
 DeviceAddress BatchOf(const Tensor& tensor, int64_t batch) {
   return Address(tensor) + static_cast<size_t>(batch) * (tensor.num_bytes() / static_cast<size_t>(tensor.dim(0)));
@@ -141,22 +170,24 @@ class GpuAttentionKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(const AttentionSizes s, SizesOfAttention(ctx, attrs_, /*is_gradient=*/false));
+    WEIR_ASSIGN_OR_RETURN(const AttentionMask mask, MaskOfAttention(ctx, attrs_, s, /*is_gradient=*/false));
     WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, ctx.input(0).shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor * stats, ctx.AllocateOutput(1, s.stats()));
     if (s.IsEmpty()) {
       WEIR_RETURN_IF_ERROR(FillZero(ctx, Address(*out), out->num_bytes()));
       return FillZero(ctx, Address(*stats), stats->num_bytes());
     }
-    if (!HasTiles(s, out->dtype())) return ComputeFloat(ctx, s, *out, *stats);
-    AttentionArguments arguments = ArgumentsOf(ctx, s, attrs_.is_causal);
+    if (!HasTiles(s, out->dtype())) return ComputeFloat(ctx, s, mask, *out, *stats);
+    AttentionArguments arguments = ArgumentsOf(ctx, s, mask, attrs_);
     arguments.out = Address(*out);
     arguments.out_at = arguments.q_at;
     arguments.stats = Address(*stats);
-    return Run(ctx, "AttentionForward", s, out->dtype(), s.queries, arguments);
+    return Run(ctx, "AttentionForward", s, out->dtype(), s.queries, mask, arguments);
   }
 
  private:
-  Status ComputeFloat(KernelContext& ctx, const AttentionSizes& s, const Tensor& out, const Tensor& stats) const {
+  Status ComputeFloat(KernelContext& ctx, const AttentionSizes& s, const AttentionMask& mask, const Tensor& out,
+                      const Tensor& stats) const {
     const HeadProducts products(ctx, s);
     Tensor inputs[3];
     for (int i = 0; i < 3; ++i) {
@@ -166,9 +197,10 @@ class GpuAttentionKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor scores, ctx.AllocateTemp(DType::kFloat, Shape({s.heads, s.queries, s.keys})));
     for (int64_t b = 0; b < s.batch; ++b) {
       WEIR_RETURN_IF_ERROR(products.Scores(BatchOf(inputs[0], b), BatchOf(inputs[1], b), Address(scores)));
-      WEIR_RETURN_IF_ERROR(Launch(ctx, {kScoresSource, Cat("AttentionWeights<", attrs_.is_causal, ">")},
-                                  products.RowsShape(), Address(scores), BatchOf(stats, b), s.heads * s.queries,
-                                  s.queries, s.keys, s.scale));
+      WEIR_RETURN_IF_ERROR(
+          Launch(ctx, {kScoresSource, Cat("AttentionWeights<", attrs_.is_causal, ", ", MaskType(mask), ">")},
+                 products.RowsShape(), Address(scores), BatchOf(stats, b), s.heads * s.queries, s.queries, s.keys,
+                 s.scale, BatchOf(DeviceMask(mask, attrs_), mask, b)));
       WEIR_RETURN_IF_ERROR(products.ForQueries(Address(scores), BatchOf(inputs[2], b), BatchOf(result, b)));
     }
     return out.dtype() == DType::kFloat ? OkStatus() : Convert(ctx, result, out);
@@ -187,6 +219,7 @@ class GpuAttentionGradKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     WEIR_ASSIGN_OR_RETURN(const AttentionSizes s, SizesOfAttention(ctx, attrs_, /*is_gradient=*/true));
+    WEIR_ASSIGN_OR_RETURN(const AttentionMask mask, MaskOfAttention(ctx, attrs_, s, /*is_gradient=*/true));
     Tensor* out[3];
     for (int i = 0; i < 3; ++i) {
       WEIR_ASSIGN_OR_RETURN(out[i], ctx.AllocateOutput(i, ctx.input(i).shape()));
@@ -195,8 +228,8 @@ class GpuAttentionGradKernel : public Kernel {
     if (s.IsEmpty()) return OkStatus();
     WEIR_ASSIGN_OR_RETURN(Tensor delta, ctx.AllocateTemp(DType::kFloat, s.stats()));
     const DType dtype = out[0]->dtype();
-    if (!HasTiles(s, dtype)) return ComputeFloat(ctx, s, out, delta);
-    AttentionArguments arguments = ArgumentsOf(ctx, s, attrs_.is_causal);
+    if (!HasTiles(s, dtype)) return ComputeFloat(ctx, s, mask, out, delta);
+    AttentionArguments arguments = ArgumentsOf(ctx, s, mask, attrs_);
     arguments.o = Address(ctx.input(3));
     arguments.stats = Address(ctx.input(4));
     arguments.dy = Address(ctx.input(5));
@@ -206,10 +239,10 @@ class GpuAttentionGradKernel : public Kernel {
     arguments.out_at = arguments.k_at;
     arguments.second = Address(*out[2]);
     arguments.second_at = arguments.v_at;
-    WEIR_RETURN_IF_ERROR(Run(ctx, "AttentionBackwardKeys", s, dtype, s.keys, arguments));
+    WEIR_RETURN_IF_ERROR(Run(ctx, "AttentionBackwardKeys", s, dtype, s.keys, mask, arguments));
     arguments.out = Address(*out[0]);
     arguments.out_at = arguments.q_at;
-    return Run(ctx, "AttentionBackwardQueries", s, dtype, s.queries, arguments);
+    return Run(ctx, "AttentionBackwardQueries", s, dtype, s.queries, mask, arguments);
   }
 
  private:
@@ -222,7 +255,8 @@ class GpuAttentionGradKernel : public Kernel {
     return Launch(ctx, {kSource, Cat("AttentionDelta<", DeviceTypeName(dtype), ", ", s.size, ">")}, shape, arguments);
   }
 
-  Status ComputeFloat(KernelContext& ctx, const AttentionSizes& s, Tensor* const* out, const Tensor& delta) const {
+  Status ComputeFloat(KernelContext& ctx, const AttentionSizes& s, const AttentionMask& mask, Tensor* const* out,
+                      const Tensor& delta) const {
     Tensor inputs[6], results[3];
     for (int i : {0, 1, 2, 3, 5}) {
       WEIR_ASSIGN_OR_RETURN(inputs[i], AsFloat(ctx, ctx.input(i)));
@@ -230,7 +264,7 @@ class GpuAttentionGradKernel : public Kernel {
     for (int i = 0; i < 3; ++i) {
       WEIR_ASSIGN_OR_RETURN(results[i], RoomFor(ctx, *out[i]));
     }
-    AttentionArguments arguments = ArgumentsOf(ctx, s, attrs_.is_causal);
+    AttentionArguments arguments = ArgumentsOf(ctx, s, mask, attrs_);
     arguments.o = Address(inputs[3]);
     arguments.dy = Address(inputs[5]);
     arguments.delta = Address(delta);
@@ -244,9 +278,10 @@ class GpuAttentionGradKernel : public Kernel {
                           dy = BatchOf(inputs[5], b);
       WEIR_RETURN_IF_ERROR(products.Scores(q, k, Address(weights)));
       WEIR_RETURN_IF_ERROR(products.Scores(dy, v, Address(slopes)));
-      WEIR_RETURN_IF_ERROR(Launch(ctx, {kScoresSource, Cat("AttentionSlopes<", attrs_.is_causal, ">")},
-                                  products.RowsShape(), Address(weights), Address(slopes), BatchOf(ctx.input(4), b),
-                                  BatchOf(delta, b), s.heads * s.queries, s.queries, s.keys, s.scale));
+      WEIR_RETURN_IF_ERROR(
+          Launch(ctx, {kScoresSource, Cat("AttentionSlopes<", attrs_.is_causal, ", ", MaskType(mask), ">")},
+                 products.RowsShape(), Address(weights), Address(slopes), BatchOf(ctx.input(4), b), BatchOf(delta, b),
+                 s.heads * s.queries, s.queries, s.keys, s.scale, BatchOf(DeviceMask(mask, attrs_), mask, b)));
       WEIR_RETURN_IF_ERROR(products.ForQueries(Address(slopes), k, BatchOf(results[0], b)));
       WEIR_RETURN_IF_ERROR(products.ForKeys(Address(slopes), q, BatchOf(results[1], b)));
       WEIR_RETURN_IF_ERROR(products.ForKeys(Address(weights), dy, BatchOf(results[2], b)));

@@ -12,18 +12,69 @@
 struct Strides {
   int64 batch, time, head;
 };
+struct Mask {
+  const void* data;
+  int64 batch, head, query, key;  // steps
+  float value;                    // of scores that bools hide
+};
 struct AttentionArguments {
   const void *q, *k, *v, *o, *dy;
   void *out, *second;  // forward: the output; backward: gradients of keys and values, or of queries
   float* stats;        // [batch, heads, queries]: logarithms of the softmax's denominators
   float* delta;        // the same shape: sums of output times gradient
   Strides q_at, k_at, v_at, o_at, dy_at, out_at, second_at;
+  Mask mask;
   int heads, queries, keys, is_causal;
   float scale;
 };
 
 constexpr int kWarps = 4, kRows = 16 * kWarps, kTile = 64;
 constexpr float kLog2E = 1.4426950408889634f;
+constexpr float kLowestScore = -20000 * kLog2E;  // nn::kLowestScore
+
+// What a mask makes of scores in powers of two. M is the type of its elements, or void.
+template <typename M>
+struct HeadMask {
+  static constexpr bool kIsThere = true, kHides = IsSame<M, bool>::value;
+  const M* first;
+  int64 query_step, key_step;
+  int queries, keys;
+  float value;
+
+  __device__ __forceinline__ HeadMask(const AttentionArguments& p, int batch, int head)
+      : first((const M*)p.mask.data + batch * p.mask.batch + head * p.mask.head),
+        query_step(p.mask.query),
+        key_step(p.mask.key),
+        queries(p.queries),
+        keys(p.keys),
+        value(Floor(p.mask.value * kLog2E, p.mask.value)) {}
+  // A score that something was added to. The lowest numbers become infinite in powers of two.
+  __device__ __forceinline__ static float Floor(float score, float added) {
+    return score < kLowestScore && added != -INFINITY ? kLowestScore : score;
+  }
+  __device__ __forceinline__ float Apply(float score, int query, int key) const {
+    if (query >= queries || key >= keys) return score;
+    const M element = first[query * query_step + key * key_step];
+    if constexpr (kHides)
+      return element ? score : value;
+    else
+      return Floor(fmaf((float)element, kLog2E, score), (float)element);
+  }
+  __device__ __forceinline__ bool Hides(int query, int key) const {
+    if constexpr (!kHides) return false;
+    return query < queries && key < keys && !first[query * query_step + key * key_step];
+  }
+  // Of a query without keys.
+  __device__ __forceinline__ static float Nothing() { return __int_as_float(0x7fffffff); }
+};
+template <>
+struct HeadMask<void> {
+  static constexpr bool kIsThere = false, kHides = false;
+  __device__ __forceinline__ HeadMask(const AttentionArguments&, int, int) {}
+  __device__ __forceinline__ float Apply(float score, int, int) const { return score; }
+  __device__ __forceinline__ bool Hides(int, int) const { return false; }
+  __device__ __forceinline__ static float Nothing() { return 0; }
+};
 
 __device__ __forceinline__ float Exp2(float x) {
   float y;
@@ -203,7 +254,7 @@ __device__ __forceinline__ float RowTotal(float x) {
 }
 
 // A block for 64 queries of a head.
-template <typename T, int kSize>
+template <typename T, int kSize, typename M>
 __global__ void __launch_bounds__(kWarps * 32) AttentionForward(const AttentionArguments p) {
   extern __shared__ __align__(16) unsigned char shared[];
   typedef Tile<T, kSize> Rows;
@@ -229,6 +280,7 @@ __global__ void __launch_bounds__(kWarps * 32) AttentionForward(const AttentionA
   const float scale = p.scale * kLog2E;
   float max[2] = {-INFINITY, -INFINITY}, total[2] = {0, 0};
   const int row = first + warp * 16 + lane / 4;
+  const HeadMask<M> mask(p, batch, head);
   k_tiles[0].Start(k, p.k_at.time, 0, p.keys);
   v_tiles[0].Start(v, p.v_at.time, 0, p.keys);
   Commit();
@@ -253,9 +305,9 @@ __global__ void __launch_bounds__(kWarps * 32) AttentionForward(const AttentionA
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         float& s = scores.c[i][j];
-        s *= scale;
+        const int key = column + i * 8 + j % 2;
+        s = mask.Apply(s * scale, row + j / 2 * 8, key);
         if (is_cut) {
-          const int key = column + i * 8 + j % 2;
           if (key >= p.keys || (p.is_causal && key > row + j / 2 * 8)) s = -INFINITY;
         }
         new_max[j / 2] = fmaxf(new_max[j / 2], s);
@@ -289,12 +341,16 @@ __global__ void __launch_bounds__(kWarps * 32) AttentionForward(const AttentionA
 #pragma unroll
   for (int r = 0; r < 2; ++r) total[r] = RowTotal(total[r]);
   T* to = (T*)p.out + batch * p.out_at.batch + head * p.out_at.head;
-  out.Store(to, p.out_at.time, first + warp * 16, p.queries, total[0] == 0 ? 0 : 1 / total[0],
-            total[1] == 0 ? 0 : 1 / total[1]);
+  const float nothing = HeadMask<M>::Nothing();
+  out.Store(to, p.out_at.time, first + warp * 16, p.queries, total[0] == 0 ? nothing : 1 / total[0],
+            total[1] == 0 ? nothing : 1 / total[1]);
   if (lane % 4 == 0) {
     float* stats = p.stats + (int64)blockIdx.y * p.queries;
-    if (row < p.queries) stats[row] = total[0] == 0 ? INFINITY : max[0] / kLog2E + logf(total[0]);
-    if (row + 8 < p.queries) stats[row + 8] = total[1] == 0 ? INFINITY : max[1] / kLog2E + logf(total[1]);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      if (row + r * 8 >= p.queries) continue;
+      stats[row + r * 8] = total[r] == 0 ? INFINITY + nothing : max[r] / kLog2E + logf(total[r]);
+    }
   }
 }
 
@@ -313,7 +369,7 @@ __global__ void AttentionDelta(const AttentionArguments p) {
 }
 
 // Gradients of 64 keys and values of a head: all queries that see them pass by.
-template <typename T, int kSize>
+template <typename T, int kSize, typename M>
 __global__ void __launch_bounds__(kWarps * 32) AttentionBackwardKeys(const AttentionArguments p) {
   extern __shared__ __align__(16) unsigned char shared[];
   typedef Tile<T, kSize> Rows;
@@ -342,6 +398,7 @@ __global__ void __launch_bounds__(kWarps * 32) AttentionBackwardKeys(const Atten
   const float scale = p.scale * kLog2E;
   const int tiles = (p.queries + kTile - 1) / kTile, begin = p.is_causal ? first / kTile : 0;
   const int key = first + warp * 16 + lane / 4;
+  const HeadMask<M> mask(p, batch, head);
   auto start = [&](int tile) {
     const int at = tile % 2;
     q_tiles[at].Start(q, p.q_at.time, tile * kTile, p.queries);
@@ -376,7 +433,11 @@ __global__ void __launch_bounds__(kWarps * 32) AttentionBackwardKeys(const Atten
       for (int j = 0; j < 4; ++j) {
         const int column = i * 8 + lane % 4 * 2 + j % 2;
         float& w = weights.c[i][j];
-        w = Exp2(fmaf(w, scale, -row_stats[column]));
+        if constexpr (HeadMask<M>::kIsThere) {
+          w = Exp2(mask.Apply(w * scale, tile * kTile + column, key + j / 2 * 8) - row_stats[column]);
+        } else {
+          w = Exp2(fmaf(w, scale, -row_stats[column]));
+        }
         if (is_cut && key + j / 2 * 8 > tile * kTile + column) w = 0;
       }
     }
@@ -390,6 +451,7 @@ __global__ void __launch_bounds__(kWarps * 32) AttentionBackwardKeys(const Atten
       for (int j = 0; j < 4; ++j) {
         const int column = i * 8 + lane % 4 * 2 + j % 2;
         slopes.c[i][j] = weights.c[i][j] * (slopes.c[i][j] - row_delta[column]);
+        if (mask.Hides(tile * kTile + column, key + j / 2 * 8)) slopes.c[i][j] = 0;
       }
     }
     dk.AddWeighted(slopes, q_tiles[at]);
@@ -402,7 +464,7 @@ __global__ void __launch_bounds__(kWarps * 32) AttentionBackwardKeys(const Atten
 }
 
 // Gradients of 64 queries of a head: all keys that they see pass by.
-template <typename T, int kSize>
+template <typename T, int kSize, typename M>
 __global__ void __launch_bounds__(kWarps * 32) AttentionBackwardQueries(const AttentionArguments p) {
   extern __shared__ __align__(16) unsigned char shared[];
   typedef Tile<T, kSize> Rows;
@@ -431,6 +493,7 @@ __global__ void __launch_bounds__(kWarps * 32) AttentionBackwardQueries(const At
     stats[r] = is_there ? p.stats[place] * kLog2E : INFINITY;
     delta[r] = is_there ? p.delta[place] : 0;
   }
+  const HeadMask<M> mask(p, batch, head);
   Sums<kSize> dq;
   dq.Clear();
   const float scale = p.scale * kLog2E;
@@ -460,11 +523,15 @@ __global__ void __launch_bounds__(kWarps * 32) AttentionBackwardQueries(const At
     for (int i = 0; i < kTile / 8; ++i) {
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        float w = Exp2(fmaf(weights.c[i][j], scale, -stats[j / 2]));
-        if (is_cut) {
-          const int key = tile * kTile + i * 8 + lane % 4 * 2 + j % 2;
-          if (key >= p.keys || (p.is_causal && key > row + j / 2 * 8)) w = 0;
+        const int key = tile * kTile + i * 8 + lane % 4 * 2 + j % 2;
+        float w;
+        if constexpr (HeadMask<M>::kIsThere) {
+          w = Exp2(mask.Apply(weights.c[i][j] * scale, row + j / 2 * 8, key) - stats[j / 2]);
+          if (mask.Hides(row + j / 2 * 8, key)) w = 0;
+        } else {
+          w = Exp2(fmaf(weights.c[i][j], scale, -stats[j / 2]));
         }
+        if (is_cut && (key >= p.keys || (p.is_causal && key > row + j / 2 * 8))) w = 0;
         weights.c[i][j] = w * (slopes.c[i][j] - delta[j / 2]);
       }
     }

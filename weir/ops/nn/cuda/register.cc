@@ -7,6 +7,7 @@ void RegisterNnKernels(GpuRegistry& registry) {
   RegisterBatchNormKernels(registry);
   RegisterBiasKernels(registry);
   RegisterConvolutionKernels(registry);
+  RegisterCrossEntropyKernels(registry);
   RegisterCudnnRnnKernels(registry);
   RegisterDataFormatKernels(registry);
   RegisterDilationKernels(registry);

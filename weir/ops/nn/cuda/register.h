@@ -10,6 +10,7 @@ void RegisterAttentionKernels(GpuRegistry& registry);
 void RegisterBatchNormKernels(GpuRegistry& registry);
 void RegisterBiasKernels(GpuRegistry& registry);
 void RegisterConvolutionKernels(GpuRegistry& registry);
+void RegisterCrossEntropyKernels(GpuRegistry& registry);
 void RegisterCudnnRnnKernels(GpuRegistry& registry);
 void RegisterDataFormatKernels(GpuRegistry& registry);
 void RegisterDilationKernels(GpuRegistry& registry);
