@@ -161,6 +161,25 @@ class AutoGraphTest(unittest.TestCase):
 
         self.assertEqual(int(total(tf.data.Dataset.range(10))), 6)
 
+    def test_options_of_loops_are_given_in_their_bodies(self):
+        @tf.function
+        def doubled(x):
+            while tf.shape(x)[0] < 5:
+                tf.autograph.experimental.set_loop_options(shape_invariants=[(x, tf.TensorShape([None]))])
+                x = tf.concat([x, x], 0)
+            return x
+
+        @tf.function
+        def twice(x):
+            for _ in tf.range(9):
+                tf.autograph.experimental.set_loop_options(shape_invariants=[(x, tf.TensorShape([None]))],
+                                                           maximum_iterations=2)
+                x = tf.concat([x, x], 0)
+            return x
+
+        for function in (doubled, twice):
+            self.assertEqual(function(tf.constant([1, 2])).numpy().tolist(), [1, 2] * 4)
+
     def test_print_tells_of_tracing(self):
         @tf.function
         def doubled(x):

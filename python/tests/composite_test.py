@@ -115,6 +115,14 @@ class IteratorTest(unittest.TestCase):
 
 
 class CountsTest(unittest.TestCase):
+    def test_integers_are_divided_as_real_numbers(self):
+        for x, y, kind, expected in (([1, 2], [2, 0], tf.float64, [0.5, 0.0]),
+                                     (tf.constant([6], tf.uint8), tf.constant([4], tf.uint8), tf.float32, [1.5])):
+            quotient = tf.math.divide_no_nan(x, y)
+            self.assertEqual((quotient.dtype, quotient.numpy().tolist()), (kind, expected))
+        with self.assertRaises(TypeError):
+            tf.math.divide_no_nan([True], [False])
+
     def test_counts_have_the_type_of_what_is_counted(self):
         for values, kind in (([1, 2, 2], tf.int32), (tf.constant([1, 2, 2], tf.int64), tf.int64),
                              (tf.ragged.constant([[1], [2, 2]]), tf.int32)):

@@ -242,6 +242,8 @@ def _tensors(values):
 
 def while_stmt(test, body, get_state, set_state, names, live, options=None):
     """A `while` statement."""
+    if options is None:
+        options = dict(_loop_options.pop()) if _loop_options else {}
     initial = get_state()
     first = test()
     if not _is_symbolic(first):

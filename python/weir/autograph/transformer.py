@@ -370,6 +370,12 @@ class _Expressions(ast.NodeTransformer):
         return node
 
 
+def _sets_options(statement):
+    """Whether a statement is a call of set_loop_options."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and any(
+        getattr(part, "attr", getattr(part, "id", None)) == "set_loop_options" for part in ast.walk(statement.value.func))
+
+
 class _ControlFlow:
     """`if`, `while` and `for` as calls with functions for their bodies."""
 
@@ -445,6 +451,15 @@ class _ControlFlow:
             call = at.parse(f"ag__.if_stmt(TEST, ag_then_{number}, ag_else_{number}, ag_get_{number}, ag_set_{number}, "
                             f"{tuple(names)!r}, {tuple(live)!r})", TEST=node.test)
             return functions + [then, other] + call
+        options = []  # what the body says about the loop is said before it
+        while node.body and _sets_options(node.body[0]):
+            options.append(node.body.pop(0))
+        if options:
+            node.body = node.body or [at(ast.Pass())]
+            return options + self._loop(node, at, number)
+        return self._loop(node, at, number)
+
+    def _loop(self, node, at, number):
         stop = getattr(node, "ag_stop", [])
         if isinstance(node, ast.While):
             test = node.test

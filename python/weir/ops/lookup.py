@@ -148,8 +148,8 @@ class _Table(TrackableResource):
 
     def export(self, name=None):
         """All keys and values."""
-        return raw_ops.LookupTableExportV2(table_handle=self._handle, Tkeys=self._key_dtype,
-                                           Tvalues=self._value_dtype, name=name)
+        return tuple(raw_ops.LookupTableExportV2(table_handle=self._handle, Tkeys=self._key_dtype,
+                                                 Tvalues=self._value_dtype, name=name))
 
 
 class StaticHashTable(_Table):

@@ -67,7 +67,6 @@ sigmoid = _unary("Sigmoid", "sigmoid", "The logistic function `1 / (1 + exp(-x))
 spence = _unary("Spence", "spence", "Spence's integral, the dilogarithm of `1 - x`.")
 sqrt = _unary("Sqrt", "sqrt", "The square root of `x`.")
 
-divide_no_nan = _binary("DivNoNan", "divide_no_nan", "`x / y`, and 0 where `y` is 0.")
 floordiv = _binary("FloorDiv", "floordiv", "The quotient rounded toward minus infinity.")
 multiply_no_nan = _binary("MulNoNan", "multiply_no_nan", "`x * y`, and 0 where `y` is 0 even if `x` is infinite or NaN.")
 xdivy = _binary("Xdivy", "xdivy", "`x / y`, and 0 where `x` is 0.")
@@ -165,6 +164,22 @@ def truediv(x, y, name=None):
     if target is not None:
         x, y = cast(x, target), cast(y, target)
     return raw_ops.RealDiv(x=x, y=y, name=name)
+
+
+@dispatch
+def divide_no_nan(x, y, name=None):
+    """`x / y`, and 0 where `y` is 0; integers are divided as by `truediv`."""
+    x = convert_to_tensor(x, dtype_hint=y.dtype.base_dtype if is_tensor(y) else None, name="x")
+    y = convert_to_tensor(y, dtype_hint=x.dtype.base_dtype, name="y")
+    x_type, y_type = x.dtype.base_dtype, y.dtype.base_dtype
+    if x_type != y_type:
+        raise TypeError(f"`x` and `y` must have the same dtype, got {x_type!r} != {y_type!r}.")
+    if x_type.name not in _DIVISION_TYPES:
+        raise TypeError(f"Invalid dtype {x_type!r} in divide_no_nan. Expected one of {{{', '.join(_DIVISION_TYPES)}}}.")
+    target = _DIVISION_TYPES[x_type.name]
+    if target is not None:
+        x, y = cast(x, target), cast(y, target)
+    return raw_ops.DivNoNan(x=x, y=y, name=name)
 
 
 @dispatch
