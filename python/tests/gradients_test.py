@@ -140,6 +140,21 @@ class CustomGradients(unittest.TestCase):
             y = f(x)
         self.assertEqual([value(g) for g in tape.gradient(y, [x, v])], [10.0, 7.0])
 
+    def test_variables_may_be_arguments(self):
+        @tf.custom_gradient
+        def reversed_gradient(x):
+            return tf.identity(x), lambda dy: -dy
+
+        squares = tf.recompute_grad(lambda x: tf.reduce_sum(x * x))
+        v = tf.Variable([1.0, 2.0])
+        for eager in (True, False):
+            def gradients():
+                with tf.GradientTape(persistent=True) as tape:
+                    y, z = tf.reduce_sum(reversed_gradient(v) * 3.0), squares(v)
+                return tape.gradient(y, v), tape.gradient(z, v)
+            found = gradients() if eager else tf.function(gradients)()
+            self.assertEqual([g.numpy().tolist() for g in found], [[-3.0, -3.0], [2.0, 4.0]])
+
     def test_recompute_grad(self):
         v = tf.Variable(2.0)
         f = tf.recompute_grad(lambda x: v * x * x)

@@ -42,8 +42,9 @@ def custom_gradient(f=None):
 def _call(f, args, kwargs):
     from weir import nest
     flat = nest.flatten(args, expand_composites=True)
-    inputs = [x if isinstance(x, Tensor) else convert_to_tensor(x) for x in flat
-              if not hasattr(x, "handle") or isinstance(x, Tensor)]
+    is_variable = lambda x: hasattr(x, "handle") and not isinstance(x, Tensor)  # noqa: E731
+    given = [x if isinstance(x, Tensor) or is_variable(x) else convert_to_tensor(x) for x in flat]
+    inputs = [x for x in given if not is_variable(x)]
     with tapes.GradientTape(persistent=True) as inner:
         inner.watch([x for x in inputs if x.dtype.is_floating or x.dtype.is_complex])
         # One record for the whole replaces those of the operations inside.
@@ -72,19 +73,23 @@ def _call(f, args, kwargs):
         else:
             input_grads, variable_grads = gradient_function(*arguments), []
         flat_grads = nest.flatten(input_grads) if isinstance(input_grads, (list, tuple)) else [input_grads]
-        if len(flat_grads) != len(inputs):
-            raise ValueError(f"custom_gradient function expected to return {len(inputs)} gradients, but returned "
+        if len(flat_grads) != len(given):
+            raise ValueError(f"custom_gradient function expected to return {len(given)} gradients, but returned "
                              f"{len(flat_grads)} instead.")
         return list(flat_grads) + list(variable_grads or [])
 
     handles = []
     graph = _core.current_graph()
     if graph is not None and not graph.building_function:
-        outputs = gradient_registry.bind(graph, outputs, inputs + [v.handle for v in variables], backward)
+        outputs = gradient_registry.bind(graph, outputs, [x.handle if is_variable(x) else x for x in given] +
+                                         [v.handle for v in variables], backward)
+    for variable in [x for x in given if is_variable(x)]:
+        tapes.variable_accessed(variable)
     for variable in variables:
         tapes.variable_accessed(variable)  # the tapes around did not see it being read
         handles.append(variable.handle if graph is None else graph.capture(variable.handle))
-    sources = [x if graph is None or getattr(x, "_graph", None) is graph else graph.capture(x) for x in inputs]
+    tensors = [x.handle if is_variable(x) else x for x in given]
+    sources = [x if graph is None or getattr(x, "_graph", None) is graph else graph.capture(x) for x in tensors]
     _core.record(outputs, sources + handles, backward)
     if not nest.is_nested(result):
         return outputs[0]
@@ -104,13 +109,16 @@ def recompute_grad(f):
             with tapes.GradientTape() as tape:
                 tape.watch([a for a in flat if isinstance(a, Tensor)])
                 again = f(*nest.pack_sequence_as(args, flat), **kwargs)
-            sources = [a for a in flat if isinstance(a, Tensor)] + list(variables or [])
+            own = [i for i, a in enumerate(flat) if isinstance(a, Tensor) or hasattr(a, "handle")]
+            sources = [flat[i] for i in own] + list(variables or [])
             grads = tape.gradient(again, sources, nest.pack_sequence_as(again, list(output_gradients))
                                   if nest.is_nested(again) else output_gradients[0])
-            count = len(sources) - len(variables or [])
+            of_arguments = [None] * len(flat)
+            for i, gradient_of_one in zip(own, grads):
+                of_arguments[i] = gradient_of_one
             if variables is None:
-                return grads[:count]
-            return grads[:count], grads[count:]
+                return of_arguments
+            return of_arguments, grads[len(own):]
         return result, gradient
 
     @functools.wraps(f)
