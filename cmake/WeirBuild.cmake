@@ -169,4 +169,6 @@ if(WEIR_TESTS AND WEIR_SANITIZE MATCHES "thread")
   find_package(absl REQUIRED)
   add_library(weir_tsan_abseil OBJECT ${PROJECT_SOURCE_DIR}/tests/sanitizers/tsan_abseil.cc)
   target_link_libraries(weir_tsan_abseil PUBLIC absl::status absl::synchronization ${CMAKE_DL_LIBS})
+  # Libraries must find these functions before their own.
+  set_target_properties(weir_tsan_abseil PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
 endif()
