@@ -139,13 +139,15 @@ class GrpcCalls::Call final : public IncomingCall {
     if (calls->IsLongService(method, request_bytes_)) queue.LetOthersPoll();
     if (may_be_quick) queue.BeginCall(std::hash<std::string>()(peer), at_once_);
     const auto start = std::chrono::steady_clock::now();
+    // While the server shuts down this may be the last call: nothing would then keep `calls` alive after it.
+    calls->ReserveCall();
     bool answered = false;
     bool* const outer = std::exchange(t_answered, &answered);
     method.service->Begin(method.index, peer, this);  // this may destroy the call
     t_answered = outer;
     if (may_be_quick) queue.EndCall(answered);
     method.Took(std::chrono::steady_clock::now() - start);
-    calls->AwaitCall();  // replaces this call, which has been answered or takes longer
+    calls->AwaitReservedCall();  // replaces this call, which has been answered or takes longer
   }
 
   void Refuse(grpc::StatusCode code, const std::string& reason) {
@@ -248,12 +250,16 @@ bool GrpcCalls::IsLongService(const Method& method, size_t request_bytes) const 
 }
 
 void GrpcCalls::AwaitCall() {
-  {
-    absl::MutexLock lock(&mu_);
-    ++num_calls_;
-  }
-  new Call(this);
+  ReserveCall();
+  AwaitReservedCall();
 }
+
+void GrpcCalls::ReserveCall() {
+  absl::MutexLock lock(&mu_);
+  ++num_calls_;
+}
+
+void GrpcCalls::AwaitReservedCall() { new Call(this); }
 
 void GrpcCalls::EndCall() {
   absl::MutexLock lock(&mu_);

@@ -84,6 +84,9 @@ class GrpcCalls {
   // Whether another thread should poll while a call is served: serving it takes long, or other calls wait.
   bool IsLongService(const Method& method, size_t request_bytes) const;
   void AwaitCall();  // accepts one more call
+  // The same in two halves. After the first, AwaitEnd does not return before the call of the second has ended.
+  void ReserveCall();
+  void AwaitReservedCall();
   void EndCall();
 
   grpc::AsyncGenericService generic_;
