@@ -307,6 +307,8 @@ const char* __tsan_default_suppressions() {
          "called_from_lib:libupb.so\n"
          "called_from_lib:libabsl_time_zone.so\n"
          "called_from_lib:libabsl_random_internal_pool_urbg.so\n"
+         // The system frees a thread's variables without a word when it uses the thread's memory again.
+         "race:_dl_deallocate_tls\n"
          // It counts references to a call in code that is not seen, before it lets the last holder delete the call.
          "race:grpc::ServerUnaryReactor::~ServerUnaryReactor\n"
          "race:grpc::internal::CallbackWithSuccessTag\n";
