@@ -56,6 +56,15 @@ pid_t StartChild(const std::string& addresses) {
   return posix_spawn(&child, program, nullptr, nullptr, arguments, variables.data()) == 0 ? child : -1;
 }
 
+// Ends a process whatever becomes of the test: who reads the test's output waits for it, too.
+struct Killer {
+  pid_t process;
+  ~Killer() {
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
+};
+
 TEST(GpuCluster, GpusOfTwoProcessesReadEachOthersMemory) {
   if (const char* addresses = std::getenv(kChild)) {  // the second task, until it is killed
     StatusOr<Task> task = StartTask(addresses, 1);
@@ -67,6 +76,7 @@ TEST(GpuCluster, GpusOfTwoProcessesReadEachOthersMemory) {
   const std::string addresses = Cat("127.0.0.1:", ports[0], ",127.0.0.1:", ports[1]);
   const pid_t child = StartChild(addresses);
   ASSERT_GT(child, 0);
+  const Killer killer{child};
   StatusOr<Task> task = StartTask(addresses, 0);
   ASSERT_TRUE(task.ok()) << task.status();
   Scope root = Scope::NewRoot(task->environment);

@@ -34,6 +34,7 @@ std::vector<std::string> LibraryFolders() {
       }
     }
   }
+  folders.push_back("/usr/local/lib/weir-deps/cuda/nvidia/cu13/lib");  // scripts/setup
   folders.push_back("/usr/local/cuda/lib64");
   return folders;
 }
@@ -41,6 +42,12 @@ std::vector<std::string> LibraryFolders() {
 const Nvrtc* LoadNvrtc() {
   void* library = nullptr;
   for (const std::string& folder : LibraryFolders()) {
+    // NVRTC opens it by name.
+    std::error_code error;
+    for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
+      const std::string name = file.path().filename();
+      if (library == nullptr && name.starts_with("libnvrtc-builtins.so.")) dlopen(file.path().c_str(), RTLD_NOW);
+    }
     for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) {
       if (library == nullptr) library = dlopen((folder + "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL);
     }

@@ -88,6 +88,14 @@ std::vector<std::string> Folders(const Description& description) {
   return folders;
 }
 
+// NVRTC opens its library of built-in functions by name, and its wheel does not say where that is. Once it is loaded,
+// the name finds it.
+void OpenBuiltinsBeside(const std::string& file) {
+  std::vector<std::string> found;
+  AddMatches(Cat(file.substr(0, file.rfind('/')), "/libnvrtc-builtins.so.*"), found);
+  for (const std::string& builtins : found) dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 struct Loaded {
   absl::Mutex mu;
   void* handle ABSL_GUARDED_BY(mu) = nullptr;
@@ -121,6 +129,7 @@ StatusOr<void*> OpenCudaLibrary(CudaLibrary library) {
   for (const std::string& file : CandidateFiles(library)) {
     const bool is_path = file.find('/') != std::string::npos;
     if (is_path && access(file.c_str(), R_OK) != 0) continue;
+    if (is_path && library == CudaLibrary::kNvrtc) OpenBuiltinsBeside(file);
     loaded.handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (loaded.handle != nullptr) {
       loaded.file = file;
