@@ -173,5 +173,6 @@ if(WEIR_TESTS AND WEIR_SANITIZE MATCHES "thread")
   set_target_properties(weir_tsan_abseil PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
   # For programs that load weir later, such as Python.
   add_library(weir_tsan_preload SHARED $<TARGET_OBJECTS:weir_tsan_abseil>)
-  target_link_libraries(weir_tsan_preload PRIVATE absl::status absl::synchronization ${CMAKE_DL_LIBS})
+  target_link_libraries(weir_tsan_preload PRIVATE absl::status absl::synchronization ${CMAKE_DL_LIBS}
+                                                  -Wl,--no-as-needed grpc gpr)
 endif()

@@ -59,9 +59,12 @@ pid_t StartChild(const std::string& addresses) {
 // Ends a process whatever becomes of the test: who reads the test's output waits for it, too.
 struct Killer {
   pid_t process;
-  ~Killer() {
+  ~Killer() { Kill(); }
+  void Kill() {
+    if (process <= 0) return;
     kill(process, SIGKILL);
     waitpid(process, nullptr, 0);
+    process = 0;
   }
 };
 
@@ -76,7 +79,7 @@ TEST(GpuCluster, GpusOfTwoProcessesReadEachOthersMemory) {
   const std::string addresses = Cat("127.0.0.1:", ports[0], ",127.0.0.1:", ports[1]);
   const pid_t child = StartChild(addresses);
   ASSERT_GT(child, 0);
-  const Killer killer{child};
+  Killer killer{child};
   StatusOr<Task> task = StartTask(addresses, 0);
   ASSERT_TRUE(task.ok()) << task.status();
   Scope root = Scope::NewRoot(task->environment);
@@ -99,8 +102,7 @@ TEST(GpuCluster, GpusOfTwoProcessesReadEachOthersMemory) {
     EXPECT_EQ(out[0].scalar<float>(), -8.0f * 1024 * 256);
   }
   EXPECT_EQ(task->server->num_shared_tensors(), 3);
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  killer.Kill();
   std::vector<Tensor> out;
   StepOptions options;
   options.timeout = absl::Seconds(60);

@@ -305,6 +305,7 @@ const char* __tsan_default_suppressions() {
          "called_from_lib:libgpr.so\n"
          "called_from_lib:libabsl_status.so\n"
          "called_from_lib:libupb.so\n"
+         "called_from_lib:libpmix.so\n"
          "called_from_lib:libabsl_time_zone.so\n"
          "called_from_lib:libabsl_random_internal_pool_urbg.so\n"
          // The system frees a thread's variables without a word when it uses the thread's memory again.
