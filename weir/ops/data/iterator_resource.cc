@@ -1,6 +1,5 @@
 #include "weir/ops/data/iterator_resource.h"
 
-#include <algorithm>
 #include <deque>
 #include <list>
 #include <optional>
@@ -9,7 +8,6 @@
 
 #include "weir/ops/data/prefetch.h"
 #include "weir/proto/dataset_options.pb.h"
-#include "weir/resources/variable.h"
 
 namespace weir {
 namespace {
@@ -33,26 +31,9 @@ bool ReadsAhead(const DatasetOptions& options) {
   return asked.has_inject_prefetch() ? asked.inject_prefetch() : AppliesByDefault(asked);
 }
 
-// True if a function of the pipeline captured a variable.
-bool CapturesVariable(const Dataset& dataset) {
-  const auto is_variable = [](const Tensor& tensor) {
-    if (tensor.dtype() != DType::kResource) return false;
-    const std::span<const ResourceHandle> handles = tensor.span<ResourceHandle>();
-    return std::any_of(handles.begin(), handles.end(),
-                       [](const ResourceHandle& handle) { return handle.type_name == VariableResource::kTypeName; });
-  };
-  const Element& inputs = dataset.origin().inputs;
-  return std::any_of(inputs.begin(), inputs.end(), is_variable) ||
-         std::any_of(dataset.inputs().begin(), dataset.inputs().end(),
-                     [](const DatasetPtr& input) { return CapturesVariable(*input); });
-}
-
-// What may wait is read ahead, so that steps and their input overlap. Not where a variable decides what the elements
-// are: a step that assigns to it should see its effect in the very next element, unless the program asks for a
-// prefetch.
+// What may wait is read ahead, so that steps and their input overlap.
 DatasetPtr ReadAhead(DatasetPtr dataset) {
   if (!dataset->MayWait() || dataset->RunsAhead() || !ReadsAhead(OptionsOf(*dataset))) return dataset;
-  if (CapturesVariable(*dataset)) return dataset;
   return MakePrefetchDataset(std::move(dataset));
 }
 

@@ -8,7 +8,6 @@
 #include "weir/ops/data/iterator_resource.h"
 #include "weir/ops/data/parallel_map.h"
 #include "weir/ops/data/register.h"
-#include "weir/resources/variable.h"
 #include "weir/testing/kernel_runner.h"
 #include "weir/testing/tensor_matchers.h"
 
@@ -242,24 +241,6 @@ TEST_F(WalkTest, OptionsForbidReadingAhead) {
   gated->gate->Allow(1);
   EXPECT_EQ(request.Await(), 0);
   gated->gate->AwaitWaiting(1);  // for the next one, unasked
-}
-
-// An element made ahead of its time would not see what a step assigns to the variable before it asks for the element.
-TEST_F(WalkTest, APipelineThatCapturedAVariableIsNotReadAhead) {
-  ResourceHandle variable;
-  variable.type_name = std::string(VariableResource::kTypeName);
-  DatasetOrigin origin;
-  origin.inputs.push_back(Tensor::Scalar(std::move(variable)));
-  auto gated = std::make_shared<GatedDataset>(100);
-  gated->set_origin(std::move(origin));
-  auto walk = Start(Over("OptionsDataset", gated, {}, "\xff"));
-  gated->gate->Allow(50);
-  Request request;
-  request.Start(*walk);
-  EXPECT_EQ(request.Await(), 0);
-  walk = nullptr;
-  absl::MutexLock lock(&gated->gate->mu);
-  EXPECT_EQ(gated->gate->permits, 49);
 }
 
 TEST_F(WalkTest, ThePositionOfAPrefetchIsWhatWasTaken) {
