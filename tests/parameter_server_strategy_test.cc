@@ -60,7 +60,9 @@ TEST(ParameterServerStrategy, TrainsAsOneProcessDoesAndSharesItsCheckpoints) {
   Cluster cluster;
   cluster.StartAll();
   int number = 0;
-  for (const Partitioner& partitioner : {Partitioner(), distribute::FixedShards(3), distribute::MinSize(64, 2)}) {
+  const Partitioner too_many = [](const Shape&, DType) { return 1000; };
+  for (const Partitioner& partitioner :
+       {Partitioner(), distribute::FixedShards(3), distribute::MinSize(64, 2), too_many}) {
     auto alone = MakeModel({});
     auto together = MakeModel(OnServers(cluster, 0, partitioner));
     const std::string prefix = Cat(testing::TempDir(), "/parameter_servers_", getpid(), "_", ++number);
@@ -166,6 +168,7 @@ TEST(Partitioners, FollowTensorFlowsRules) {
   EXPECT_EQ(parts(distribute::FixedShards(2), {10, 3}), 2);
   EXPECT_EQ(parts(distribute::FixedShards(2), {1, 3}), 1);
   EXPECT_EQ(parts(distribute::FixedShards(2), {0, 3}), 1);
+  EXPECT_EQ(parts(distribute::FixedShards(0), {10, 3}), 1);
   EXPECT_EQ(parts(distribute::MinSize(4, 2), {6, 1}), 2);
   EXPECT_EQ(parts(distribute::MinSize(4, 10), {6, 1}), 6);
   EXPECT_EQ(parts(distribute::MinSize(), {1000, 1000}), 1);

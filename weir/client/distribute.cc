@@ -83,7 +83,8 @@ StatusOr<Strategy> ParameterServer(const ParameterServerOptions& options, const 
 }
 
 Partitioner FixedShards(int shards) {
-  return [shards](const Shape& shape, DType) -> int { return std::clamp<int64_t>(shape.dim(0), 1, shards); };
+  return
+      [shards](const Shape& shape, DType) -> int { return std::clamp<int64_t>(shape.dim(0), 1, std::max(shards, 1)); };
 }
 
 Partitioner MinSize(int64_t min_shard_bytes, int max_shards) {

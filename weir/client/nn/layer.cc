@@ -1,5 +1,6 @@
 #include "weir/client/nn/layer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "weir/client/operators.h"
@@ -74,9 +75,13 @@ Variable Context::GetVariable(const std::string& name, const Shape& shape, const
     const std::string prefix =
         Cat(state_->root.prefix(), state_->root.prefix().empty() || path_.empty() ? "" : "/", path_);
     const Scope below = state_->root.WithPrefix(prefix);
-    const int parts = own.trainable && shape.rank() > 0 && state_->partitioner ? state_->partitioner(shape, dtype) : 1;
-    Variable variable = parts > 1 ? Variable::Partitioned(below, name, shape, initializer, dtype, own, parts)
-                                  : Variable(below, name, shape, initializer, dtype, own);
+    int64_t parts = 1;
+    if (own.trainable && shape.rank() > 0 && state_->partitioner) {
+      parts = std::min<int64_t>(state_->partitioner(shape, dtype), shape.dim(0));  // none without rows
+    }
+    Variable variable =
+        parts > 1 ? Variable::Partitioned(below, name, shape, initializer, dtype, own, static_cast<int>(parts))
+                  : Variable(below, name, shape, initializer, dtype, own);
     found = state_->variables.emplace(full, variable).first;
     if (variable.parts().empty()) state_->ordered.push_back(variable);
     state_->ordered.insert(state_->ordered.end(), variable.parts().begin(), variable.parts().end());
