@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tests/cuda_emulator/libraries/emulator.h"
@@ -83,8 +84,12 @@ cuda::CudnnStatus CheckGraph(const Descriptor& graph);
 
 // Whether the pack has a pointer for every tensor of the graph that is not virtual.
 bool HasAllTensors(const Descriptor& graph, const Descriptor& variant_pack);
+// Values of tensors that are not in the device's memory, by id.
+using Values = std::unordered_map<int64_t, std::vector<double>>;
+// The numbers that the pack has in the host's memory, read when a graph is enqueued.
+Values ReadScalars(const Descriptor& graph, const Descriptor& variant_pack);
 // Runs a graph's operations in order on the pack's tensors.
-void RunGraph(const Descriptor& graph, const Descriptor& variant_pack);
+void RunGraph(const Descriptor& graph, const Descriptor& variant_pack, Values scalars);
 
 }  // namespace weir::cuda_emulator
 

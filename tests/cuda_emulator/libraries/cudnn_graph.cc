@@ -32,6 +32,7 @@ size_t SizeOf(CudnnAttributeType type) {
     case kCudnnTypeHeuristicMode:
     case kCudnnTypeNumericalNote:
     case kCudnnTypePointwiseMode:
+    case kCudnnTypeReduction:
       return 4;
   }
   return 0;
@@ -48,8 +49,12 @@ int ExpectedType(CudnnAttribute name) {
       return kCudnnTypePointwiseMode;
     case kCudnnAttrPointwiseMathPrecision:
     case kCudnnAttrConvolutionComputeType:
+    case kCudnnAttrMatmulComputeType:
+    case kCudnnAttrReductionComputeType:
     case kCudnnAttrTensorDataType:
       return kCudnnTypeDataType;
+    case kCudnnAttrReductionOperator:
+      return kCudnnTypeReduction;
     case kCudnnAttrConvolutionMode:
       return kCudnnTypeConvolutionMode;
     case kCudnnAttrConvolutionDilations:
@@ -58,6 +63,7 @@ int ExpectedType(CudnnAttribute name) {
     case kCudnnAttrConvolutionPrePaddings:
     case kCudnnAttrConvolutionSpatialDims:
     case kCudnnAttrPlanWorkspaceSize:
+    case kCudnnAttrPointwiseAxis:
     case kCudnnAttrTensorByteAlignment:
     case kCudnnAttrTensorDimensions:
     case kCudnnAttrTensorStrides:
@@ -70,6 +76,7 @@ int ExpectedType(CudnnAttribute name) {
     case kCudnnAttrPlanHandle:
     case kCudnnAttrOperationGraphHandle:
       return kCudnnTypeHandle;
+    case kCudnnAttrTensorIsByValue:
     case kCudnnAttrTensorIsVirtual:
       return kCudnnTypeBoolean;
     case kCudnnAttrVariantPackDataPointers:
@@ -164,7 +171,16 @@ CudnnStatus Check(const Descriptor& descriptor) {
     case kCudnnConvolutionBackwardDataDescriptor:
     case kCudnnConvolutionBackwardFilterDescriptor:
     case kCudnnOperationPointwiseDescriptor:
+    case kCudnnOperationMatmulDescriptor:
+    case kCudnnOperationReductionDescriptor:
+    case kCudnnOperationReshapeDescriptor:
       return CheckOperation(descriptor);
+    case kCudnnMatmulDescriptor:
+      return descriptor.Has(kCudnnAttrMatmulComputeType) ? kCudnnSuccess : Fail(kCudnnBadParam, "matmul: no type");
+    case kCudnnReductionDescriptor:
+      return descriptor.Has(kCudnnAttrReductionOperator) && descriptor.Has(kCudnnAttrReductionComputeType)
+                 ? kCudnnSuccess
+                 : Fail(kCudnnBadParam, "reduction: operator and type must be set");
     case kCudnnOperationGraphDescriptor:
       return CheckGraph(descriptor);
     case kCudnnEngineDescriptor:
@@ -432,8 +448,9 @@ WEIR_EXPORT CudnnStatus cudnnBackendExecute(CudnnHandle handle, CudnnDescriptor 
   }
   if (weir::cuda_emulator::EngineOf(*plan) == weir::cuda_emulator::kInexact) return kCudnnSuccess;
   const bool enqueued = weir::cuda_emulator::Enqueue(
-      handle->stream, [plan = *static_cast<DescriptorPointer*>(plan_handle), pack = *pack] {
-        weir::cuda_emulator::RunGraph(*weir::cuda_emulator::GraphOf(*plan), pack);
+      handle->stream, [plan = *static_cast<DescriptorPointer*>(plan_handle), pack = *pack,
+                       scalars = weir::cuda_emulator::ReadScalars(*weir::cuda_emulator::GraphOf(*plan), *pack)] {
+        weir::cuda_emulator::RunGraph(*weir::cuda_emulator::GraphOf(*plan), pack, scalars);
       });
   return enqueued ? kCudnnSuccess : Fail(kCudnnExecutionFailed, "the driver refused the work");
 }

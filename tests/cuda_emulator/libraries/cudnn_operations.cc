@@ -34,11 +34,16 @@ ConvolutionRole RoleOf(CudnnDescriptorType type) {
           kCudnnAttrBackwardFilterConvolution, kCudnnAttrBackwardFilterAlpha, kCudnnAttrBackwardFilterBeta};
 }
 
-bool IsConvolution(const Descriptor& operation) { return operation.type != kCudnnOperationPointwiseDescriptor; }
+bool IsConvolution(const Descriptor& operation) {
+  return operation.type == kCudnnConvolutionForwardDescriptor ||
+         operation.type == kCudnnConvolutionBackwardDataDescriptor ||
+         operation.type == kCudnnConvolutionBackwardFilterDescriptor;
+}
 
 CudnnDataType TypeOf(const Descriptor& tensor) { return tensor.Get<CudnnDataType>(kCudnnAttrTensorDataType); }
 std::vector<int64_t> DimsOf(const Descriptor& tensor) { return tensor.GetInts(kCudnnAttrTensorDimensions); }
 bool IsVirtual(const Descriptor& tensor) { return tensor.Get<bool>(kCudnnAttrTensorIsVirtual, false); }
+bool IsByValue(const Descriptor& tensor) { return tensor.Get<bool>(kCudnnAttrTensorIsByValue, false); }
 int64_t IdOf(const Descriptor& tensor) { return tensor.Get<int64_t>(kCudnnAttrTensorUniqueId); }
 
 CudnnStatus CheckConvolutionOperation(const Descriptor& operation) {
@@ -79,9 +84,14 @@ CudnnStatus CheckPointwiseOperation(const Descriptor& operation) {
   const Descriptor* y = operation.GetDescriptor(kCudnnAttrOperationPointwiseY);
   if (pointwise == nullptr || x == nullptr || y == nullptr) return Fail(kCudnnBadParam, "pointwise: missing tensor");
   const auto mode = pointwise->Get<CudnnPointwiseMode>(kCudnnAttrPointwiseMode);
-  const bool binary = mode <= kCudnnPointwiseMax || mode == kCudnnPointwiseSub;
-  if (binary != (b != nullptr)) return Fail(kCudnnBadParam, "pointwise: wrong number of operands for the mode");
-  for (const Descriptor* operand : {x, b}) {
+  const Descriptor* t = operation.GetDescriptor(kCudnnAttrOperationPointwiseT);
+  const bool ternary = mode == kCudnnPointwiseSelect;
+  const bool binary = mode <= kCudnnPointwiseMax || mode == kCudnnPointwiseSub || mode == kCudnnPointwiseDiv ||
+                      mode == kCudnnPointwiseCompareGe || ternary;
+  if (binary != (b != nullptr) || ternary != (t != nullptr)) {
+    return Fail(kCudnnBadParam, "pointwise: wrong number of operands for the mode");
+  }
+  for (const Descriptor* operand : {x, b, t}) {
     if (operand == nullptr) continue;
     const std::vector<int64_t> dims = DimsOf(*operand), result = DimsOf(*y);
     if (dims.size() != result.size()) return Fail(kCudnnBadParamShapeMismatch, "pointwise: ranks differ");
@@ -92,6 +102,46 @@ CudnnStatus CheckPointwiseOperation(const Descriptor& operation) {
   return kCudnnSuccess;
 }
 
+CudnnStatus CheckMatmul(const Descriptor& operation) {
+  const Descriptor* a = operation.GetDescriptor(kCudnnAttrOperationMatmulA);
+  const Descriptor* b = operation.GetDescriptor(kCudnnAttrOperationMatmulB);
+  const Descriptor* c = operation.GetDescriptor(kCudnnAttrOperationMatmulC);
+  if (a == nullptr || b == nullptr || c == nullptr || operation.GetDescriptor(kCudnnAttrOperationMatmul) == nullptr) {
+    return Fail(kCudnnBadParam, "matmul: a tensor or the product is missing");
+  }
+  const std::vector<int64_t> as = DimsOf(*a), bs = DimsOf(*b), cs = DimsOf(*c);
+  if (as.size() != 4 || bs.size() != 4 || cs.size() != 4) return Fail(kCudnnNotSupported, "matmul: ranks of 4 only");
+  for (size_t i = 0; i < 2; ++i) {
+    if (as[i] != cs[i] || bs[i] != cs[i]) return Fail(kCudnnBadParamShapeMismatch, "matmul: batches differ");
+  }
+  if (as[2] != cs[2] || as[3] != bs[2] || bs[3] != cs[3]) return Fail(kCudnnBadParamShapeMismatch, "matmul: sizes");
+  // What tensor cores multiply has 16 bits, or was a sum of such products.
+  const auto is_small = [](const Descriptor& tensor) {
+    return TypeOf(tensor) == kCudnnHalf || TypeOf(tensor) == kCudnnBfloat16;
+  };
+  return is_small(*b) && (is_small(*a) || IsVirtual(*a)) ? kCudnnSuccess
+                                                         : Fail(kCudnnNotSupportedDataType, "matmul: operands' types");
+}
+
+CudnnStatus CheckReduction(const Descriptor& operation) {
+  const Descriptor* x = operation.GetDescriptor(kCudnnAttrOperationReductionX);
+  const Descriptor* y = operation.GetDescriptor(kCudnnAttrOperationReductionY);
+  if (x == nullptr || y == nullptr || operation.GetDescriptor(kCudnnAttrOperationReduction) == nullptr) {
+    return Fail(kCudnnBadParam, "reduction: a tensor or the reduction is missing");
+  }
+  std::vector<int64_t> dims = DimsOf(*x);
+  dims.back() = 1;
+  return dims == DimsOf(*y) ? kCudnnSuccess : Fail(kCudnnBadParamShapeMismatch, "reduction: of rows only");
+}
+
+CudnnStatus CheckReshape(const Descriptor& operation) {
+  const Descriptor* x = operation.GetDescriptor(kCudnnAttrOperationReshapeX);
+  const Descriptor* y = operation.GetDescriptor(kCudnnAttrOperationReshapeY);
+  if (x == nullptr || y == nullptr) return Fail(kCudnnBadParam, "reshape: a tensor is missing");
+  return Product(DimsOf(*x)) == Product(DimsOf(*y)) ? kCudnnSuccess
+                                                    : Fail(kCudnnBadParamShapeMismatch, "reshape: sizes differ");
+}
+
 bool IsChannelsLast(const Descriptor& tensor) {
   const std::vector<int64_t> strides = tensor.GetInts(kCudnnAttrTensorStrides);
   return strides.size() < 3 || DimsOf(tensor)[1] == 1 || strides[1] == 1;
@@ -99,7 +149,6 @@ bool IsChannelsLast(const Descriptor& tensor) {
 
 // The tensors of a graph that live in memory, by id.
 using Memory = std::unordered_map<int64_t, void*>;
-using Values = std::unordered_map<int64_t, std::vector<double>>;
 
 // Calls function with the offset by strides of each element, in the order of dims.
 template <typename Function>
@@ -119,7 +168,7 @@ void ForEachOffset(const std::vector<int64_t>& dims, const std::vector<int64_t>&
 }
 
 std::vector<double> Read(const Descriptor& tensor, const Memory& memory, const Values& values) {
-  if (IsVirtual(tensor)) return values.at(IdOf(tensor));
+  if (IsVirtual(tensor) || IsByValue(tensor)) return values.at(IdOf(tensor));
   Element element;
   ElementOf(TypeOf(tensor), &element);
   const std::vector<int64_t> dims = DimsOf(tensor);
@@ -278,6 +327,10 @@ double Unary(const Descriptor& pointwise, CudnnPointwiseMode mode, double x) {
 
 double Binary(CudnnPointwiseMode mode, double x, double b) {
   switch (mode) {
+    case kCudnnPointwiseDiv:
+      return x / b;
+    case kCudnnPointwiseCompareGe:
+      return x >= b ? 1 : 0;
     case kCudnnPointwiseMul:
       return x * b;
     case kCudnnPointwiseMin:
@@ -314,6 +367,22 @@ void RunPointwise(const Descriptor& operation, const Memory& memory, Values& val
   const auto mode = pointwise.Get<CudnnPointwiseMode>(kCudnnAttrPointwiseMode);
   const std::vector<int64_t> dims = DimsOf(y);
   std::vector<double> xs = Broadcast(*operation.GetDescriptor(kCudnnAttrOperationPointwiseX), dims, memory, values);
+  if (mode == kCudnnPointwiseGenerateIndex) {
+    const auto axis = static_cast<size_t>(pointwise.Get<int64_t>(kCudnnAttrPointwiseAxis));
+    std::vector<int64_t> steps(dims.size());
+    steps[axis] = 1;
+    ForEachOffset(dims, steps,
+                  [&](int64_t i, int64_t index) { xs[static_cast<size_t>(i)] = static_cast<double>(index); });
+    return Write(y, std::move(xs), memory, values);
+  }
+  if (mode == kCudnnPointwiseSelect) {
+    const std::vector<double> bs =
+        Broadcast(*operation.GetDescriptor(kCudnnAttrOperationPointwiseB), dims, memory, values);
+    const std::vector<double> ts =
+        Broadcast(*operation.GetDescriptor(kCudnnAttrOperationPointwiseT), dims, memory, values);
+    for (size_t i = 0; i < xs.size(); ++i) xs[i] = ts[i] != 0 ? xs[i] : bs[i];
+    return Write(y, std::move(xs), memory, values);
+  }
   const double alpha1 = operation.GetReal(kCudnnAttrOperationPointwiseAlpha1, 1);
   const double alpha2 = operation.GetReal(kCudnnAttrOperationPointwiseAlpha2, 1);
   if (const Descriptor* b = operation.GetDescriptor(kCudnnAttrOperationPointwiseB)) {
@@ -325,10 +394,86 @@ void RunPointwise(const Descriptor& operation, const Memory& memory, Values& val
   Write(y, std::move(xs), memory, values);
 }
 
+void RunMatmul(const Descriptor& operation, const Memory& memory, Values& values) {
+  const Descriptor& a = *operation.GetDescriptor(kCudnnAttrOperationMatmulA);
+  const Descriptor& b = *operation.GetDescriptor(kCudnnAttrOperationMatmulB);
+  const Descriptor& c = *operation.GetDescriptor(kCudnnAttrOperationMatmulC);
+  const std::vector<double> as = Read(a, memory, values), bs = Read(b, memory, values);
+  const std::vector<int64_t> dims = DimsOf(c);
+  const auto batch = static_cast<size_t>(dims[0] * dims[1]), m = static_cast<size_t>(dims[2]),
+             n = static_cast<size_t>(dims[3]), k = static_cast<size_t>(DimsOf(a)[3]);
+  std::vector<double> sums(batch * m * n);
+  for (size_t row = 0; row < batch * m; ++row) {
+    for (size_t i = 0; i < k; ++i) {
+      const double factor = as[row * k + i];
+      const double* from = bs.data() + (row / m * k + i) * n;
+      for (size_t j = 0; j < n; ++j) sums[row * n + j] += factor * from[j];
+    }
+  }
+  Write(c, std::move(sums), memory, values);
+}
+
+void RunReduction(const Descriptor& operation, const Memory& memory, Values& values) {
+  const Descriptor& x = *operation.GetDescriptor(kCudnnAttrOperationReductionX);
+  const bool adds =
+      operation.GetDescriptor(kCudnnAttrOperationReduction)->Get<CudnnReduction>(kCudnnAttrReductionOperator) ==
+      kCudnnReduceAdd;
+  const std::vector<double> xs = Read(x, memory, values);
+  const auto row = static_cast<size_t>(DimsOf(x).back());
+  std::vector<double> results;
+  for (size_t at = 0; at < xs.size(); at += row) {
+    const auto first = xs.begin() + static_cast<std::ptrdiff_t>(at), last = first + static_cast<std::ptrdiff_t>(row);
+    results.push_back(adds ? std::accumulate(first, last, 0.0) : *std::max_element(first, last));
+  }
+  Write(*operation.GetDescriptor(kCudnnAttrOperationReductionY), std::move(results), memory, values);
+}
+
+// The result has the operand's elements at the same distances from the first one.
+void RunReshape(const Descriptor& operation, const Memory& memory, Values& values) {
+  const Descriptor& x = *operation.GetDescriptor(kCudnnAttrOperationReshapeX);
+  const Descriptor& y = *operation.GetDescriptor(kCudnnAttrOperationReshapeY);
+  const std::vector<double> xs = Read(x, memory, values);
+  std::unordered_map<int64_t, double> by_offset;
+  ForEachOffset(DimsOf(x), x.GetInts(kCudnnAttrTensorStrides),
+                [&](int64_t i, int64_t offset) { by_offset[offset] = xs[static_cast<size_t>(i)]; });
+  std::vector<double> ys(xs.size());
+  ForEachOffset(DimsOf(y), y.GetInts(kCudnnAttrTensorStrides),
+                [&](int64_t i, int64_t offset) { ys[static_cast<size_t>(i)] = by_offset.at(offset); });
+  Write(y, std::move(ys), memory, values);
+}
+
+// Engines for fused attention take products of 16 bits and what stands between them. Like NVIDIA's they want the heads'
+// elements next to each other.
+CudnnStatus CheckAttentionGraph(const AttributeValue& operations) {
+  for (const DescriptorPointer& operation : operations.descriptors) {
+    if (IsConvolution(*operation)) return Fail(kCudnnNotSupportedGraphPattern, "graph: a convolution among products");
+    if (operation->type != kCudnnOperationMatmulDescriptor) continue;
+    for (const CudnnAttribute name : {kCudnnAttrOperationMatmulA, kCudnnAttrOperationMatmulB}) {
+      const Descriptor& operand = *operation->GetDescriptor(name);
+      const std::vector<int64_t> strides = operand.GetInts(kCudnnAttrTensorStrides);
+      if (!IsVirtual(operand) && strides[3] != 1 && strides[2] != 1) {
+        return Fail(kCudnnNotSupported, "graph: elements of a head are not next to each other");
+      }
+    }
+  }
+  return kCudnnSuccess;
+}
+
 }  // namespace
 
 CudnnStatus CheckOperation(const Descriptor& operation) {
-  return IsConvolution(operation) ? CheckConvolutionOperation(operation) : CheckPointwiseOperation(operation);
+  switch (operation.type) {
+    case kCudnnOperationPointwiseDescriptor:
+      return CheckPointwiseOperation(operation);
+    case kCudnnOperationMatmulDescriptor:
+      return CheckMatmul(operation);
+    case kCudnnOperationReductionDescriptor:
+      return CheckReduction(operation);
+    case kCudnnOperationReshapeDescriptor:
+      return CheckReshape(operation);
+    default:
+      return CheckConvolutionOperation(operation);
+  }
 }
 
 // The engines take one convolution, and after a forward one pointwise operations in a row. They are as choosy as
@@ -336,6 +481,9 @@ CudnnStatus CheckOperation(const Descriptor& operation) {
 CudnnStatus CheckGraph(const Descriptor& graph) {
   const AttributeValue* operations = graph.Find(kCudnnAttrOperationGraphOps);
   if (operations == nullptr || operations->descriptors.empty()) return Fail(kCudnnBadParam, "graph: no operations");
+  for (const DescriptorPointer& operation : operations->descriptors) {
+    if (operation->type == kCudnnOperationMatmulDescriptor) return CheckAttentionGraph(*operations);
+  }
   const Descriptor& first = *operations->descriptors[0];
   const bool fused = operations->descriptors.size() > 1;
   if (!IsConvolution(first) || (fused && first.type != kCudnnConvolutionForwardDescriptor)) {
@@ -386,17 +534,46 @@ bool HasAllTensors(const Descriptor& graph, const Descriptor& variant_pack) {
   return true;
 }
 
-void RunGraph(const Descriptor& graph, const Descriptor& variant_pack) {
+Values ReadScalars(const Descriptor& graph, const Descriptor& variant_pack) {
+  const AttributeValue& ids = *variant_pack.Find(kCudnnAttrVariantPackUniqueIds);
+  const AttributeValue& pointers = *variant_pack.Find(kCudnnAttrVariantPackDataPointers);
+  Values scalars;
+  for (const DescriptorPointer& operation : graph.Find(kCudnnAttrOperationGraphOps)->descriptors) {
+    for (const auto& [name, value] : operation->attributes) {
+      for (const DescriptorPointer& each : value.descriptors) {
+        if (each->type != kCudnnTensorDescriptor || !IsByValue(*each)) continue;
+        for (int64_t i = 0; i < ids.count; ++i) {
+          if (ids.At<int64_t>(i) != IdOf(*each)) continue;
+          scalars[IdOf(*each)] = {static_cast<double>(*static_cast<const float*>(pointers.At<void*>(i)))};
+        }
+      }
+    }
+  }
+  return scalars;
+}
+
+void RunGraph(const Descriptor& graph, const Descriptor& variant_pack, Values scalars) {
   Memory memory;
   const AttributeValue& ids = *variant_pack.Find(kCudnnAttrVariantPackUniqueIds);
   const AttributeValue& pointers = *variant_pack.Find(kCudnnAttrVariantPackDataPointers);
   for (int64_t i = 0; i < ids.count; ++i) memory[ids.At<int64_t>(i)] = pointers.At<void*>(i);
-  Values values;
+  Values values = std::move(scalars);
   for (const DescriptorPointer& operation : graph.Find(kCudnnAttrOperationGraphOps)->descriptors) {
-    if (IsConvolution(*operation)) {
-      RunConvolution(*operation, memory, values);
-    } else {
-      RunPointwise(*operation, memory, values);
+    switch (operation->type) {
+      case kCudnnOperationPointwiseDescriptor:
+        RunPointwise(*operation, memory, values);
+        break;
+      case kCudnnOperationMatmulDescriptor:
+        RunMatmul(*operation, memory, values);
+        break;
+      case kCudnnOperationReductionDescriptor:
+        RunReduction(*operation, memory, values);
+        break;
+      case kCudnnOperationReshapeDescriptor:
+        RunReshape(*operation, memory, values);
+        break;
+      default:
+        RunConvolution(*operation, memory, values);
     }
   }
 }

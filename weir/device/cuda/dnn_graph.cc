@@ -1,9 +1,9 @@
 #include "weir/device/cuda/dnn_graph.h"
 
-#include <cstdlib>
-#include <limits>
 #include <map>
 
+#include "weir/base/logging.h"
+#include "weir/device/cuda/measure.h"
 #include "weir/device/cuda/shared_libraries.h"
 
 namespace weir::cuda {
@@ -11,14 +11,6 @@ namespace {
 
 // That are measured.
 constexpr size_t kMostEngines = 6;
-
-bool MayMeasure() {
-  static const bool may = [] {
-    const char* value = std::getenv("WEIR_CUDA_MEASURE");
-    return value == nullptr || std::string_view(value) != "0";
-  }();
-  return may;
-}
 
 }  // namespace
 
@@ -91,16 +83,30 @@ Status DnnDescriptor::Finalize() {
   return CheckCudnn(*dnn_, dnn_->BackendFinalize(descriptor_), "finishing a descriptor");
 }
 
-StatusOr<const DnnDescriptor*> DnnGraph::AddTensor(int64_t id, CudnnDataType type, std::span<const int64_t> dims,
-                                                   std::span<const int64_t> strides, int64_t alignment,
-                                                   bool is_virtual) {
+StatusOr<DnnDescriptor> DnnGraph::MakeTensor(int64_t id, CudnnDataType type, std::span<const int64_t> dims,
+                                             std::span<const int64_t> strides, int64_t alignment) const {
   WEIR_ASSIGN_OR_RETURN(DnnDescriptor tensor, DnnDescriptor::Make(dnn_, kCudnnTensorDescriptor));
   WEIR_RETURN_IF_ERROR(tensor.Set(kCudnnAttrTensorDataType, kCudnnTypeDataType, type));
   WEIR_RETURN_IF_ERROR(tensor.SetInts(kCudnnAttrTensorDimensions, dims));
   WEIR_RETURN_IF_ERROR(tensor.SetInts(kCudnnAttrTensorStrides, strides));
   WEIR_RETURN_IF_ERROR(tensor.Set(kCudnnAttrTensorUniqueId, kCudnnTypeInt64, id));
   WEIR_RETURN_IF_ERROR(tensor.Set(kCudnnAttrTensorByteAlignment, kCudnnTypeInt64, alignment));
+  return tensor;
+}
+
+StatusOr<const DnnDescriptor*> DnnGraph::AddTensor(int64_t id, CudnnDataType type, std::span<const int64_t> dims,
+                                                   std::span<const int64_t> strides, int64_t alignment,
+                                                   bool is_virtual) {
+  WEIR_ASSIGN_OR_RETURN(DnnDescriptor tensor, MakeTensor(id, type, dims, strides, alignment));
   WEIR_RETURN_IF_ERROR(tensor.Set(kCudnnAttrTensorIsVirtual, kCudnnTypeBoolean, is_virtual));
+  WEIR_RETURN_IF_ERROR(tensor.Finalize());
+  return Keep(std::move(tensor));
+}
+
+StatusOr<const DnnDescriptor*> DnnGraph::AddScalar(int64_t id, CudnnDataType type) {
+  constexpr int64_t kOnes[] = {1, 1, 1, 1};
+  WEIR_ASSIGN_OR_RETURN(DnnDescriptor tensor, MakeTensor(id, type, kOnes, kOnes, 16));
+  WEIR_RETURN_IF_ERROR(tensor.Set(kCudnnAttrTensorIsByValue, kCudnnTypeBoolean, true));
   WEIR_RETURN_IF_ERROR(tensor.Finalize());
   return Keep(std::move(tensor));
 }
@@ -191,13 +197,18 @@ Status DnnStream::FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& grap
   }
   for (int64_t i = 0; i < count && plan->engines.size() < most; ++i) {
     WEIR_ASSIGN_OR_RETURN(const bool is_allowed, IsAllowed(configs[static_cast<size_t>(i)], limits));
+    const std::string name = NameOf(configs[static_cast<size_t>(i)]);
+    WEIR_LOG(DEBUG) << "cuDNN names engine " << name << (is_allowed ? "" : ", which is not allowed");
     if (!is_allowed) continue;
-    DnnEngine made;
+    DnnEngine made{.name = name};
     WEIR_ASSIGN_OR_RETURN(made.plan, DnnDescriptor::Make(dnn_, kCudnnExecutionPlanDescriptor));
     WEIR_RETURN_IF_ERROR(made.plan.Set(kCudnnAttrPlanHandle, kCudnnTypeHandle, handle_));
     WEIR_RETURN_IF_ERROR(made.plan.Set(kCudnnAttrPlanEngineConfig, configs[static_cast<size_t>(i)]));
     // An engine may find only now that it does not take the graph.
-    if (!made.plan.Finalize().ok()) continue;
+    if (Status status = made.plan.Finalize(); !status.ok()) {
+      WEIR_LOG(DEBUG) << "cuDNN: engine " << name << " refuses: " << status;
+      continue;
+    }
     int64_t ignored = 0;
     WEIR_RETURN_IF_ERROR(CheckCudnn(dnn_,
                                     dnn_.BackendGetAttribute(made.plan.get(), kCudnnAttrPlanWorkspaceSize,
@@ -206,6 +217,17 @@ Status DnnStream::FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& grap
     if (made.workspace_size <= limits.max_workspace) plan->engines.push_back(std::move(made));
   }
   return OkStatus();
+}
+
+// Its number among cuDNN's engines for such graphs, for log lines.
+std::string DnnStream::NameOf(const DnnDescriptor& config) const {
+  StatusOr<DnnDescriptor> engine = DnnDescriptor::Make(dnn_, kCudnnEngineDescriptor);
+  if (!engine.ok()) return "?";
+  CudnnDescriptor handle = engine->get();
+  int64_t count = 0, index = -1;
+  dnn_.BackendGetAttribute(config.get(), kCudnnAttrEngineConfigEngine, kCudnnTypeBackendDescriptor, 1, &count, &handle);
+  dnn_.BackendGetAttribute(handle, kCudnnAttrEngineGlobalIndex, kCudnnTypeInt64, 1, &count, &index);
+  return Cat(index);
 }
 
 StatusOr<bool> DnnStream::IsAllowed(const DnnDescriptor& config, const DnnEngineLimits& limits) {
@@ -231,31 +253,14 @@ StatusOr<bool> DnnStream::IsAllowed(const DnnDescriptor& config, const DnnEngine
   return true;
 }
 
-// Runs each engine twice, the second time by the clock.
 Status DnnStream::Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack) {
-  EventPool& timers = *run.parts().timers;
-  WEIR_ASSIGN_OR_RETURN(EventHandle begin, timers.Take());
-  WEIR_ASSIGN_OR_RETURN(EventHandle end, timers.Take());
-  const StreamHandle stream = run.stream().handle();
-  float best = std::numeric_limits<float>::max();
-  size_t fastest = plan.engines.size();
-  for (size_t i = 0; i < plan.engines.size(); ++i) {
-    auto execute = [&] {
-      return dnn_.BackendExecute(handle_, plan.engines[i].plan.get(), pack.get()) == kCudnnSuccess;
-    };
-    if (!execute()) continue;
-    float milliseconds = 0;
-    Driver().EventRecord(begin, stream);
-    const bool is_done = execute();
-    Driver().EventRecord(end, stream);
-    WEIR_RETURN_IF_CUDA_ERROR(Driver().EventSynchronize(end), "measuring cuDNN's engines");
-    if (!is_done || Driver().EventElapsedTime(&milliseconds, begin, end) != kSuccess || milliseconds >= best) continue;
-    best = milliseconds;
-    fastest = i;
-  }
-  timers.Give(begin);
-  timers.Give(end);
+  auto execute = [&](size_t i) {
+    return dnn_.BackendExecute(handle_, plan.engines[i].plan.get(), pack.get()) == kCudnnSuccess;
+  };
+  WEIR_ASSIGN_OR_RETURN(const size_t fastest,
+                        FindFastest(run, "measuring cuDNN's engines", plan.engines.size(), 1, execute));
   if (fastest == plan.engines.size()) return Internal("None of cuDNN's engines for a graph runs");
+  WEIR_LOG(DEBUG) << "cuDNN: the fastest engine is " << plan.engines[fastest].name;
   DnnEngine kept = std::move(plan.engines[fastest]);
   plan.engines.clear();
   plan.engines.push_back(std::move(kept));

@@ -56,6 +56,8 @@ class DnnGraph {
   // A tensor in memory, or, if `is_virtual`, one that only passes from an operation to another.
   StatusOr<const DnnDescriptor*> AddTensor(int64_t id, CudnnDataType type, std::span<const int64_t> dims,
                                            std::span<const int64_t> strides, int64_t alignment, bool is_virtual);
+  // A number for every element, given to a run as an address in the host's memory.
+  StatusOr<const DnnDescriptor*> AddScalar(int64_t id, CudnnDataType type);
   // Keeps a descriptor that operations refer to.
   const DnnDescriptor* Keep(DnnDescriptor descriptor);
   // A finalized operation.
@@ -65,6 +67,9 @@ class DnnGraph {
   std::vector<DnnDescriptor>& operations() { return operations_; }
 
  private:
+  StatusOr<DnnDescriptor> MakeTensor(int64_t id, CudnnDataType type, std::span<const int64_t> dims,
+                                     std::span<const int64_t> strides, int64_t alignment) const;
+
   const CudnnFunctions& dnn_;
   std::deque<DnnDescriptor> kept_;
   std::vector<DnnDescriptor> operations_;
@@ -79,6 +84,7 @@ struct DnnEngineLimits {
 
 // A graph on an engine.
 struct DnnEngine {
+  std::string name;  // for log lines
   DnnDescriptor plan;
   int64_t workspace_size = 0;
 };
@@ -110,6 +116,7 @@ class DnnStream {
   StatusOr<std::unique_ptr<DnnPlan>> Choose(DnnGraph& graph, const DnnEngineLimits& limits);
   Status FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& graph, const DnnEngineLimits& limits, DnnPlan* plan);
   Status Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::string NameOf(const DnnDescriptor& config) const;
   StatusOr<bool> IsAllowed(const DnnDescriptor& config, const DnnEngineLimits& limits);
 
   const CudnnFunctions& dnn_;

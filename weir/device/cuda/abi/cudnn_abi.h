@@ -51,6 +51,7 @@ enum CudnnPointwiseMode : int {
   kCudnnPointwiseMul = 1,
   kCudnnPointwiseMin = 2,
   kCudnnPointwiseMax = 3,
+  kCudnnPointwiseDiv = 6,
   kCudnnPointwiseSub = 9,
   kCudnnPointwiseExp = 13,
   kCudnnPointwiseLog = 15,
@@ -61,7 +62,12 @@ enum CudnnPointwiseMode : int {
   kCudnnPointwiseEluForward = 103,
   kCudnnPointwiseGeluForward = 104,
   kCudnnPointwiseGeluTanhForward = 107,
+  kCudnnPointwiseCompareGe = 303,
+  kCudnnPointwiseGenerateIndex = 501,
+  kCudnnPointwiseSelect = 601,
 };
+
+enum CudnnReduction : int { kCudnnReduceAdd = 0, kCudnnReduceMax = 3 };
 
 enum CudnnHeuristicMode : int {
   kCudnnHeuristicInstant = 0,
@@ -92,6 +98,11 @@ enum CudnnDescriptorType : int {
   kCudnnOperationGraphDescriptor = 15,
   kCudnnVariantPackDescriptor = 16,
   kCudnnTensorDescriptor = 17,
+  kCudnnMatmulDescriptor = 18,
+  kCudnnOperationMatmulDescriptor = 19,
+  kCudnnReductionDescriptor = 21,
+  kCudnnOperationReductionDescriptor = 22,
+  kCudnnOperationReshapeDescriptor = 31,
 };
 
 // The type of an attribute's elements.
@@ -108,6 +119,7 @@ enum CudnnAttributeType : int {
   kCudnnTypeNumericalNote = 11,
   kCudnnTypePointwiseMode = 14,
   kCudnnTypeBackendDescriptor = 15,
+  kCudnnTypeReduction = 18,
 };
 
 enum CudnnAttribute : int {
@@ -117,6 +129,7 @@ enum CudnnAttribute : int {
   kCudnnAttrPointwiseReluUpperClip = 4,
   kCudnnAttrPointwiseReluLowerClipSlope = 5,
   kCudnnAttrPointwiseEluAlpha = 6,
+  kCudnnAttrPointwiseAxis = 9,
 
   kCudnnAttrConvolutionComputeType = 100,
   kCudnnAttrConvolutionMode = 101,
@@ -161,6 +174,7 @@ enum CudnnAttribute : int {
   kCudnnAttrOperationPointwiseY = 753,
   kCudnnAttrOperationPointwiseAlpha1 = 754,
   kCudnnAttrOperationPointwiseAlpha2 = 755,
+  kCudnnAttrOperationPointwiseT = 758,
 
   kCudnnAttrOperationGraphHandle = 800,
   kCudnnAttrOperationGraphOps = 801,
@@ -171,6 +185,7 @@ enum CudnnAttribute : int {
   kCudnnAttrTensorStrides = 903,
   kCudnnAttrTensorUniqueId = 906,
   kCudnnAttrTensorIsVirtual = 907,
+  kCudnnAttrTensorIsByValue = 908,
 
   kCudnnAttrVariantPackUniqueIds = 1000,
   kCudnnAttrVariantPackDataPointers = 1001,
@@ -179,6 +194,21 @@ enum CudnnAttribute : int {
   kCudnnAttrEngineOperationGraph = 1300,
   kCudnnAttrEngineGlobalIndex = 1301,
   kCudnnAttrEngineNumericalNote = 1303,
+
+  kCudnnAttrMatmulComputeType = 1500,
+  kCudnnAttrOperationMatmulA = 1520,
+  kCudnnAttrOperationMatmulB = 1521,
+  kCudnnAttrOperationMatmulC = 1522,
+  kCudnnAttrOperationMatmul = 1523,
+
+  kCudnnAttrReductionOperator = 1600,
+  kCudnnAttrReductionComputeType = 1601,
+  kCudnnAttrOperationReductionX = 1610,
+  kCudnnAttrOperationReductionY = 1611,
+  kCudnnAttrOperationReduction = 1612,
+
+  kCudnnAttrOperationReshapeX = 2200,
+  kCudnnAttrOperationReshapeY = 2201,
 };
 
 using CudnnHandle = struct CudnnHandleOpaque*;

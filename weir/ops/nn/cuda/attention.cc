@@ -1,9 +1,10 @@
-// _Attention and its gradient on GPUs: half and bfloat16 by kernels that keep no scores; float, and heads
-// of odd sizes, by products of cuBLASLt,
-// a batch at a time, with the scores of that batch in memory.
+// _Attention and its gradient on GPUs. Half and bfloat16: long sequences without a mask of their own by cuDNN, others
+// by kernels that keep no scores either. Float, and heads of odd sizes, by products of cuBLASLt, a batch at a time,
+// with the scores of that batch in memory.
 #include "weir/ops/nn/attention.h"
 
 #include "weir/device/cuda/blas.h"
+#include "weir/device/cuda/dnn_attention.h"
 #include "weir/ops/nn/cuda/register.h"
 
 namespace weir::cuda {
@@ -104,6 +105,29 @@ AttentionArguments ArgumentsOf(const KernelContext& ctx, const AttentionSizes& s
   return a;
 }
 
+DnnAttention::Strides DnnStridesOf(const AttentionSizes& s, int64_t times) {
+  return {.batch = s.batch_step(times), .head = s.head_step(times), .time = s.time_step()};
+}
+DnnAttention DnnAttentionOf(const AttentionSizes& s, DType dtype, const AttentionAttrs& attrs) {
+  return {.dtype = dtype,
+          .batch = s.batch,
+          .heads = s.heads,
+          .queries = s.queries,
+          .keys = s.keys,
+          .size = s.size,
+          .query_at = DnnStridesOf(s, s.queries),
+          .key_at = DnnStridesOf(s, s.keys),
+          .is_causal = attrs.is_causal,
+          .scale = s.scale};
+}
+DnnAttentionTensors DnnTensorsOf(const KernelContext& ctx, const Tensor& out, const Tensor& stats) {
+  return {.q = Address(ctx.input(0)),
+          .k = Address(ctx.input(1)),
+          .v = Address(ctx.input(2)),
+          .out = Address(out),
+          .stats = Address(stats)};
+}
+
 // Products for all heads of one batch of float tensors.
 class HeadProducts {
  public:
@@ -178,6 +202,11 @@ class GpuAttentionKernel : public Kernel {
       return FillZero(ctx, Address(*stats), stats->num_bytes());
     }
     if (!HasTiles(s, out->dtype())) return ComputeFloat(ctx, s, mask, *out, *stats);
+    if (mask.tensor == nullptr) {
+      WEIR_ASSIGN_OR_RETURN(const bool is_done, RunDnnAttention(ctx, DnnAttentionOf(s, out->dtype(), attrs_),
+                                                                DnnTensorsOf(ctx, *out, *stats)));
+      if (is_done) return OkStatus();
+    }
     AttentionArguments arguments = ArgumentsOf(ctx, s, mask, attrs_);
     arguments.out = Address(*out);
     arguments.out_at = arguments.q_at;
@@ -226,8 +255,16 @@ class GpuAttentionGradKernel : public Kernel {
       if (s.IsEmpty()) WEIR_RETURN_IF_ERROR(FillZero(ctx, Address(*out[i]), out[i]->num_bytes()));
     }
     if (s.IsEmpty()) return OkStatus();
-    WEIR_ASSIGN_OR_RETURN(Tensor delta, ctx.AllocateTemp(DType::kFloat, s.stats()));
     const DType dtype = out[0]->dtype();
+    if (HasTiles(s, dtype) && mask.tensor == nullptr) {
+      const DnnAttentionGradients gradients{
+          .dout = Address(ctx.input(5)), .dq = Address(*out[0]), .dk = Address(*out[1]), .dv = Address(*out[2])};
+      WEIR_ASSIGN_OR_RETURN(const bool is_done,
+                            RunDnnAttentionGradient(ctx, DnnAttentionOf(s, dtype, attrs_),
+                                                    DnnTensorsOf(ctx, ctx.input(3), ctx.input(4)), gradients));
+      if (is_done) return OkStatus();
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor delta, ctx.AllocateTemp(DType::kFloat, s.stats()));
     if (!HasTiles(s, dtype)) return ComputeFloat(ctx, s, mask, out, delta);
     AttentionArguments arguments = ArgumentsOf(ctx, s, mask, attrs_);
     arguments.o = Address(ctx.input(3));

@@ -1,0 +1,23 @@
+// Choosing between several ways of computing the same thing, by the clock.
+#ifndef WEIR_DEVICE_CUDA_MEASURE_H_
+#define WEIR_DEVICE_CUDA_MEASURE_H_
+
+#include <string_view>
+
+#include "absl/functional/function_ref.h"
+#include "weir/device/cuda/launch.h"
+
+namespace weir::cuda {
+
+// False if $WEIR_CUDA_MEASURE is 0.
+bool MayMeasure();
+
+// The number of the fastest of `count` ways, or `count` if none of them works. `enqueue(i)` enqueues way i and returns
+// whether that worked; it is called `repeats` times in a row, and once before. Waits for the device.
+// REQUIRES: the run is not being recorded.
+StatusOr<size_t> FindFastest(CudaRun& run, std::string_view what, size_t count, int repeats,
+                             absl::FunctionRef<bool(size_t)> enqueue);
+
+}  // namespace weir::cuda
+
+#endif  // WEIR_DEVICE_CUDA_MEASURE_H_
