@@ -6,11 +6,14 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "weir/base/strings.h"
 #include "weir/device/cuda/abi/cublaslt_abi.h"
+#include "weir/device/cuda/measure.h"
 #include "weir/device/cuda/shared_libraries.h"
 
 namespace weir::cuda {
@@ -18,6 +21,9 @@ namespace {
 
 // Scratch memory that an algorithm may ask for: what NVIDIA recommends for Hopper.
 constexpr uint64_t kMaxWorkspace = 32 << 20;
+// Algorithms that are measured, how often, and multiplications below which the choice does not matter.
+constexpr int kMostAlgorithms = 8, kMeasuredRuns = 3;
+constexpr double kLeastMeasuredWork = 1 << 21;
 
 StatusOr<const CublasLtFunctions*> LoadCublasLt() {
   static const auto* loaded = new StatusOr<CublasLtFunctions>([]() -> StatusOr<CublasLtFunctions> {
@@ -122,28 +128,69 @@ class ProductPlan {
     return status;
   }
 
+  // The second run measures the algorithms that the heuristics name, and keeps the fastest.
   Status Run(KernelContext& ctx, CublasLtHandle handle, const MatrixProduct& p, const ProductTypes& types,
-             DeviceAddress a, DeviceAddress b, DeviceAddress out) const {
+             DeviceAddress a, DeviceAddress b, DeviceAddress out) {
     const CublasLtFunctions& blas = blas_;
     CudaRun& run = RunOf(ctx);
     WEIR_RETURN_IF_ERROR(run.parts().health());
-    Tensor workspace;
-    if (workspace_size_ > 0) {
-      WEIR_ASSIGN_OR_RETURN(workspace, ctx.AllocateTemp(DType::kUInt8, Shape({static_cast<int64_t>(workspace_size_)})));
-    }
     CublasLtMatmulDesc desc = nullptr;
     WEIR_RETURN_IF_ERROR(MakeDesc(p, types, &desc));
-    Scale alpha(types.scale, 1), beta(types.scale, p.beta);
+    const Scale alpha(types.scale, 1), beta(types.scale, p.beta);
+    Tensor workspace;
+    auto multiply = [&](const Algorithm& algorithm) {
+      void* scratch = algorithm.workspace_size > 0 ? workspace.raw_data() : nullptr;
+      return blas.Matmul(handle, desc, alpha.pointer(), reinterpret_cast<void*>(b), b_, reinterpret_cast<void*>(a), a_,
+                         beta.pointer(), reinterpret_cast<void*>(out), out_, reinterpret_cast<void*>(out), out_,
+                         &algorithm.algo, scratch, algorithm.workspace_size, run.stream().handle());
+    };
     run.NoteWork();
-    const CublasStatus status =
-        blas.Matmul(handle, desc, alpha.pointer(), reinterpret_cast<void*>(b), b_, reinterpret_cast<void*>(a), a_,
-                    beta.pointer(), reinterpret_cast<void*>(out), out_, reinterpret_cast<void*>(out), out_, &algo_,
-                    workspace_size_ > 0 ? workspace.raw_data() : nullptr, workspace_size_, run.stream().handle());
+    std::vector<Algorithm> algorithms = Candidates(MayBeMeasured(ctx, p));
+    Status status = [&]() -> Status {
+      size_t size = 0;
+      for (const Algorithm& each : algorithms) size = std::max(size, each.workspace_size);
+      if (size > 0) {
+        WEIR_ASSIGN_OR_RETURN(workspace, ctx.AllocateTemp(DType::kUInt8, Shape({static_cast<int64_t>(size)})));
+      }
+      if (algorithms.size() > 1) {
+        const std::string what = Cat("measuring products of ", p.m, "x", p.k, " and ", p.k, "x", p.n);
+        WEIR_ASSIGN_OR_RETURN(const size_t fastest,
+                              FindFastest(run, what, algorithms.size(), kMeasuredRuns,
+                                          [&](size_t i) { return multiply(algorithms[i]) == kCublasSuccess; }));
+        algorithms = {algorithms[fastest < algorithms.size() ? fastest : 0]};
+        Keep(algorithms.front());
+      }
+      return CheckCublas(blas, multiply(algorithms.front()), "multiplying matrices");
+    }();
     blas.MatmulDescDestroy(desc);
-    return CheckCublas(blas, status, "multiplying matrices");
+    return status;
   }
 
  private:
+  struct Algorithm {
+    CublasLtAlgo algo{};
+    size_t workspace_size = 0;
+  };
+
+  // The algorithm to use, or several to choose from.
+  std::vector<Algorithm> Candidates(bool may_measure) {
+    absl::MutexLock lock(&mu_);
+    const bool measures = may_measure && ++runs_ > 1;
+    return measures ? algorithms_ : std::vector<Algorithm>{algorithms_.front()};
+  }
+  void Keep(const Algorithm& fastest) {
+    absl::MutexLock lock(&mu_);
+    algorithms_ = {fastest};
+  }
+
+  // Not if the product is added to what is there, since measuring would add it several times.
+  static bool MayBeMeasured(KernelContext& ctx, const MatrixProduct& p) {
+    const double work =
+        static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+    return p.beta == 0 && work >= kLeastMeasuredWork && !ctx.step().deterministic && !RunOf(ctx).is_recording() &&
+           MayMeasure();
+  }
+
   // A factor in the type that the product is scaled in.
   class Scale {
    public:
@@ -225,21 +272,23 @@ class ProductPlan {
           blas.MatmulPreferenceSetAttribute(preference, kAlignments[i], &alignments[std::min(i, 2)], sizeof(uint32_t)),
           "choosing an algorithm");
     }
-    CublasLtHeuristicResult result{};
+    CublasLtHeuristicResult results[kMostAlgorithms] = {};
     int count = 0;
     WEIR_RETURN_IF_CUBLAS_ERROR(
-        blas.MatmulAlgoGetHeuristic(handle, desc, b_, a_, out_, out_, preference, 1, &result, &count),
+        blas.MatmulAlgoGetHeuristic(handle, desc, b_, a_, out_, out_, preference, kMostAlgorithms, results, &count),
         "choosing an algorithm");
-    if (count == 0 || result.state != kCublasSuccess) return Unimplemented("cuBLASLt has no algorithm for a product");
-    algo_ = result.algo;
-    workspace_size_ = result.workspace_size;
-    return OkStatus();
+    absl::MutexLock lock(&mu_);
+    for (const CublasLtHeuristicResult& result : std::span(results, static_cast<size_t>(count))) {
+      if (result.state == kCublasSuccess) algorithms_.push_back({result.algo, result.workspace_size});
+    }
+    return algorithms_.empty() ? Unimplemented("cuBLASLt has no algorithm for a product") : OkStatus();
   }
 
   const CublasLtFunctions& blas_;
   CublasLtLayout a_ = nullptr, b_ = nullptr, out_ = nullptr;
-  CublasLtAlgo algo_{};
-  size_t workspace_size_ = 0;
+  absl::Mutex mu_;
+  std::vector<Algorithm> algorithms_ ABSL_GUARDED_BY(mu_);  // the likely fastest first
+  int runs_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 // The handle and the plans of one GPU's context. Thread-safe; never destroyed.
@@ -262,8 +311,8 @@ class ProductPlans {
 
   CublasLtHandle handle() const { return handle_; }
 
-  StatusOr<std::shared_ptr<const ProductPlan>> Find(const MatrixProduct& p, const ProductTypes& types, DeviceAddress a,
-                                                    DeviceAddress b, DeviceAddress out) {
+  StatusOr<std::shared_ptr<ProductPlan>> Find(const MatrixProduct& p, const ProductTypes& types, DeviceAddress a,
+                                              DeviceAddress b, DeviceAddress out) {
     const uint32_t alignments[] = {AlignmentOf(b), AlignmentOf(a), AlignmentOf(out)};
     const int64_t numbers[] = {types.data,    types.output,  types.compute, p.batch,       p.m,           p.n,
                                p.k,           p.transpose_a, p.transpose_b, p.conjugate_a, p.conjugate_b, p.a_row,
@@ -271,7 +320,7 @@ class ProductPlans {
                                EpilogueOf(p), alignments[0], alignments[1], alignments[2]};
     const std::string key(reinterpret_cast<const char*>(numbers), sizeof(numbers));
     absl::MutexLock lock(&mu_);
-    std::shared_ptr<const ProductPlan>& plan = plans_[key];
+    std::shared_ptr<ProductPlan>& plan = plans_[key];
     if (plan == nullptr) {
       auto made = std::make_shared<ProductPlan>(blas_);
       WEIR_RETURN_IF_ERROR(made->Make(handle_, p, types, alignments));
@@ -284,7 +333,7 @@ class ProductPlans {
   const CublasLtFunctions& blas_;
   CublasLtHandle handle_ = nullptr;
   absl::Mutex mu_;
-  StringMap<std::shared_ptr<const ProductPlan>> plans_ ABSL_GUARDED_BY(mu_);
+  StringMap<std::shared_ptr<ProductPlan>> plans_ ABSL_GUARDED_BY(mu_);
 };
 
 std::atomic<bool>& TensorFloat32() {
