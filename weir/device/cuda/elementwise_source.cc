@@ -1,5 +1,7 @@
 #include "weir/device/cuda/elementwise_source.h"
 
+#include <algorithm>
+
 #include "weir/base/strings.h"
 #include "weir/device/cuda/launch.h"
 
@@ -8,30 +10,43 @@ namespace {
 
 std::string Value(int index) { return Cat("v", index); }
 
+DType TypeOf(const ElementwiseProgram& program, int value) {
+  const int num_inputs = static_cast<int>(program.inputs.size());
+  return value < num_inputs ? program.inputs[value] : program.steps[value - num_inputs].result;
+}
+
 // The steps for one element, whose inputs are in variables already.
 std::string Steps(const ElementwiseProgram& program, const std::string& indent) {
   std::string text;
   const int num_inputs = static_cast<int>(program.inputs.size());
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const ElementwiseStep& step = program.steps[i];
-    const std::string_view result = DeviceTypeName(step.result);
-    std::string operands;
+    std::vector<std::string> operands;
+    std::vector<DType> types;
     for (int operand : step.operands) {
-      const DType dtype = operand < num_inputs ? program.inputs[operand] : program.steps[operand - num_inputs].result;
-      operands += Cat(operands.empty() ? "" : ", ", "(wide<", DeviceTypeName(dtype), ">)", Value(operand));
+      operands.push_back(Value(operand));
+      types.push_back(TypeOf(program, operand));
     }
-    text += Cat(indent, "const ", result, " ", Value(num_inputs + static_cast<int>(i)), " = (", result, ")",
-                step.operation, "::Do(", operands, ");\n");
+    text += Cat(indent, "const ", DeviceTypeName(step.result), " ", Value(num_inputs + static_cast<int>(i)), " = ",
+                ElementwiseCall(step, operands, types), ";\n");
   }
   return text;
 }
 
-DType TypeOf(const ElementwiseProgram& program, int value) {
-  const int num_inputs = static_cast<int>(program.inputs.size());
-  return value < num_inputs ? program.inputs[value] : program.steps[value - num_inputs].result;
-}
-
 }  // namespace
+
+std::string ElementwiseCall(const ElementwiseStep& step, std::span<const std::string> operands,
+                            std::span<const DType> types) {
+  const bool is_small = step.result == DType::kHalf || step.result == DType::kBFloat16;
+  const bool is_narrow = is_small && std::ranges::all_of(types, [&](DType type) { return type == step.result; });
+  const std::string_view result = DeviceTypeName(step.result);
+  std::string text = is_narrow ? Cat("Narrow<", step.operation, ", ", result, ">::Do(")
+                               : Cat("(", result, ")", step.operation, "::Do(");
+  for (size_t i = 0; i < operands.size(); ++i) {
+    text += Cat(i == 0 ? "" : ", ", is_narrow ? "" : Cat("(wide<", DeviceTypeName(types[i]), ">)"), operands[i]);
+  }
+  return text + ")";
+}
 
 std::string ElementwiseSource(const ElementwiseProgram& program, const ElementwiseLayout& layout) {
   const size_t num_inputs = program.inputs.size(), num_outputs = program.outputs.size();

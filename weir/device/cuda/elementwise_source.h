@@ -3,6 +3,7 @@
 #ifndef WEIR_DEVICE_CUDA_ELEMENTWISE_SOURCE_H_
 #define WEIR_DEVICE_CUDA_ELEMENTWISE_SOURCE_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,10 @@ struct ElementwiseLayout {
   int vector = 1;  // elements that a thread takes at once: none of them in another row of the last dimension
   bool long_index = false;
 };
+
+// A step as an expression of operands of the given types.
+std::string ElementwiseCall(const ElementwiseStep& step, std::span<const std::string> operands,
+                            std::span<const DType> types);
 
 // The text of a source with a kernel `Elementwise` whose only parameter is the struct that PackArguments fills.
 std::string ElementwiseSource(const ElementwiseProgram& program, const ElementwiseLayout& layout);

@@ -66,12 +66,13 @@ class RowWriter {
                    step.operands[0], ", v", value, ");\n");
       return;
     }
-    std::string operands;
+    std::vector<std::string> operands;
+    std::vector<DType> types;
     for (int operand : step.operands) {
-      operands += Cat(operands.empty() ? "" : ", ", "(wide<", DeviceTypeName(TypeOf(operand)), ">)v", operand,
-                      is_single_[operand] ? "" : "[i]");
+      operands.push_back(Cat("v", operand, is_single_[operand] ? "" : "[i]"));
+      types.push_back(TypeOf(operand));
     }
-    const std::string call = Cat("(", type, ")", step.operation, "::Do(", operands, ");\n");
+    const std::string call = Cat(ElementwiseCall(step, operands, types), ";\n");
     if (is_single_[value]) {
       text_ += Cat("    const ", type, " v", value, " = ", call);
     } else {

@@ -26,9 +26,13 @@ struct bfloat16 {
   uint16 bits;
   bfloat16() = default;
   bfloat16(float value) {
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+#else
     uint32 x = __float_as_uint(value);
-    // NaN keeps its sign; everything else is rounded to nearest even.
-    bits = (x & 0x7fffffff) > 0x7f800000 ? (uint16)((x >> 16) | 0x40) : (uint16)((x + 0x7fff + ((x >> 16) & 1)) >> 16);
+    // NaN stays one; everything else is rounded to nearest even.
+    bits = (x & 0x7fffffff) > 0x7f800000 ? (uint16)0x7fff : (uint16)((x + 0x7fff + ((x >> 16) & 1)) >> 16);
+#endif
   }
   operator float() const { return __uint_as_float((uint32)bits << 16); }
 };

@@ -603,3 +603,72 @@ struct CutCast {
     }
   }
 };
+
+// --- operations whose operands and result all have the same type of 16 bits
+inline float ApproximateExp2(float x) {
+  float y;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+inline float ApproximateReciprocal(float x) {
+  float y;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+constexpr float kLog2OfE = 1.4426950408889634f;
+
+// a * b + c, rounded once.
+inline half MultiplyAdd(half a, half b, half c) {
+  half sum;
+  asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(sum.bits) : "h"(a.bits), "h"(b.bits), "h"(c.bits));
+  return sum;
+}
+inline bfloat16 MultiplyAdd(bfloat16 a, bfloat16 b, bfloat16 c) {
+#if __CUDA_ARCH__ >= 800
+  bfloat16 sum;
+  asm("fma.rn.bf16 %0, %1, %2, %3;" : "=h"(sum.bits) : "h"(a.bits), "h"(b.bits), "h"(c.bits));
+  return sum;
+#else
+  return bfloat16(fmaf((float)a, (float)b, (float)c));
+#endif
+}
+
+// Op::Do of widened operands, rounded. Sums and products take one instruction with the same result, since float has
+// enough digits that rounding twice does not matter; some functions need no more digits than the type has.
+template <typename Op, typename T>
+struct Narrow {
+  template <typename... X>
+  static T Do(X... x) {
+    return (T)Op::Do((wide<T>)x...);
+  }
+};
+template <typename T>
+struct Narrow<AddV2, T> {
+  static T Do(T x, T y) { return MultiplyAdd(x, T(1.0f), y); }
+};
+template <typename T>
+struct Narrow<Sub, T> {
+  static T Do(T x, T y) { return MultiplyAdd(y, T(-1.0f), x); }
+};
+template <typename T>
+struct Narrow<Mul, T> {
+  static T Do(T x, T y) { return MultiplyAdd(x, y, T(-0.0f)); }
+};
+template <typename T>
+struct Narrow<Exp, T> {
+  static T Do(T x) { return (T)ApproximateExp2((float)x * kLog2OfE); }
+};
+template <typename T>
+struct Narrow<Sigmoid, T> {
+  static T Do(T x) { return (T)ApproximateReciprocal(1 + ApproximateExp2((float)x * -kLog2OfE)); }
+};
+template <typename T>
+struct Narrow<Tanh, T> {
+  static T Do(T argument) {
+    const float x = (float)argument, square = x * x;
+    // Near 0, where the other formula loses digits, the first terms of the series.
+    const float series = fmaf(fmaf(fmaf(square, -17.0f / 315, 2.0f / 15), square, -1.0f / 3), square, 1.0f) * x;
+    const float other = fmaf(ApproximateReciprocal(1 + ApproximateExp2(x * (2 * kLog2OfE))), -2.0f, 1.0f);
+    return (T)(fabsf(x) < 0.25f ? series : other);
+  }
+};
