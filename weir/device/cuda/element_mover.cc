@@ -1,6 +1,7 @@
 // CudaDevice as an ElementMover: kernels that only move elements, or add some up, are the host's.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "weir/device/cuda/elementwise.h"
 
@@ -45,6 +46,42 @@ bool IsTransposed(const Block& block) {
   return false;
 }
 
+// Makes one element of as many neighbours along the last dimension as a load takes, and returns its size.
+size_t Widen(Block& block, size_t element_size, DeviceAddress from, DeviceAddress to) {
+  if (block.rank == 0) return element_size;
+  const int last = block.rank - 1;
+  if (block.from[last] != 1 || block.to[last] != 1) return element_size;
+  auto fits = [&](int64_t count) {
+    const auto bytes = static_cast<size_t>(count) * element_size;
+    if (bytes > 16 || block.sizes[last] % count != 0 || from % bytes != 0 || to % bytes != 0) return false;
+    for (int d = 0; d < last; ++d) {
+      if (block.from[d] % count != 0 || block.to[d] % count != 0) return false;
+    }
+    return true;
+  };
+  int64_t count = 1;
+  while (fits(2 * count)) count *= 2;
+  block.sizes[last] /= count;
+  for (int d = 0; d < last; ++d) {
+    block.from[d] /= count;
+    block.to[d] /= count;
+  }
+  return element_size * static_cast<size_t>(count);
+}
+
+// Whether indices and places fit 32 bits.
+bool IsSmall(const Block& block, int64_t n) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  int64_t from = 0, to = 0;
+  for (int d = 0; d < block.rank; ++d) {
+    if (block.from[d] < 0 || block.to[d] < 0) return false;
+    from += (block.sizes[d] - 1) * block.from[d];
+    to += (block.sizes[d] - 1) * block.to[d];
+  }
+  // The loop's index may pass n by the size of a grid.
+  return n <= kMost && from <= kMost && to <= kMost;
+}
+
 }  // namespace
 
 Status CudaDevice::MoveElements(const KernelContext& ctx, size_t element_size, std::span<const int64_t> dims,
@@ -65,7 +102,6 @@ Status CudaDevice::MoveElements(const KernelContext& ctx, size_t element_size, s
   if (block.rank == 1 && block.from[0] == 1 && block.to[0] == 1) {
     return CopyOnDevice(ctx, target, source, static_cast<size_t>(n) * element_size);
   }
-  const std::string_view word = WordName(element_size);
   if (IsTransposed(block)) {
     const int last = block.rank - 1;
     const int other = static_cast<int>(std::find(block.from, block.from + last, 1) - block.from);
@@ -77,9 +113,13 @@ Status CudaDevice::MoveElements(const KernelContext& ctx, size_t element_size, s
     const LaunchShape shape{.grid = static_cast<unsigned>(std::min<int64_t>(tiles * matrices, 1 << 20)),
                             .block = static_cast<unsigned>(kTile),
                             .block_y = 8};
-    return Launch(ctx, {kSource, Cat("Transpose<", word, ">")}, shape, block, source, target, tiles * matrices);
+    return Launch(ctx, {kSource, Cat("Transpose<", WordName(element_size), ">")}, shape, block, source, target,
+                  tiles * matrices);
   }
-  return LaunchOver(ctx, {kSource, Cat("Move<", word, ">")}, n, block, source, target, n);
+  const size_t word = Widen(block, element_size, source, target);
+  n /= static_cast<int64_t>(word / element_size);
+  const std::string_view index = IsSmall(block, n) ? "uint32" : "int64";
+  return LaunchOver(ctx, {kSource, Cat("Move<", WordName(word), ", ", index, ">")}, n, block, source, target, n);
 }
 
 Status CudaDevice::FillElements(const KernelContext& ctx, size_t element_size, const void* value, void* to, int64_t n) {

@@ -16,16 +16,19 @@ __global__ void Fill(const Word16 value, Word* to, int64 n) {
   for (int64 i = GridFirst(); i < n; i += GridStride()) to[i] = word;
 }
 
-template <typename Word>
+// Index is uint32 where every number fits it.
+template <typename Word, typename Index>
 __global__ void Move(const Block block, const Word* from, Word* to, int64 n) {
-  for (int64 i = GridFirst(); i < n; i += GridStride()) {
-    int64 rest = i, source = 0, target = 0;
-    for (int d = block.rank - 1; d >= 0; --d) {
-      const int64 place = d > 0 ? rest % block.sizes[d] : rest;
-      if (d > 0) rest /= block.sizes[d];
-      source += place * block.from[d];
-      target += place * block.to[d];
+  for (Index i = (Index)GridFirst(); i < (Index)n; i += (Index)GridStride()) {
+    Index rest = i, source = 0, target = 0;
+    for (int d = block.rank - 1; d > 0; --d) {
+      const Index size = (Index)block.sizes[d], place = rest % size;
+      rest /= size;
+      source += place * (Index)block.from[d];
+      target += place * (Index)block.to[d];
     }
+    source += rest * (Index)block.from[0];
+    target += rest * (Index)block.to[0];
     to[target] = from[source];
   }
 }
