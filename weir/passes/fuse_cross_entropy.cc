@@ -44,11 +44,15 @@ class CrossEntropyFuser {
       }
       const Endpoint factors = taker->inputs[static_cast<size_t>(1 - use.input)];
       const PartialShape shape = context_.ShapeOf(factors);
-      if (shape.rank() != 2 || shape.dim(1) != 1 || !sources_.AreEqual(factors, 0, node.inputs[0], 0)) return false;
+      if (shape.rank() != 2 || shape.dim(1) != 1 || !IsOneForEachRow(node, factors)) return false;
       scaled = Scaled{.product = taker, .factors = factors, .casts = {}};
     }
     if (scaled) FindCasts(node, *scaled);
     return true;
+  }
+  // There are as many labels as rows of logits, or the operation fails.
+  bool IsOneForEachRow(const Node& node, Endpoint factors) {
+    return sources_.AreEqual(factors, 0, node.inputs[0], 0) || sources_.AreEqual(factors, 0, node.inputs[1], 0);
   }
   // Only if nobody wants the product as it is.
   void FindCasts(const Node& node, Scaled& scaled) {

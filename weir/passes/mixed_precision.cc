@@ -36,6 +36,7 @@ class PrecisionMixer {
     JoinWhatLiesBetween();
     JoinClearNeighbours();
     JoinSums();
+    JoinBiases();
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr || !parts_[node->id].is_small) continue;
       node->attrs.Set(kTypeAttr, small_);
@@ -191,6 +192,19 @@ class PrecisionMixer {
       }
       for (int i = 0; i < node->num_outputs(); ++i) written += NumElements({node->id, i});
       if (all_small && read > 2 * written && written > 0) part.is_small = true;
+    }
+  }
+  // A bias goes with the product that it is added to, and its gradient with the gradient of that product, whatever
+  // comes after: TensorFlow would add it in float before a loss.
+  void JoinBiases() {
+    auto is_product = [&](NodeId id) { return parts_[id].is_small && parts_[id].kind == Kind::kAllow; };
+    for (const auto& node : graph_.nodes()) {
+      if (node == nullptr || (node->op() != "BiasAdd" && node->op() != "BiasAddGrad")) continue;
+      Part& part = parts_[node->id];
+      if (part.is_small || !part.can_be_small) continue;
+      const Endpoint value = node->inputs[0];
+      const std::vector<NodeId>& takers = parts_[value.node].after;
+      part.is_small = node->op() == "BiasAdd" ? is_product(value.node) : std::ranges::any_of(takers, is_product);
     }
   }
   int64_t NumElements(Endpoint tensor) {

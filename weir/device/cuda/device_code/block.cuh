@@ -13,18 +13,11 @@ C ShuffleDown(C value, int distance) {
 template <typename C, typename Merge>
 C BlockMerge(C value, Merge merge) {
   __shared__ C parts[32];
-  __shared__ C result;
   for (int distance = 16; distance > 0; distance /= 2) value = merge(value, ShuffleDown(value, distance));
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  if (lane == 0) parts[warp] = value;
+  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
   __syncthreads();
-  if (threadIdx.x == 0) {
-    C all = parts[0];
-    for (int i = 1; i < (int)blockDim.x / 32; ++i) all = merge(all, parts[i]);
-    result = all;
-  }
-  __syncthreads();
-  value = result;
+  value = parts[0];
+  for (int i = 1; i < (int)blockDim.x / 32; ++i) value = merge(value, parts[i]);
   __syncthreads();
   return value;
 }
