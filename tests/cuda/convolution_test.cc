@@ -58,6 +58,10 @@ TEST(GpuConvolution, StridesDilationsAndPaddingsAgree) {
                           {{"strides", Ints({1, 1, 2, 1})},
                            {"padding", "EXPLICIT"},
                            {"explicit_paddings", Ints({0, 0, 2, 1, 0, 2, 0, 0})}});
+  for (DType dtype : {DType::kHalf, DType::kBFloat16}) {
+    ExpectConvolutionsAgree("Conv2D", "", Random(dtype, {2, 7, 8, 8}), Random(dtype, {3, 3, 8, 16}, 2),
+                            {{"strides", Ints({1, 2, 2, 1})}, {"padding", "SAME"}}, 1e-1);
+  }
   // Sides that are padded differently, in a type whose engines do that.
   ExpectAgree("Conv2D", {Random(DType::kHalf, {1, 6, 6, 4}), Random(DType::kHalf, {3, 3, 4, 4}, 2)},
               {{"strides", Ints({1, 2, 2, 1})}, {"padding", "SAME"}}, 2e-2);

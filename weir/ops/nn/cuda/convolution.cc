@@ -78,10 +78,9 @@ Status FrameImages(KernelContext& ctx, const Convolution& inner, const Convoluti
 }
 
 // By cuDNN, images with channels last and filters with output channels first. If no engine pads the two sides of an
-// image differently, the images are padded first.
+// image differently, the images are padded first; also for gradients of filters, which some engines that accept such
+// paddings compute as if they were the same on both sides.
 StatusOr<bool> RunPadded(KernelContext& ctx, const Convolution& c, const ConvolutionTensors& tensors) {
-  WEIR_ASSIGN_OR_RETURN(const bool is_done, RunConvolution(ctx, c, tensors));
-  if (is_done) return true;
   Convolution padded = c;
   bool is_lopsided = false;
   int64_t elements = c.batch * c.in_channels;
@@ -91,6 +90,10 @@ StatusOr<bool> RunPadded(KernelContext& ctx, const Convolution& c, const Convolu
     axis.input += axis.before + axis.after;
     axis.before = axis.after = 0;
     elements *= axis.input;
+  }
+  if (!is_lopsided || c.part != Convolution::Part::kFilter) {
+    WEIR_ASSIGN_OR_RETURN(const bool is_done, RunConvolution(ctx, c, tensors));
+    if (is_done) return true;
   }
   if (!is_lopsided) return false;
   WEIR_ASSIGN_OR_RETURN(Tensor image, AllocateElements(ctx, c.dtype, elements));
