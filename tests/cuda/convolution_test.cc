@@ -67,6 +67,19 @@ TEST(GpuConvolution, StridesDilationsAndPaddingsAgree) {
               {{"strides", Ints({1, 2, 2, 1})}, {"padding", "SAME"}}, 2e-2);
 }
 
+TEST(GpuConvolution, FewTapsAgree) {
+  for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBFloat16}) {
+    const double tolerance = dtype == DType::kFloat ? 1e-4 : dtype == DType::kHalf ? 2e-2 : 1e-1;
+    const Attrs dense = {{"strides", Ints({1, 1, 1, 1})}, {"padding", "VALID"}};
+    const Attrs strided = {{"strides", Ints({1, 2, 1, 1})}, {"padding", "SAME"}, {"dilations", Ints({1, 1, 2, 1})}};
+    const Tensor image = Random(dtype, {3, 14, 13, 1}), two = Random(dtype, {2, 9, 8, 2});
+    ExpectConvolutionsAgree("Conv2D", "", image, Random(dtype, {3, 3, 1, 32}, 2), dense, tolerance);
+    ExpectConvolutionsAgree("Conv2D", "", image, Random(dtype, {5, 5, 1, 8}, 2), strided, tolerance);
+    ExpectConvolutionsAgree("Conv2D", "", two, Random(dtype, {2, 3, 2, 64}, 2), strided, tolerance);
+    ExpectConvolutionsAgree("Conv2D", "", two, Random(dtype, {4, 4, 2, 16}, 2), dense, tolerance);
+  }
+}
+
 TEST(GpuConvolution, GroupsAndDepthwiseAgree) {
   ExpectConvolutionsAgree("Conv2D", "", Random(DType::kFloat, {2, 5, 5, 6}), Random(DType::kFloat, {2, 2, 3, 4}, 2),
                           {{"strides", Ints({1, 1, 1, 1})}, {"padding", "SAME"}});
@@ -124,9 +137,9 @@ TEST(GpuConvolution, EmptyAndIllFormedOperandsAreLikeOnTheHost) {
 }
 
 TEST(GpuConvolution, FusedConvolutionsAgreeWithTheHost) {
-  for (int64_t channels : {3, 8}) {  // the second are taken as one graph
+  for (int64_t channels : {1, 3, 8}) {  // by kernels of our own, and as one graph or several
     const Tensor image = Random(DType::kFloat, {2, 5, 5, channels});
-    const Tensor filter = Random(DType::kFloat, {3, 3, channels, 4}, 2), bias = Random(DType::kFloat, {4}, 3);
+    const Tensor filter = Random(DType::kFloat, {3, 3, channels, 8}, 2), bias = Random(DType::kFloat, {8}, 3);
     auto attrs = [](std::vector<std::string> ops, int64_t args, bool constant = false) {
       Attrs out = {{"strides", Ints({1, 1, 1, 1})},        {"padding", "SAME"},
                    {"fused_ops", Strings(std::move(ops))}, {"num_args", args},
@@ -134,7 +147,7 @@ TEST(GpuConvolution, FusedConvolutionsAgreeWithTheHost) {
       if (constant) out.emplace_back("_constant_weights", true);
       return out;
     };
-    const Tensor addend = Random(DType::kFloat, {2, 5, 5, 4}, 4);
+    const Tensor addend = Random(DType::kFloat, {2, 5, 5, 8}, 4);
     ExpectAgree("_FusedConv2D", {image, filter, bias}, attrs({"BiasAdd"}, 1), 1e-4);
     ExpectAgree("_FusedConv2D", {image, filter, bias}, attrs({"BiasAdd", "Relu"}, 1), 1e-4);
     ExpectAgree("_FusedConv2D", {image, filter, bias}, attrs({"BiasAdd", "Relu"}, 1, true), 1e-4);
@@ -142,8 +155,8 @@ TEST(GpuConvolution, FusedConvolutionsAgreeWithTheHost) {
     ExpectAgree("_FusedConv2D", {image, filter, bias, addend}, attrs({"BiasAdd", "Add", "Relu"}, 2, true), 1e-4);
     ExpectAgree("_FusedConv2D", {image, filter, bias, Random(DType::kFloat, {5, 1}, 5)},
                 attrs({"BiasAdd", "Add", "Elu"}, 2), 1e-4);
-    const Tensor scale = Random(DType::kFloat, {4}, 6), mean = Random(DType::kFloat, {4}, 7);
-    ExpectAgree("_FusedConv2D", {image, filter, scale, bias, mean, RandomPositive(DType::kFloat, {4}, 8)},
+    const Tensor scale = Random(DType::kFloat, {8}, 6), mean = Random(DType::kFloat, {8}, 7);
+    ExpectAgree("_FusedConv2D", {image, filter, scale, bias, mean, RandomPositive(DType::kFloat, {8}, 8)},
                 attrs({"FusedBatchNorm", "Relu"}, 4), 1e-4);
   }
 }

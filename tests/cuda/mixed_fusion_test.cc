@@ -102,6 +102,32 @@ TEST_F(MixedFusionTest, ANormInFloatOfSmallValuesIsOneProgram) {
   EXPECT_EQ(Count("Mean"), 0);
 }
 
+// A rectifier's gradient is part of its norm's: computed again from the norm, or, after a sum, from what it gave.
+TEST_F(MixedFusionTest, NormsTakeTheGradientsOfTheirRectifiers) {
+  for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBFloat16}) {
+    SCOPED_TRACE(Name(dtype));
+    Value scale = Feed(Random(DType::kFloat, {8}, 2)), offset = Feed(Random(DType::kFloat, {8}, 3));
+    std::vector<Value> fetches;
+    for (bool adds : {false, true}) {
+      Value x = Feed(Random(dtype, {3, 4, 5, 8}, 1)), none = Feed(Tensor::Zeros(DType::kFloat, {0}).value());
+      Values norm = emit_.Outputs("FusedBatchNormV3", {x, scale, offset, none, none}, {});
+      Value sum = adds ? Binary("AddV2", norm[0], Feed(Random(dtype, {3, 4, 5, 8}, 4))) : norm[0];
+      Value y = emit_.Op("Relu", {sum}), dy = Feed(Random(dtype, {3, 4, 5, 8}, 5));
+      Values back = emit_.Outputs("FusedBatchNormGradV3",
+                                  {Binary("ReluGrad", dy, y), x, scale, norm[3], norm[4], norm[5]}, {});
+      fetches.insert(fetches.end(), {y, back[0], back[1], back[2]});
+    }
+    ASSERT_TRUE(emit_.status().ok()) << emit_.status();
+    const std::vector<Tensor> plain = Run(fetches, false), fused = Run(fetches, true);
+    ASSERT_EQ(fused.size(), fetches.size());
+    // Fused sums are rounded once.
+    const double tolerance = dtype == DType::kFloat ? 1e-5 : dtype == DType::kHalf ? 1e-2 : 1e-1;
+    for (size_t i = 0; i < fetches.size(); ++i) ExpectTensorNear(fused[i], plain[i], tolerance, tolerance);
+    EXPECT_EQ(Count("_BatchNormReluGrad"), 2);
+    EXPECT_EQ(Count("ReluGrad") + Count("Relu"), 0);
+  }
+}
+
 TEST_F(MixedFusionTest, SelectionsAndComparisonsAreInsidePrograms) {
   Value x = Feed(Random(DType::kFloat, {5, 12}, 1)), y = Feed(Random(DType::kHalf, {12}, 2));
   Value kept = Binary("GreaterEqual", x, Feed(Random(DType::kFloat, {}, 4)));

@@ -13,10 +13,11 @@ bool IsNormGradient(const Node& node) {
 
 class NormFuser {
  public:
-  NormFuser(RewriteContext& context, const std::vector<DType>& types)
+  NormFuser(RewriteContext& context, const std::vector<DType>& types, bool recomputes)
       : context_(context),
         graph_(context.graph()),
         types_(types),
+        recomputes_(recomputes),
         consumers_(context.consumers()),
         waits_(context.waits()) {}
 
@@ -104,8 +105,8 @@ class NormFuser {
     const Node& relu = *graph_.node(gradient->inputs[0].node);
     if (relu.op() != "ReluGrad" || !relu.control_inputs.empty() || NextOf(relu) != gradient) return OkStatus();
     const Endpoint dy = relu.inputs[0], y = relu.inputs[1];
-    // The fused op has no bfloat16.
-    if (graph_.type(dy) != gradient->input_type(0) || graph_.type(dy) == DType::kBFloat16) return OkStatus();
+    if (graph_.type(dy) != gradient->input_type(0)) return OkStatus();
+    if (recomputes_) return FuseRecomputing(gradient, dy, y);
     WEIR_ASSIGN_OR_RETURN(gradient->schema, graph_.ops().LookUp("_FusedBatchNormGradEx"));
     gradient->attrs.Set("activation_mode", "Relu");
     gradient->attrs.Set("num_side_inputs", 0);
@@ -117,9 +118,40 @@ class NormFuser {
     return context_.Changed(gradient);
   }
 
+  Status FuseRecomputing(Node* gradient, Endpoint dy, Endpoint y) {
+    const Node* norm = NormBefore(y);
+    if (norm != nullptr && norm->inputs[0] != gradient->inputs[1]) norm = nullptr;
+    std::vector<Endpoint> inputs(gradient->inputs.begin(), gradient->inputs.begin() + 5);
+    inputs[0] = dy;
+    inputs.push_back(norm != nullptr ? norm->inputs[2] : gradient->inputs[2]);
+    if (norm == nullptr) inputs.push_back(y);
+    AttrMap attrs;
+    attrs.Set("T", graph_.type(dy));
+    attrs.Set("has_output", int64_t{norm == nullptr});
+    for (const char* name : {"epsilon", "data_format", "is_training"}) attrs.Set(name, *gradient->attrs.Find(name));
+    for (const char* name : {"_class", "_kernel"}) {
+      if (const Attribute* value = gradient->attrs.Find(name)) attrs.Set(name, *value);
+    }
+    WEIR_ASSIGN_OR_RETURN(gradient->schema, graph_.ops().LookUp("_BatchNormReluGrad"));
+    gradient->attrs = std::move(attrs);
+    gradient->inputs = std::move(inputs);
+    return context_.Redefined(gradient);
+  }
+  // The norm whose rectified output `y` is, if nothing was added in between.
+  const Node* NormBefore(Endpoint y) const {
+    const Node& relu = *graph_.node(y.node);
+    if (relu.op() != "Relu") return nullptr;
+    const Node& norm = *graph_.node(relu.inputs[0].node);
+    if (relu.inputs[0].index != 0) return nullptr;
+    if (IsNorm(norm)) return &norm;
+    const bool is_fused = norm.op() == "_FusedBatchNormEx" && norm.Attr<int64_t>("num_side_inputs").value_or(1) == 0;
+    return is_fused ? &norm : nullptr;
+  }
+
   RewriteContext& context_;
   Graph& graph_;
   const std::vector<DType>& types_;
+  const bool recomputes_;
   const Consumers& consumers_;
   WaitAnalysis waits_;  // as it is after what was fused so far
   std::vector<int> position_;
@@ -127,16 +159,20 @@ class NormFuser {
   int last_side_ = 0;                      // the last of these images' positions
 };
 
-}  // namespace
-
-Status FuseNorms(RewriteContext& context) { return FuseNorms(context, {DType::kFloat}); }
-
-Status FuseNorms(RewriteContext& context, const std::vector<DType>& types) {
+Status Fuse(RewriteContext& context, const std::vector<DType>& types, bool recomputes) {
   const bool has_any = std::ranges::any_of(context.graph().nodes(), [](const auto& node) {
     return node != nullptr && (IsNorm(*node) || IsNormGradient(*node));
   });
   if (!has_any || !context.ShapesAgree()) return OkStatus();
-  return NormFuser(context, types).Run();
+  return NormFuser(context, types, recomputes).Run();
+}
+
+}  // namespace
+
+Status FuseNorms(RewriteContext& context) { return Fuse(context, {DType::kFloat}, /*recomputes=*/false); }
+
+Status FuseNorms(RewriteContext& context, const std::vector<DType>& types) {
+  return Fuse(context, types, /*recomputes=*/true);
 }
 
 }  // namespace weir

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kNormSource[] = "weir/ops/nn/cuda/batch_norm.cu";
 
-// These three as in the source.
+// These four as in the source.
 struct NormImages {
   int64_t outer, channels, inner, piece, pieces;
   int64_t count() const { return outer * inner; }
@@ -27,6 +27,11 @@ struct NormGradients {
   DeviceAddress scale, variance, scale_gradient, offset_gradient, factor, shift, slope;
   float epsilon;
   int32_t is_training;
+};
+
+struct NormRectifier {
+  DeviceAddress output = 0, scale = 0, offset = 0, mean = 0, variance = 0;
+  float epsilon = 0;
 };
 
 NormImages ImagesOf(const Shape& shape, bool channels_second) {
@@ -65,21 +70,21 @@ LaunchShape ChannelsShape(int64_t channels) {
 
 // Two sums for each channel and piece. `terms` is a struct of the source.
 StatusOr<Tensor> SumTerms(KernelContext& ctx, const NormImages& images, std::string_view terms, DType dtype,
-                          DeviceAddress x, DeviceAddress dy, DeviceAddress means, DeviceAddress output) {
+                          DeviceAddress x, DeviceAddress dy, DeviceAddress means, const NormRectifier& rectifier) {
   WEIR_ASSIGN_OR_RETURN(Tensor sums, ctx.AllocateTemp(DType::kDouble, Shape({images.pieces, 2, images.channels})));
   const std::string_view type = DeviceTypeName(dtype);
   LaunchShape shape{
       .grid = static_cast<unsigned>(images.channels), .grid_y = static_cast<unsigned>(images.pieces), .block = 256};
   std::string name = Cat("SumPlanes<", terms, ", ", type, ">");
   if (images.inner == 1) {
-    const int pack = PackSize(images, dtype, {x, dy, output});
+    const int pack = PackSize(images, dtype, {x, dy, rectifier.output});
     const unsigned lanes = LanesFor(images.channels / pack);
     name = Cat("SumRows<", terms, ", ", type, ", ", pack, ", ", lanes, ">");
     shape.grid = static_cast<unsigned>((images.channels + lanes * pack - 1) / (lanes * pack));
     shape.block = lanes;
     shape.block_y = 256 / lanes;
   }
-  WEIR_RETURN_IF_ERROR(Launch(ctx, {kNormSource, name}, shape, images, x, dy, means, output, Address(sums)));
+  WEIR_RETURN_IF_ERROR(Launch(ctx, {kNormSource, name}, shape, images, x, dy, means, rectifier, Address(sums)));
   return sums;
 }
 
@@ -108,7 +113,7 @@ class GpuBatchNormKernel : public Kernel {
     if (images.channels == 0) return OkStatus();
     Tensor sums;
     if (attrs_.is_training && images.count() > 0) {
-      WEIR_ASSIGN_OR_RETURN(sums, SumTerms(ctx, images, "Spread", x.dtype(), Address(x), 0, 0, 0));
+      WEIR_ASSIGN_OR_RETURN(sums, SumTerms(ctx, images, "Spread", x.dtype(), Address(x), 0, 0, {}));
     }
     WEIR_ASSIGN_OR_RETURN(Tensor factor, ctx.AllocateTemp(DType::kFloat, Shape({images.channels})));
     const NormStatistics statistics{.scale = Address(ctx.input(1)),
@@ -144,6 +149,7 @@ class GpuBatchNormGradKernel : public Kernel {
   static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
     auto kernel = std::make_unique<GpuBatchNormGradKernel>();
     WEIR_ASSIGN_OR_RETURN(kernel->attrs_, nn::NormAttrs::Read(init));
+    kernel->recomputes_ = init.schema().name == "_BatchNormReluGrad";
     return kernel;
   }
 
@@ -158,10 +164,10 @@ class GpuBatchNormGradKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(Tensor * offset, ctx.AllocateOutput(2, Shape{images.channels}));
     for (int i = 3; i < 5; ++i) WEIR_RETURN_IF_ERROR(ctx.AllocateOutput(i, Shape{0}).status());
     if (images.channels == 0) return OkStatus();
-    const DeviceAddress output = attrs_.has_relu ? Address(ctx.input(7)) : 0;
     const DeviceAddress mean = Address(ctx.input(3)), variance = Address(ctx.input(4));
+    WEIR_ASSIGN_OR_RETURN(const NormRectifier rectifier, RectifierOf(ctx, images.channels));
     WEIR_ASSIGN_OR_RETURN(Tensor sums,
-                          SumTerms(ctx, images, "Slopes", x.dtype(), Address(x), Address(dy), mean, output));
+                          SumTerms(ctx, images, "Slopes", x.dtype(), Address(x), Address(dy), mean, rectifier));
     WEIR_ASSIGN_OR_RETURN(Tensor vectors, ctx.AllocateTemp(DType::kFloat, Shape({3, images.channels})));
     const size_t bytes = vectors.num_bytes() / 3;
     const NormGradients gradients{.scale = Address(ctx.input(2)),
@@ -175,14 +181,31 @@ class GpuBatchNormGradKernel : public Kernel {
                                   .is_training = attrs_.is_training};
     WEIR_RETURN_IF_ERROR(
         Launch(ctx, {kNormSource, "FinishNormGrad"}, ChannelsShape(images.channels), images, Address(sums), gradients));
-    const int pack = PackSize(images, x.dtype(), {Address(x), Address(dy), output, Address(*dx)});
+    const int pack = PackSize(images, x.dtype(), {Address(x), Address(dy), rectifier.output, Address(*dx)});
     return LaunchOver(
         ctx, {kNormSource, Cat("NormalizeGrad<", DeviceTypeName(x.dtype()), ", ", images.inner == 1, ", ", pack, ">")},
-        x.num_elements() / pack, images, Address(x), Address(dy), output, mean, gradients.factor, gradients.shift,
+        x.num_elements() / pack, images, Address(x), Address(dy), rectifier, mean, gradients.factor, gradients.shift,
         gradients.slope, Address(*dx));
   }
 
  private:
+  StatusOr<NormRectifier> RectifierOf(const KernelContext& ctx, int64_t channels) const {
+    if (attrs_.has_relu) return NormRectifier{.output = Address(ctx.input(7))};
+    if (!recomputes_) return NormRectifier{};
+    if (ctx.num_inputs() > 6) {
+      const Shape &y = ctx.input(6).shape(), &x = ctx.input(1).shape();
+      if (y != x) return InvalidArgument("y must have the shape of x, got ", y.ToString(), " and ", x.ToString());
+      return NormRectifier{.output = Address(ctx.input(6))};
+    }
+    WEIR_RETURN_IF_ERROR(nn::CheckNormVector(ctx, 5, channels));
+    return NormRectifier{.scale = Address(ctx.input(2)),
+                         .offset = Address(ctx.input(5)),
+                         .mean = Address(ctx.input(3)),
+                         .variance = Address(ctx.input(4)),
+                         .epsilon = attrs_.epsilon};
+  }
+
+  bool recomputes_ = false;
   nn::NormAttrs attrs_;
 };
 
@@ -195,6 +218,9 @@ void RegisterBatchNormKernels(GpuRegistry& registry) {
   }
   registry.Add("_FusedBatchNormEx", MakeKernel<GpuBatchNormKernel>);
   registry.Add("_FusedBatchNormGradEx", MakeKernel<GpuBatchNormGradKernel>);
+  registry.kernels().Add(
+      OnGpu("_BatchNormReluGrad").Types("T", {DType::kFloat, DType::kHalf, DType::kBFloat16}),
+      MakeKernel<GpuBatchNormGradKernel>);
 }
 
 }  // namespace weir::cuda

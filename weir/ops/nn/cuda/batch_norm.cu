@@ -26,18 +26,36 @@ struct Slopes {
     b += dy * (x - mean);
   }
 };
-// The gradient where the rectified output is positive. `output` is null if there is no rectifier.
+// How to tell where a rectifier after the norm let its gradient through: where its output, if that was kept, is
+// positive, or where the norm is, computed again. All null if there is no rectifier.
+struct Rectifier {
+  const void* output;
+  const float *scale, *offset, *mean, *variance;
+  float epsilon;
+};
+// That for one channel.
 template <typename T>
-float GradientAt(const T* dy, const T* output, int64 i) {
-  return output && !((float)output[i] > 0) ? 0 : (float)dy[i];
-}
+struct Passage {
+  float factor, mean, offset;
+  bool is_there;
+  Passage() = default;
+  Passage(const Rectifier& r, int64 channel) : is_there(r.scale) {
+    if (!is_there) return;
+    factor = r.scale[channel] / sqrt(r.variance[channel] + r.epsilon);
+    mean = r.mean[channel];
+    offset = r.offset[channel];
+  }
+  // As Normalize computes its output.
+  bool IsOpen(float x) const { return !is_there || (float)(T)((x - mean) * factor + offset) > 0; }
+};
 
 constexpr int kTurns = 32;  // numbers that are added in float
 
 // Channels last: of the 256 threads of a block kLanes take a pack of channels each, the others share the rows.
 template <typename Terms, typename T, int kPack, int kLanes>
 __global__ void __launch_bounds__(256)
-    SumRows(const Images images, const T* x, const T* dy, const float* means, const T* output, double* sums) {
+    SumRows(const Images images, const T* x, const T* dy, const float* means, const Rectifier rectifier,
+            double* sums) {
   constexpr int kRows = 256 / kLanes, kColumns = kLanes * kPack;
   __shared__ double shared[2][kRows][kColumns];
   const int64 first = ((int64)blockIdx.x * kLanes + threadIdx.x) * kPack, channels = images.channels;
@@ -46,7 +64,12 @@ __global__ void __launch_bounds__(256)
   double a[kPack] = {}, b[kPack] = {};
   if (first < channels) {
     float shift[kPack];
-    for (int k = 0; k < kPack; ++k) shift[k] = Terms::kHasGradient ? means[first + k] : (float)x[first + k];
+    Passage<T> passages[kPack];
+    const T* output = (const T*)rectifier.output;
+    for (int k = 0; k < kPack; ++k) {
+      shift[k] = Terms::kHasGradient ? means[first + k] : (float)x[first + k];
+      if (Terms::kHasGradient) passages[k] = Passage<T>(rectifier, first + k);
+    }
     for (int64 turn = begin + threadIdx.y; turn < end; turn += kRows * kTurns) {
       float part_a[kPack] = {}, part_b[kPack] = {};
 #pragma unroll 4
@@ -59,6 +82,7 @@ __global__ void __launch_bounds__(256)
         for (int k = 0; k < kPack; ++k) {
           float slope = Terms::kHasGradient ? (float)slopes.v[k] : 0;
           if (Terms::kHasGradient && output && !((float)outputs.v[k] > 0)) slope = 0;
+          if (Terms::kHasGradient && !passages[k].IsOpen((float)values.v[k])) slope = 0;
           Terms::Take((float)values.v[k], slope, shift[k], part_a[k], part_b[k]);
         }
       }
@@ -84,20 +108,28 @@ __global__ void __launch_bounds__(256)
 
 // Channels second: a block of 256 threads takes one channel.
 template <typename Terms, typename T>
-__global__ void SumPlanes(const Images images, const T* x, const T* dy, const float* means, const T* output,
+__global__ void SumPlanes(const Images images, const T* x, const T* dy, const float* means, const Rectifier rectifier,
                           double* sums) {
   __shared__ double shared[2][256];
   const int64 channel = blockIdx.x, inner = images.inner;
   const int64 begin = blockIdx.y * images.piece;
   const int64 end = begin + images.piece < images.Count() ? begin + images.piece : images.Count();
   const float shift = Terms::kHasGradient ? means[channel] : (float)x[channel * inner];
+  const T* output = (const T*)rectifier.output;
+  Passage<T> passage;
+  if (Terms::kHasGradient) passage = Passage<T>(rectifier, channel);
   double a = 0, b = 0;
   int64 i = begin + threadIdx.x, image = i / inner, place = i % inner;
   while (i < end) {
     float part_a = 0, part_b = 0;
     for (int turn = 0; turn < kTurns && i < end; ++turn, i += 256) {
       const int64 at = (image * images.channels + channel) * inner + place;
-      Terms::Take((float)x[at], Terms::kHasGradient ? GradientAt(dy, output, at) : 0, shift, part_a, part_b);
+      float slope = 0;
+      if (Terms::kHasGradient) {
+        const bool is_open = (!output || (float)output[at] > 0) && passage.IsOpen((float)x[at]);
+        slope = is_open ? (float)dy[at] : 0;
+      }
+      Terms::Take((float)x[at], slope, shift, part_a, part_b);
       for (place += 256; place >= inner; place -= inner) ++image;
     }
     a += part_a;
@@ -241,11 +273,14 @@ __global__ void FinishNormGrad(const Images images, const double* sums, const Gr
 }
 
 template <typename T, bool kLast, int kPack>
-__global__ void NormalizeGrad(const Images images, const T* x, const T* dy, const T* output, const float* mean,
-                              const float* factor, const float* shift, const float* slope, T* dx) {
+__global__ void NormalizeGrad(const Images images, const T* x, const T* dy, const Rectifier rectifier,
+                              const float* mean, const float* factor, const float* shift, const float* slope, T* dx) {
   typedef Pack<T, kPack> P;
   Channels<kPack> means, factors, shifts, slopes;
+  Passage<T> passages[kPack];
+  const T* output = (const T*)rectifier.output;
   auto begin = [&](int64 pack) {
+    for (int k = 0; k < kPack; ++k) passages[k] = Passage<T>(rectifier, pack * kPack + k);
     means.Load(mean, pack);
     factors.Load(factor, pack);
     shifts.Load(shift, pack);
@@ -256,7 +291,8 @@ __global__ void NormalizeGrad(const Images images, const T* x, const T* dy, cons
     P rectified, to;
     if (output) rectified = ((const P*)output)[i];
     for (int k = 0; k < kPack; ++k) {
-      const float d = output && !((float)rectified.v[k] > 0) ? 0 : (float)gradient.v[k];
+      const bool is_open = (!output || (float)rectified.v[k] > 0) && passages[k].IsOpen((float)from.v[k]);
+      const float d = is_open ? (float)gradient.v[k] : 0;
       to.v[k] = (T)(factors.v[k] * (d - shifts.v[k] - ((float)from.v[k] - means.v[k]) * slopes.v[k]));
     }
     ((P*)dx)[i] = to;

@@ -126,9 +126,11 @@ StatusOr<bool> RunLibrary(KernelContext& ctx, const ImageConvolution& image, DTy
   tensors.addend = fused.addend;
   for (int i = 0; i < image.spatial; ++i) {
     const nn::WindowAxis& a = image.axes[i];
-    const int64_t reach = (a.output - 1) * a.stride + (a.size - 1) * a.dilation + 1;
-    c.axes[i] = {a.input, a.size, a.stride, a.dilation, a.before, std::max<int64_t>(0, reach - a.input - a.before),
-                 a.output};
+    const int64_t window = (a.size - 1) * a.dilation + 1, reach = (a.output - 1) * a.stride + window;
+    int64_t after = std::max<int64_t>(0, reach - a.input - a.before);
+    // As much as before if nothing reads it: more engines take that.
+    if (after < a.before && (a.input + 2 * a.before - window) / a.stride + 1 == a.output) after = a.before;
+    c.axes[i] = {a.input, a.size, a.stride, a.dilation, a.before, after, a.output};
   }
   // The layouts that cuDNN is fast with.
   const int64_t filter_rows = image.taps() * image.group_in;
@@ -174,6 +176,12 @@ StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DTyp
                              DeviceAddress filter, DeviceAddress output, const FusedAddresses& fused) {
   const bool has_type = dtype == DType::kFloat || dtype == DType::kHalf || dtype == DType::kBFloat16;
   const bool is_depthwise = c.group_in == 1 && c.groups > 1;
+  const bool is_aligned = (image | filter | output | fused.addend) % 32 == 0;
+  if (has_type && is_aligned && HasFewTaps(c)) {
+    WEIR_RETURN_IF_ERROR(
+        ConvolveFewTaps(ctx, c, dtype, {.image = image, .filter = filter, .output = output}, fused));
+    return true;
+  }
   if (has_type && !is_depthwise) {
     WEIR_ASSIGN_OR_RETURN(const bool is_done,
                           RunLibrary(ctx, c, dtype, {.image = image, .filter = filter, .output = output}, fused));

@@ -38,6 +38,16 @@ struct FusedAddresses {
 StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DType dtype, DeviceAddress image,
                              DeviceAddress filter, DeviceAddress output, const FusedAddresses& fused = {});
 
+// Convolutions, and gradients of filters, with few filter elements for each output channel: kernels of weir's own
+// (few_tap_convolution.cc), which are deterministic.
+bool HasFewTaps(const ImageConvolution& c);
+struct FewTapAddresses {
+  DeviceAddress image = 0, filter = 0, output = 0;
+};
+// REQUIRES: HasFewTaps(c); float, half or bfloat16; addresses that are multiples of 32.
+Status ConvolveFewTaps(KernelContext& ctx, const ImageConvolution& c, DType dtype, const FewTapAddresses& addresses,
+                       const FusedAddresses& fused);
+
 }  // namespace weir::cuda
 
 #endif  // WEIR_OPS_NN_CUDA_CONVOLUTION_H_
