@@ -113,8 +113,8 @@ TEST_F(MixedFusionTest, NormsTakeTheGradientsOfTheirRectifiers) {
       Values norm = emit_.Outputs("FusedBatchNormV3", {x, scale, offset, none, none}, {});
       Value sum = adds ? Binary("AddV2", norm[0], Feed(Random(dtype, {3, 4, 5, 8}, 4))) : norm[0];
       Value y = emit_.Op("Relu", {sum}), dy = Feed(Random(dtype, {3, 4, 5, 8}, 5));
-      Values back = emit_.Outputs("FusedBatchNormGradV3",
-                                  {Binary("ReluGrad", dy, y), x, scale, norm[3], norm[4], norm[5]}, {});
+      Values back =
+          emit_.Outputs("FusedBatchNormGradV3", {Binary("ReluGrad", dy, y), x, scale, norm[3], norm[4], norm[5]}, {});
       fetches.insert(fetches.end(), {y, back[0], back[1], back[2]});
     }
     ASSERT_TRUE(emit_.status().ok()) << emit_.status();
@@ -125,6 +125,39 @@ TEST_F(MixedFusionTest, NormsTakeTheGradientsOfTheirRectifiers) {
     for (size_t i = 0; i < fetches.size(); ++i) ExpectTensorNear(fused[i], plain[i], tolerance, tolerance);
     EXPECT_EQ(Count("_BatchNormReluGrad"), 2);
     EXPECT_EQ(Count("ReluGrad") + Count("Relu"), 0);
+  }
+}
+
+// Attention of the parts of one projection reads them where they are, and its gradient leaves them there.
+TEST_F(MixedFusionTest, AttentionTakesPackedProjections) {
+  for (DType dtype : {DType::kHalf, DType::kBFloat16}) {
+    for (bool is_long : {false, true}) {
+      SCOPED_TRACE(Cat(Name(dtype), is_long));
+      const int64_t batch = 2, times = is_long ? 256 : 20, heads = is_long ? 4 : 3, size = is_long ? 64 : 16;
+      auto ints = [&](std::vector<int32_t> values) { return emit_.Constant(Tensor::Vector<int32_t>(values)); };
+      Value last = emit_.Constant(Tensor::Scalar<int32_t>(2));
+      Value packed = Feed(Random(dtype, {batch, times, 3 * heads * size}, 1));
+      Values parts = emit_.Outputs("Split", {last, packed}, {{"num_split", 3}});
+      Value dims = ints({static_cast<int32_t>(batch), -1, static_cast<int32_t>(heads), static_cast<int32_t>(size)});
+      std::vector<Value> operands, slopes;
+      for (int i = 0; i < 3; ++i) operands.push_back(emit_.Op("Reshape", {parts[i], dims}));
+      Values out = emit_.Outputs("_Attention", {operands[0], operands[1], operands[2], Values()}, {{"causal", true}});
+      Value dy = Feed(Random(dtype, {batch, times, heads, size}, 2));
+      Values back = emit_.Outputs(
+          "_AttentionGrad", {operands[0], operands[1], operands[2], out[0], out[1], dy, Values()}, {{"causal", true}});
+      Value flat = ints({static_cast<int32_t>(batch), -1, static_cast<int32_t>(heads * size)});
+      for (int i = 0; i < 3; ++i) slopes.push_back(emit_.Op("Reshape", {back[i], flat}));
+      Value whole = emit_.Op("ConcatV2", {slopes, last});
+      ASSERT_TRUE(emit_.status().ok()) << emit_.status();
+      const std::vector<Tensor> plain = Run({out[0], whole}, false);
+      EXPECT_EQ(Count("_Attention"), 1);
+      const std::vector<Tensor> fused = Run({out[0], whole}, true);
+      ASSERT_EQ(plain.size() + fused.size(), 4u);
+      for (size_t i = 0; i < 2; ++i) ExpectTensorNear(fused[i], plain[i], 1e-6, 1e-6);
+      EXPECT_EQ(Count("_PackedAttention"), 1);
+      EXPECT_EQ(Count("_PackedAttentionGrad"), 1);
+      EXPECT_EQ(Count("Split") + Count("ConcatV2"), 0);
+    }
   }
 }
 

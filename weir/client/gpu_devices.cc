@@ -22,6 +22,7 @@
 #include "weir/passes/merge_updates.h"
 #include "weir/passes/mixed_precision.h"
 #include "weir/passes/move_reshapes.h"
+#include "weir/passes/pack_attention.h"
 #endif
 
 namespace weir {
@@ -110,6 +111,10 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                                       }});
                });
   rewrites.Add(std::string(cuda::kDeviceType), "mix precisions", MixPrecision);
+  rewrites.Add(std::string(cuda::kDeviceType), "pack attention",
+               [](RewriteContext& context, const DeviceRewriteOptions& options) -> Status {
+                 return options.fusion && options.has_kernel("_PackedAttention") ? PackAttention(context) : OkStatus();
+               });
   static const auto* const types =
       new std::vector<DType>{DType::kFloat, DType::kHalf, DType::kBFloat16};  // of fused operations
   rewrites.Add(std::string(cuda::kDeviceType), "fuse contractions and norms",

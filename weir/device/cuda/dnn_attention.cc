@@ -140,7 +140,7 @@ class AttentionGraph {
   AttentionGraph(const DnnAttention& a, Writer& writer) : a_(a), w_(writer) {}
 
   void Forward() {
-    Value scores = Masked(Scaled(Scores(Queries(kQ), Transposed(kK))));
+    Value scores = Masked(Scaled(Scores(Queries(kQ, a_.q), Transposed(kK, a_.k))));
     Value max = w_.Virtual(kCudnnFloat, rows()), sum = w_.Virtual(kCudnnFloat, rows());
     w_.Reduce(kCudnnReduceMax, scores, max);
     Value shifted = Apply(kCudnnPointwiseSub, scores, max, scores_dims());
@@ -150,15 +150,15 @@ class AttentionGraph {
     w_.Apply({kCudnnPointwiseAdd}, max, logarithm, Stats());
     Value weights = w_.Virtual(w_.type(), scores_dims());
     w_.Apply({kCudnnPointwiseDiv}, exponentials, sum, weights);
-    w_.Multiply(weights, Keys(kV), Queries(kOut));
+    w_.Multiply(weights, Keys(kV, a_.v), Queries(kOut, a_.out));
   }
 
   void Backward() {
-    Value q = Queries(kQ), k_transposed = Transposed(kK), dout = Queries(kDout);
+    Value q = Queries(kQ, a_.q), k_transposed = Transposed(kK, a_.k), dout = Queries(kDout, a_.dout);
     // How much each row's softmax takes back.
     const Dims by_query = {a_.heads * a_.queries * a_.size, a_.queries * a_.size, a_.heads * a_.size, 1};
     Value products = w_.Virtual(kCudnnFloat, {a_.batch, a_.heads, a_.queries, a_.size}, by_query);
-    w_.Apply({kCudnnPointwiseMul}, dout, Queries(kOut), products);
+    w_.Apply({kCudnnPointwiseMul}, dout, Queries(kOut, a_.out), products);
     Value sums = w_.Virtual(kCudnnFloat, rows());
     w_.Reduce(kCudnnReduceAdd, products, sums);
     Value row_sums = Rows(kRowSums);
@@ -168,19 +168,19 @@ class AttentionGraph {
     Value scores = Apply(kCudnnPointwiseMul, Scores(q, k_transposed), scale, scores_dims());
     Value shifted = Apply(kCudnnPointwiseSub, scores, Stats(), scores_dims());
     Value weights = Apply(kCudnnPointwiseExp, Masked(shifted), nullptr, scores_dims());
-    w_.Multiply(ByKey(weights), dout, Keys(kDv));
+    w_.Multiply(ByKey(weights), dout, Keys(kDv, a_.dv));
 
-    Value slopes = Scores(dout, Transposed(kV));
+    Value slopes = Scores(dout, Transposed(kV, a_.v));
     slopes = Apply(kCudnnPointwiseSub, slopes, row_sums, scores_dims());
     slopes = Apply(kCudnnPointwiseMul, slopes, weights, scores_dims());
     slopes = Apply(kCudnnPointwiseMul, slopes, scale, scores_dims());
-    w_.Multiply(ByKey(slopes), q, Keys(kDk));
+    w_.Multiply(ByKey(slopes), q, Keys(kDk, a_.dk));
 
-    Value k = w_.Virtual(w_.type(), keys(), Strides(a_.key_at));
+    Value k = w_.Virtual(w_.type(), keys(), Strides(a_.k));
     w_.Reshape(k_transposed, k);
     Value dq = w_.Memory(kDqSums, kCudnnFloat, queries(), PackedQueries());
     w_.Multiply(slopes, k, dq);
-    w_.Apply({kCudnnPointwiseIdentity}, dq, nullptr, Queries(kDq));
+    w_.Apply({kCudnnPointwiseIdentity}, dq, nullptr, Queries(kDq, a_.dq));
   }
 
  private:
@@ -188,14 +188,13 @@ class AttentionGraph {
   Dims keys() const { return {a_.batch, a_.heads, a_.keys, a_.size}; }
   Dims rows() const { return {a_.batch, a_.heads, a_.queries, 1}; }
   Dims scores_dims() const { return {a_.batch, a_.heads, a_.queries, a_.keys}; }
-  static Dims Strides(const DnnAttention::Strides& at) { return {at.batch, at.head, at.time, 1}; }
+  static Dims Strides(const HeadsAt& at) { return {at.batch, at.head, at.time, 1}; }
   Dims PackedQueries() const { return {a_.heads * a_.queries * a_.size, a_.queries * a_.size, a_.size, 1}; }
 
-  Value Queries(int64_t id) { return w_.Memory(id, w_.type(), queries(), Strides(a_.query_at)); }
-  Value Keys(int64_t id) { return w_.Memory(id, w_.type(), keys(), Strides(a_.key_at)); }
-  Value Transposed(int64_t id) {
-    return w_.Memory(id, w_.type(), {a_.batch, a_.heads, a_.size, a_.keys},
-                     {a_.key_at.batch, a_.key_at.head, 1, a_.key_at.time});
+  Value Queries(int64_t id, const HeadsAt& at) { return w_.Memory(id, w_.type(), queries(), Strides(at)); }
+  Value Keys(int64_t id, const HeadsAt& at) { return w_.Memory(id, w_.type(), keys(), Strides(at)); }
+  Value Transposed(int64_t id, const HeadsAt& at) {
+    return w_.Memory(id, w_.type(), {a_.batch, a_.heads, a_.size, a_.keys}, {at.batch, at.head, 1, at.time});
   }
   Value Rows(int64_t id) { return w_.Memory(id, kCudnnFloat, rows(), {a_.heads * a_.queries, a_.queries, 1, 1}); }
   Value Stats() { return Rows(kStats); }
@@ -243,19 +242,29 @@ bool IsWorthAPlan(const DnnAttention& a) {
          static_cast<double>(kLeastWork);
 }
 
-StatusOr<bool> Run(KernelContext& ctx, const DnnAttention& a, bool is_gradient, std::span<const int64_t> ids,
-                   std::span<const DeviceAddress> addresses) {
-  if (!IsWorthAPlan(a)) return false;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < kScale && addresses[i] % kAlignment != 0) return false;
+// A tensor of the graph: its number, where it is, and, for heads, how they lie.
+struct Argument {
+  int64_t id;
+  DeviceAddress address;
+  const HeadsAt* heads = nullptr;
+};
+
+StatusOr<bool> Run(KernelContext& ctx, const DnnAttention& a, bool is_gradient, std::span<const Argument> arguments) {
+  std::string key = Cat("attention", is_gradient, Name(a.dtype), ",", a.batch, ",", a.heads, ",", a.queries, ",",
+                        a.keys, ",", a.size, ",", a.is_causal);
+  std::vector<int64_t> ids;
+  std::vector<DeviceAddress> addresses;
+  for (const Argument& each : arguments) {
+    ids.push_back(each.id);
+    addresses.push_back(each.address);
+    if (each.heads == nullptr) continue;
+    if (each.address % kAlignment != 0) return false;
+    key += Cat(",", each.heads->batch, ",", each.heads->head, ",", each.heads->time);
   }
   StatusOr<DnnStream*> stream = DnnStream::Of(ctx);
   // Without cuDNN there are weir's own kernels.
   if (!stream.ok()) return false;
   const DnnEngineLimits limits{.deterministic = ctx.step().deterministic};
-  auto text = [](const DnnAttention::Strides& at) { return Cat(at.batch, ",", at.head, ",", at.time); };
-  const std::string key = Cat("attention", is_gradient, Name(a.dtype), ",", a.batch, ",", a.heads, ",", a.queries, ",",
-                              a.keys, ",", a.size, ",", text(a.query_at), ",", text(a.key_at), ",", a.is_causal);
   WEIR_ASSIGN_OR_RETURN(
       DnnPlan * plan,
       (*stream)->Find(key, limits, [&](const CudnnFunctions& dnn) -> StatusOr<std::unique_ptr<DnnGraph>> {
@@ -270,48 +279,40 @@ StatusOr<bool> Run(KernelContext& ctx, const DnnAttention& a, bool is_gradient, 
   return true;
 }
 
-DeviceAddress HostNumber(const float& number) { return reinterpret_cast<DeviceAddress>(&number); }
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+Argument Heads(int64_t id, const HeadsAt& heads) { return {id, heads.address, &heads}; }
+Argument Number(int64_t id, const float& number) { return {id, reinterpret_cast<DeviceAddress>(&number)}; }
+constexpr float kLowestNumber = -std::numeric_limits<float>::infinity(), kOneNumber = 1;
 
 }  // namespace
 
-StatusOr<bool> RunDnnAttention(KernelContext& ctx, const DnnAttention& a, const DnnAttentionTensors& t) {
-  const float lowest = -kInfinity;
-  std::vector<int64_t> ids = {kQ, kK, kV, kOut, kStats, kScale};
-  std::vector<DeviceAddress> addresses = {t.q, t.k, t.v, t.out, t.stats, HostNumber(a.scale)};
-  if (a.is_causal) {
-    ids.push_back(kLowest);
-    addresses.push_back(HostNumber(lowest));
-  }
-  return Run(ctx, a, /*is_gradient=*/false, ids, addresses);
+StatusOr<bool> RunDnnAttention(KernelContext& ctx, const DnnAttention& a) {
+  if (!IsWorthAPlan(a)) return false;
+  std::vector<Argument> arguments = {Heads(kQ, a.q),     Heads(kK, a.k),    Heads(kV, a.v),
+                                     Heads(kOut, a.out), {kStats, a.stats}, Number(kScale, a.scale)};
+  if (a.is_causal) arguments.push_back(Number(kLowest, kLowestNumber));
+  return Run(ctx, a, /*is_gradient=*/false, arguments);
 }
 
-StatusOr<bool> RunDnnAttentionGradient(KernelContext& ctx, const DnnAttention& a, const DnnAttentionTensors& t,
-                                       const DnnAttentionGradients& g) {
+StatusOr<bool> RunDnnAttentionGradient(KernelContext& ctx, const DnnAttention& a) {
   if (!IsWorthAPlan(a)) return false;
   const Shape rows({a.batch, a.heads, a.queries}), queries({a.batch, a.heads, a.queries, a.size});
   WEIR_ASSIGN_OR_RETURN(Tensor row_sums, ctx.AllocateTemp(DType::kFloat, rows));
   WEIR_ASSIGN_OR_RETURN(Tensor dq_sums, ctx.AllocateTemp(DType::kFloat, queries));
-  const float lowest = -kInfinity, one = 1;
-  std::vector<int64_t> ids = {kQ, kK, kV, kOut, kStats, kDout, kDq, kDk, kDv, kRowSums, kDqSums, kScale, kOne};
-  std::vector<DeviceAddress> addresses = {t.q,
-                                          t.k,
-                                          t.v,
-                                          t.out,
-                                          t.stats,
-                                          g.dout,
-                                          g.dq,
-                                          g.dk,
-                                          g.dv,
-                                          Address(row_sums),
-                                          Address(dq_sums),
-                                          HostNumber(a.scale),
-                                          HostNumber(one)};
-  if (a.is_causal) {
-    ids.push_back(kLowest);
-    addresses.push_back(HostNumber(lowest));
-  }
-  return Run(ctx, a, /*is_gradient=*/true, ids, addresses);
+  std::vector<Argument> arguments = {Heads(kQ, a.q),
+                                     Heads(kK, a.k),
+                                     Heads(kV, a.v),
+                                     Heads(kOut, a.out),
+                                     {kStats, a.stats},
+                                     Heads(kDout, a.dout),
+                                     Heads(kDq, a.dq),
+                                     Heads(kDk, a.dk),
+                                     Heads(kDv, a.dv),
+                                     {kRowSums, Address(row_sums)},
+                                     {kDqSums, Address(dq_sums)},
+                                     Number(kScale, a.scale),
+                                     Number(kOne, kOneNumber)};
+  if (a.is_causal) arguments.push_back(Number(kLowest, kLowestNumber));
+  return Run(ctx, a, /*is_gradient=*/true, arguments);
 }
 
 }  // namespace weir::cuda

@@ -201,11 +201,22 @@ Status AttentionGrad(ShapeContext& ctx) {
   return OkStatus();
 }
 
+Status PackedAttention(ShapeContext& ctx) {
+  WEIR_ASSIGN_OR_RETURN(PartialShape packed, ctx.WithRank(0, 3));
+  WEIR_ASSIGN_OR_RETURN(const int64_t heads, ctx.Attr<int64_t>("heads"));
+  const int64_t width = DimOf(packed, 2);
+  const int64_t size = width < 0 ? -1 : width / (3 * heads);
+  ctx.set_output(0, PartialShape{DimOf(packed, 0), DimOf(packed, 1), heads, size});
+  ctx.set_output(1, PartialShape{DimOf(packed, 0), heads, DimOf(packed, 1)});
+  return OkStatus();
+}
+
 }  // namespace
 
 void RegisterNnShapes(OpRegistry& registry) {
   registry.RegisterShapeFunction("attention", Attention);
   registry.RegisterShapeFunction("attention_grad", AttentionGrad);
+  registry.RegisterShapeFunction("packed_attention", PackedAttention);
   registry.RegisterShapeFunction("bias_add", BiasAdd);
   registry.RegisterShapeFunction("bias_add_grad", BiasAddGrad);
   registry.RegisterShapeFunction("at_least_vector", AtLeastVector);

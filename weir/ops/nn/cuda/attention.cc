@@ -1,10 +1,10 @@
-// _Attention and its gradient on GPUs. Half and bfloat16: long sequences without a mask of their own by cuDNN, others
-// by kernels that keep no scores either. Float, and heads of odd sizes, by products of cuBLASLt, a batch at a time,
-// with the scores of that batch in memory.
+// _Attention and its gradient on GPUs. Half and bfloat16 without a matrix of scores (attention_tiles.h); float, and
+// heads of odd sizes, by products of cuBLASLt, a batch at a time, with the scores of that batch in memory. Attention of
+// packed projections is only there for what needs no scores.
 #include "weir/ops/nn/attention.h"
 
 #include "weir/device/cuda/blas.h"
-#include "weir/device/cuda/dnn_attention.h"
+#include "weir/ops/nn/cuda/attention_tiles.h"
 #include "weir/ops/nn/cuda/register.h"
 
 namespace weir::cuda {
@@ -14,47 +14,7 @@ using nn::AttentionAttrs;
 using nn::AttentionMask;
 using nn::AttentionSizes;
 
-constexpr char kSource[] = "weir/ops/nn/cuda/attention.cu", kScoresSource[] = "weir/ops/nn/cuda/attention_scores.cu";
-constexpr unsigned kThreads = 128, kRows = 64, kTile = 64;  // as in the source
-
-// These as in the source.
-struct Strides {
-  int64_t batch = 0, time = 0, head = 0;
-};
-struct Mask {
-  DeviceAddress data = 0;
-  int64_t batch = 0, head = 0, query = 0, key = 0;
-  float value = 0;
-};
-struct AttentionArguments {
-  DeviceAddress q = 0, k = 0, v = 0, o = 0, dy = 0;
-  DeviceAddress out = 0, second = 0, stats = 0, delta = 0;
-  Strides q_at, k_at, v_at, o_at, dy_at, out_at, second_at;
-  Mask mask;
-  int32_t heads = 0, queries = 0, keys = 0, is_causal = 0;
-  float scale = 0;
-};
-
-Strides StridesOf(const AttentionSizes& s, int64_t times) {
-  return {s.batch_step(times), s.time_step(), s.head_step(times)};
-}
-
-Mask DeviceMask(const AttentionMask& mask, const AttentionAttrs& attrs) {
-  if (mask.tensor == nullptr) return {};
-  return {Address(*mask.tensor), mask.batch, mask.head, mask.query, mask.key, attrs.mask_value};
-}
-std::string MaskType(const AttentionMask& mask) {
-  return mask.tensor == nullptr ? std::string("void") : std::string(DeviceTypeName(mask.tensor->dtype()));
-}
-
-unsigned Blocks(int64_t rows) { return static_cast<unsigned>((rows + kRows - 1) / kRows); }
-
-// Whether the kernels that keep no scores take such heads.
-bool HasTiles(const AttentionSizes& s, DType dtype) {
-  constexpr int64_t kMost = int64_t{1} << 30;
-  return dtype != DType::kFloat && s.size % 16 == 0 && s.size <= 128 && s.queries <= kMost && s.keys <= kMost &&
-         s.batch * s.heads <= 65535;
-}
+constexpr char kScoresSource[] = "weir/ops/nn/cuda/attention_scores.cu";
 
 Status Convert(KernelContext& ctx, const Tensor& from, const Tensor& to) {
   const std::string name = Cat("ConvertElements<", DeviceTypeName(from.dtype()), ", ", DeviceTypeName(to.dtype()), ">");
@@ -71,61 +31,6 @@ StatusOr<Tensor> AsFloat(KernelContext& ctx, const Tensor& tensor) {
 StatusOr<Tensor> RoomFor(KernelContext& ctx, const Tensor& result) {
   if (result.dtype() == DType::kFloat) return result;
   return ctx.AllocateTemp(DType::kFloat, result.shape());
-}
-
-// The two tiles of operands, twice, and two of statistics for each row.
-unsigned SharedBytes(const AttentionSizes& s) {
-  return static_cast<unsigned>(4 * kTile * (s.size + 8) * 2 + 4 * kTile * sizeof(float));
-}
-
-Status Run(const KernelContext& ctx, std::string_view name, const AttentionSizes& s, DType dtype, int64_t rows,
-           const AttentionMask& mask, const AttentionArguments& arguments) {
-  const LaunchShape shape{.grid = Blocks(rows),
-                          .grid_y = static_cast<unsigned>(s.batch * s.heads),
-                          .block = kThreads,
-                          .shared_bytes = SharedBytes(s)};
-  return Launch(ctx, {kSource, Cat(name, "<", DeviceTypeName(dtype), ", ", s.size, ", ", MaskType(mask), ">")}, shape,
-                arguments);
-}
-
-AttentionArguments ArgumentsOf(const KernelContext& ctx, const AttentionSizes& s, const AttentionMask& mask,
-                               const AttentionAttrs& attrs) {
-  AttentionArguments a;
-  a.q = Address(ctx.input(0));
-  a.k = Address(ctx.input(1));
-  a.v = Address(ctx.input(2));
-  a.q_at = a.o_at = a.dy_at = StridesOf(s, s.queries);
-  a.k_at = a.v_at = StridesOf(s, s.keys);
-  a.heads = static_cast<int32_t>(s.heads);
-  a.queries = static_cast<int32_t>(s.queries);
-  a.keys = static_cast<int32_t>(s.keys);
-  a.is_causal = attrs.is_causal;
-  a.mask = DeviceMask(mask, attrs);
-  a.scale = s.scale;
-  return a;
-}
-
-DnnAttention::Strides DnnStridesOf(const AttentionSizes& s, int64_t times) {
-  return {.batch = s.batch_step(times), .head = s.head_step(times), .time = s.time_step()};
-}
-DnnAttention DnnAttentionOf(const AttentionSizes& s, DType dtype, const AttentionAttrs& attrs) {
-  return {.dtype = dtype,
-          .batch = s.batch,
-          .heads = s.heads,
-          .queries = s.queries,
-          .keys = s.keys,
-          .size = s.size,
-          .query_at = DnnStridesOf(s, s.queries),
-          .key_at = DnnStridesOf(s, s.keys),
-          .is_causal = attrs.is_causal,
-          .scale = s.scale};
-}
-DnnAttentionTensors DnnTensorsOf(const KernelContext& ctx, const Tensor& out, const Tensor& stats) {
-  return {.q = Address(ctx.input(0)),
-          .k = Address(ctx.input(1)),
-          .v = Address(ctx.input(2)),
-          .out = Address(out),
-          .stats = Address(stats)};
 }
 
 // Products for all heads of one batch of float tensors.
@@ -174,14 +79,27 @@ class HeadProducts {
 };
 
 // The mask of a batch.
-Mask BatchOf(const Mask& mask, const AttentionMask& of, int64_t batch) {
-  Mask part = mask;
+DeviceMask BatchOf(const DeviceMask& mask, const AttentionMask& of, int64_t batch) {
+  DeviceMask part = mask;
   if (of.tensor != nullptr) part.data += static_cast<size_t>(batch * mask.batch) * SizeOf(of.tensor->dtype());
   return part;
 }
 // Where a batch begins in a tensor.
 DeviceAddress BatchOf(const Tensor& tensor, int64_t batch) {
   return Address(tensor) + static_cast<size_t>(batch) * (tensor.num_bytes() / static_cast<size_t>(tensor.dim(0)));
+}
+
+// Attention of the inputs, but for what it writes.
+TiledAttention TiledOf(const KernelContext& ctx, const AttentionSizes& s, const AttentionMask& mask,
+                       const AttentionAttrs& attrs) {
+  return {.dtype = ctx.input(0).dtype(),
+          .sizes = s,
+          .mask = mask,
+          .is_causal = attrs.is_causal,
+          .mask_value = attrs.mask_value,
+          .q = HeadsOf(ctx.input(0), s, s.queries),
+          .k = HeadsOf(ctx.input(1), s, s.keys),
+          .v = HeadsOf(ctx.input(2), s, s.keys)};
 }
 
 class GpuAttentionKernel : public Kernel {
@@ -202,16 +120,10 @@ class GpuAttentionKernel : public Kernel {
       return FillZero(ctx, Address(*stats), stats->num_bytes());
     }
     if (!HasTiles(s, out->dtype())) return ComputeFloat(ctx, s, mask, *out, *stats);
-    if (mask.tensor == nullptr) {
-      WEIR_ASSIGN_OR_RETURN(const bool is_done, RunDnnAttention(ctx, DnnAttentionOf(s, out->dtype(), attrs_),
-                                                                DnnTensorsOf(ctx, *out, *stats)));
-      if (is_done) return OkStatus();
-    }
-    AttentionArguments arguments = ArgumentsOf(ctx, s, mask, attrs_);
-    arguments.out = Address(*out);
-    arguments.out_at = arguments.q_at;
-    arguments.stats = Address(*stats);
-    return Run(ctx, "AttentionForward", s, out->dtype(), s.queries, mask, arguments);
+    TiledAttention attention = TiledOf(ctx, s, mask, attrs_);
+    attention.out = HeadsOf(*out, s, s.queries);
+    attention.stats = Address(*stats);
+    return AttendInTiles(ctx, attention);
   }
 
  private:
@@ -227,9 +139,9 @@ class GpuAttentionKernel : public Kernel {
     for (int64_t b = 0; b < s.batch; ++b) {
       WEIR_RETURN_IF_ERROR(products.Scores(BatchOf(inputs[0], b), BatchOf(inputs[1], b), Address(scores)));
       WEIR_RETURN_IF_ERROR(
-          Launch(ctx, {kScoresSource, Cat("AttentionWeights<", attrs_.is_causal, ", ", MaskType(mask), ">")},
+          Launch(ctx, {kScoresSource, Cat("AttentionWeights<", attrs_.is_causal, ", ", MaskTypeOf(mask), ">")},
                  products.RowsShape(), Address(scores), BatchOf(stats, b), s.heads * s.queries, s.queries, s.keys,
-                 s.scale, BatchOf(DeviceMask(mask, attrs_), mask, b)));
+                 s.scale, BatchOf(DeviceMaskOf(mask, attrs_.mask_value), mask, b)));
       WEIR_RETURN_IF_ERROR(products.ForQueries(Address(scores), BatchOf(inputs[2], b), BatchOf(result, b)));
     }
     return out.dtype() == DType::kFloat ? OkStatus() : Convert(ctx, result, out);
@@ -255,43 +167,21 @@ class GpuAttentionGradKernel : public Kernel {
       if (s.IsEmpty()) WEIR_RETURN_IF_ERROR(FillZero(ctx, Address(*out[i]), out[i]->num_bytes()));
     }
     if (s.IsEmpty()) return OkStatus();
-    const DType dtype = out[0]->dtype();
-    if (HasTiles(s, dtype) && mask.tensor == nullptr) {
-      const DnnAttentionGradients gradients{
-          .dout = Address(ctx.input(5)), .dq = Address(*out[0]), .dk = Address(*out[1]), .dv = Address(*out[2])};
-      WEIR_ASSIGN_OR_RETURN(const bool is_done,
-                            RunDnnAttentionGradient(ctx, DnnAttentionOf(s, dtype, attrs_),
-                                                    DnnTensorsOf(ctx, ctx.input(3), ctx.input(4)), gradients));
-      if (is_done) return OkStatus();
+    if (!HasTiles(s, out[0]->dtype())) {
+      WEIR_ASSIGN_OR_RETURN(Tensor delta, ctx.AllocateTemp(DType::kFloat, s.stats()));
+      return ComputeFloat(ctx, s, mask, out, delta);
     }
-    WEIR_ASSIGN_OR_RETURN(Tensor delta, ctx.AllocateTemp(DType::kFloat, s.stats()));
-    if (!HasTiles(s, dtype)) return ComputeFloat(ctx, s, mask, out, delta);
-    AttentionArguments arguments = ArgumentsOf(ctx, s, mask, attrs_);
-    arguments.o = Address(ctx.input(3));
-    arguments.stats = Address(ctx.input(4));
-    arguments.dy = Address(ctx.input(5));
-    arguments.delta = Address(delta);
-    WEIR_RETURN_IF_ERROR(FindDelta(ctx, s, dtype, arguments));
-    arguments.out = Address(*out[1]);
-    arguments.out_at = arguments.k_at;
-    arguments.second = Address(*out[2]);
-    arguments.second_at = arguments.v_at;
-    WEIR_RETURN_IF_ERROR(Run(ctx, "AttentionBackwardKeys", s, dtype, s.keys, mask, arguments));
-    arguments.out = Address(*out[0]);
-    arguments.out_at = arguments.q_at;
-    return Run(ctx, "AttentionBackwardQueries", s, dtype, s.queries, mask, arguments);
+    TiledAttention attention = TiledOf(ctx, s, mask, attrs_);
+    attention.out = HeadsOf(ctx.input(3), s, s.queries);
+    attention.stats = Address(ctx.input(4));
+    attention.dout = HeadsOf(ctx.input(5), s, s.queries);
+    attention.dq = HeadsOf(*out[0], s, s.queries);
+    attention.dk = HeadsOf(*out[1], s, s.keys);
+    attention.dv = HeadsOf(*out[2], s, s.keys);
+    return AttendBackInTiles(ctx, attention);
   }
 
  private:
-  // For each query the sum of its output times the gradient.
-  Status FindDelta(KernelContext& ctx, const AttentionSizes& s, DType dtype,
-                   const AttentionArguments& arguments) const {
-    const LaunchShape shape{.grid = static_cast<unsigned>((s.queries + 3) / 4),
-                            .grid_y = static_cast<unsigned>(s.batch * s.heads),
-                            .block = kThreads};
-    return Launch(ctx, {kSource, Cat("AttentionDelta<", DeviceTypeName(dtype), ", ", s.size, ">")}, shape, arguments);
-  }
-
   Status ComputeFloat(KernelContext& ctx, const AttentionSizes& s, const AttentionMask& mask, Tensor* const* out,
                       const Tensor& delta) const {
     Tensor inputs[6], results[3];
@@ -301,11 +191,11 @@ class GpuAttentionGradKernel : public Kernel {
     for (int i = 0; i < 3; ++i) {
       WEIR_ASSIGN_OR_RETURN(results[i], RoomFor(ctx, *out[i]));
     }
-    AttentionArguments arguments = ArgumentsOf(ctx, s, mask, attrs_);
-    arguments.o = Address(inputs[3]);
-    arguments.dy = Address(inputs[5]);
-    arguments.delta = Address(delta);
-    WEIR_RETURN_IF_ERROR(FindDelta(ctx, s, DType::kFloat, arguments));
+    const TiledAttention sums{.dtype = DType::kFloat,
+                              .sizes = s,
+                              .out = HeadsOf(inputs[3], s, s.queries),
+                              .dout = HeadsOf(inputs[5], s, s.queries)};
+    WEIR_RETURN_IF_ERROR(SumOutputsTimesGradients(ctx, sums, delta));
     const HeadProducts products(ctx, s);
     const Shape shape({s.heads, s.queries, s.keys});
     WEIR_ASSIGN_OR_RETURN(Tensor weights, ctx.AllocateTemp(DType::kFloat, shape));
@@ -315,10 +205,10 @@ class GpuAttentionGradKernel : public Kernel {
                           dy = BatchOf(inputs[5], b);
       WEIR_RETURN_IF_ERROR(products.Scores(q, k, Address(weights)));
       WEIR_RETURN_IF_ERROR(products.Scores(dy, v, Address(slopes)));
-      WEIR_RETURN_IF_ERROR(
-          Launch(ctx, {kScoresSource, Cat("AttentionSlopes<", attrs_.is_causal, ", ", MaskType(mask), ">")},
-                 products.RowsShape(), Address(weights), Address(slopes), BatchOf(ctx.input(4), b), BatchOf(delta, b),
-                 s.heads * s.queries, s.queries, s.keys, s.scale, BatchOf(DeviceMask(mask, attrs_), mask, b)));
+      WEIR_RETURN_IF_ERROR(Launch(
+          ctx, {kScoresSource, Cat("AttentionSlopes<", attrs_.is_causal, ", ", MaskTypeOf(mask), ">")},
+          products.RowsShape(), Address(weights), Address(slopes), BatchOf(ctx.input(4), b), BatchOf(delta, b),
+          s.heads * s.queries, s.queries, s.keys, s.scale, BatchOf(DeviceMaskOf(mask, attrs_.mask_value), mask, b)));
       WEIR_RETURN_IF_ERROR(products.ForQueries(Address(slopes), k, BatchOf(results[0], b)));
       WEIR_RETURN_IF_ERROR(products.ForKeys(Address(slopes), q, BatchOf(results[1], b)));
       WEIR_RETURN_IF_ERROR(products.ForKeys(Address(weights), dy, BatchOf(results[2], b)));
@@ -332,12 +222,87 @@ class GpuAttentionGradKernel : public Kernel {
   AttentionAttrs attrs_;
 };
 
+// Queries, keys and values next to each other, [batch, times, 3 * heads * size].
+class GpuPackedAttentionKernel : public Kernel {
+ public:
+  static StatusOr<std::unique_ptr<Kernel>> Make(const KernelInit& init) {
+    auto kernel = std::make_unique<GpuPackedAttentionKernel>();
+    kernel->is_gradient_ = init.schema().name.ends_with("Grad");
+    WEIR_ASSIGN_OR_RETURN(kernel->heads_, init.Attr<int64_t>("heads"));
+    WEIR_ASSIGN_OR_RETURN(kernel->is_causal_, init.Attr<bool>("causal"));
+    WEIR_ASSIGN_OR_RETURN(kernel->scale_, init.Attr<float>("scale"));
+    return kernel;
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& packed = ctx.input(0);
+    const Shape& shape = packed.shape();
+    if (shape.rank() != 3 || shape.dim(2) % (3 * heads_) != 0) {
+      return InvalidArgument("Packed attention of ", heads_, " heads takes [batch, times, 3 * heads * size], got ",
+                             shape.ToString());
+    }
+    const AttentionSizes s{.batch = shape.dim(0),
+                           .queries = shape.dim(1),
+                           .keys = shape.dim(1),
+                           .heads = heads_,
+                           .size = shape.dim(2) / (3 * heads_),
+                           .heads_first = false,
+                           .scale = scale_};
+    if (!s.IsEmpty() && !HasTiles(s, packed.dtype())) {
+      return Unimplemented("Packed attention with heads of ", s.size, " elements of ", Name(packed.dtype()));
+    }
+    const Shape heads({s.batch, s.queries, s.heads, s.size});
+    TiledAttention attention{.dtype = packed.dtype(), .sizes = s, .is_causal = is_causal_};
+    attention.q = PartOf(packed, s, 0);
+    attention.k = PartOf(packed, s, 1);
+    attention.v = PartOf(packed, s, 2);
+    if (is_gradient_) {
+      if (ctx.input(1).shape() != heads || ctx.input(2).shape() != s.stats() || ctx.input(3).shape() != heads) {
+        return InvalidArgument("The gradient of packed attention of ", shape.ToString(), " does not fit outputs of ",
+                               ctx.input(1).shape().ToString());
+      }
+      WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+      if (s.IsEmpty()) return FillZero(ctx, Address(*out), out->num_bytes());
+      attention.out = HeadsOf(ctx.input(1), s, s.queries);
+      attention.stats = Address(ctx.input(2));
+      attention.dout = HeadsOf(ctx.input(3), s, s.queries);
+      attention.dq = PartOf(*out, s, 0);
+      attention.dk = PartOf(*out, s, 1);
+      attention.dv = PartOf(*out, s, 2);
+      return AttendBackInTiles(ctx, attention);
+    }
+    WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, heads));
+    WEIR_ASSIGN_OR_RETURN(Tensor * stats, ctx.AllocateOutput(1, s.stats()));
+    if (s.IsEmpty()) return OkStatus();
+    attention.out = HeadsOf(*out, s, s.queries);
+    attention.stats = Address(*stats);
+    return AttendInTiles(ctx, attention);
+  }
+
+ private:
+  static HeadsAt PartOf(const Tensor& packed, const AttentionSizes& s, int64_t part) {
+    const int64_t width = s.heads * s.size;
+    return {.address = Address(packed) + static_cast<size_t>(part * width) * SizeOf(packed.dtype()),
+            .batch = s.queries * 3 * width,
+            .head = s.size,
+            .time = 3 * width};
+  }
+
+  bool is_gradient_ = false, is_causal_ = false;
+  int64_t heads_ = 1;
+  float scale_ = 0;
+};
+
 }  // namespace
 
 void RegisterAttentionKernels(GpuRegistry& registry) {
   const std::vector<DType> types = {DType::kFloat, DType::kHalf, DType::kBFloat16};
   registry.kernels().Add(OnGpu("_Attention").Types("T", types), MakeKernel<GpuAttentionKernel>);
   registry.kernels().Add(OnGpu("_AttentionGrad").Types("T", types), MakeKernel<GpuAttentionGradKernel>);
+  for (const char* op : {"_PackedAttention", "_PackedAttentionGrad"}) {
+    registry.kernels().Add(OnGpu(op).Types("T", {DType::kHalf, DType::kBFloat16}),
+                           MakeKernel<GpuPackedAttentionKernel>);
+  }
 }
 
 }  // namespace weir::cuda

@@ -218,9 +218,8 @@ void RegisterBatchNormKernels(GpuRegistry& registry) {
   }
   registry.Add("_FusedBatchNormEx", MakeKernel<GpuBatchNormKernel>);
   registry.Add("_FusedBatchNormGradEx", MakeKernel<GpuBatchNormGradKernel>);
-  registry.kernels().Add(
-      OnGpu("_BatchNormReluGrad").Types("T", {DType::kFloat, DType::kHalf, DType::kBFloat16}),
-      MakeKernel<GpuBatchNormGradKernel>);
+  registry.kernels().Add(OnGpu("_BatchNormReluGrad").Types("T", {DType::kFloat, DType::kHalf, DType::kBFloat16}),
+                         MakeKernel<GpuBatchNormGradKernel>);
 }
 
 }  // namespace weir::cuda

@@ -54,8 +54,7 @@ constexpr int kTurns = 32;  // numbers that are added in float
 // Channels last: of the 256 threads of a block kLanes take a pack of channels each, the others share the rows.
 template <typename Terms, typename T, int kPack, int kLanes>
 __global__ void __launch_bounds__(256)
-    SumRows(const Images images, const T* x, const T* dy, const float* means, const Rectifier rectifier,
-            double* sums) {
+    SumRows(const Images images, const T* x, const T* dy, const float* means, const Rectifier rectifier, double* sums) {
   constexpr int kRows = 256 / kLanes, kColumns = kLanes * kPack;
   __shared__ double shared[2][kRows][kColumns];
   const int64 first = ((int64)blockIdx.x * kLanes + threadIdx.x) * kPack, channels = images.channels;

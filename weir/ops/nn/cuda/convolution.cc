@@ -178,8 +178,7 @@ StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DTyp
   const bool is_depthwise = c.group_in == 1 && c.groups > 1;
   const bool is_aligned = (image | filter | output | fused.addend) % 32 == 0;
   if (has_type && is_aligned && HasFewTaps(c)) {
-    WEIR_RETURN_IF_ERROR(
-        ConvolveFewTaps(ctx, c, dtype, {.image = image, .filter = filter, .output = output}, fused));
+    WEIR_RETURN_IF_ERROR(ConvolveFewTaps(ctx, c, dtype, {.image = image, .filter = filter, .output = output}, fused));
     return true;
   }
   if (has_type && !is_depthwise) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kSource[] = "weir/ops/nn/cuda/few_tap_convolution.cu";
 constexpr int64_t kMostTaps = 32, kMostInChannels = 2, kMostOutChannels = 256;
-constexpr int64_t kPack = 8;      // as in the source
+constexpr int64_t kPack = 8;       // as in the source
 constexpr int64_t kTapsOfSum = 9;  // whose sums a thread has in registers
 
 // As in the source.
@@ -22,7 +22,8 @@ int64_t TapsOf(const ImageConvolution& c) { return c.taps() * c.in_channels; }
 
 bool FitsInt(const ImageConvolution& c) {
   return std::ranges::all_of(std::span(c.axes).first(2), [](const nn::WindowAxis& axis) {
-    return std::max({axis.input, axis.output, axis.stride, axis.dilation}) <= 1 << 15 && std::abs(axis.before) <= 1 << 15;
+    return std::max({axis.input, axis.output, axis.stride, axis.dilation}) <= 1 << 15 &&
+           std::abs(axis.before) <= 1 << 15;
   });
 }
 
@@ -40,8 +41,8 @@ Status RunFilter(KernelContext& ctx, const ImageConvolution& c, const std::strin
   const LaunchShape shape = ShapeFor(ctx, c.batch * c.out_places() * packs);
   WEIR_ASSIGN_OR_RETURN(Tensor parts, ctx.AllocateTemp(DType::kFloat, Shape({int64_t{shape.grid}, elements})));
   for (int64_t first = 0; first < taps; first += kTapsOfSum) {
-    const std::string name = Cat("FewTapFilter<", type, ", ", window, ", ", first, ", ",
-                                 std::min(kTapsOfSum, taps - first), ">");
+    const std::string name =
+        Cat("FewTapFilter<", type, ", ", window, ", ", first, ", ", std::min(kTapsOfSum, taps - first), ">");
     WEIR_RETURN_IF_ERROR(
         Launch(ctx, {kSource, name}, shape, g, at.image, at.output, static_cast<int32_t>(packs), Address(parts)));
   }

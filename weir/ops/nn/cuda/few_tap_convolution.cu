@@ -43,9 +43,8 @@ Place PlaceOf(const FewTapGeometry& g, int64 number) {
 
 // y = relu(convolution + addend + bias), what there is of it. The filter is in shared memory.
 template <typename T, int kHeight, int kWidth, int kIn>
-__global__ void __launch_bounds__(256)
-    FewTapForward(const FewTapGeometry g, const T* x, const T* filter, const T* bias, const T* addend, int32 relu,
-                  T* y) {
+__global__ void __launch_bounds__(256) FewTapForward(const FewTapGeometry g, const T* x, const T* filter, const T* bias,
+                                                     const T* addend, int32 relu, T* y) {
   constexpr int kTaps = kHeight * kWidth * kIn;
   typedef Pack<T, kChannels> P;
   extern __shared__ __align__(16) float weights[];  // [kTaps, out_channels]
