@@ -56,20 +56,20 @@ TEST_P(GpuAttention, AgreesWithTheHost) {
   }
 }
 
+class GpuLongAttention : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(Types, GpuLongAttention, testing::Values(DType::kHalf, DType::kBFloat16),
+                         [](const auto& info) { return std::string(Name(info.param)); });
+
 // Sequences that are worth a plan of cuDNN's.
-TEST_P(GpuAttention, LongSequencesAgreeWithTheHost) {
-  for (const Case& c :
-       {Case{2, 256, 256, 4, 64, true}, Case{2, 272, 384, 4, 64, false}, Case{1, 512, 200, 6, 64, true}}) {
-    for (bool heads_first : {false, true}) {
-      SCOPED_TRACE(heads_first);
-      auto dims = [&](int64_t times) {
-        return heads_first ? std::vector<int64_t>{c.batch, c.heads, times, c.size}
-                           : std::vector<int64_t>{c.batch, times, c.heads, c.size};
-      };
-      ExpectMaskedAgree({Random(GetParam(), dims(c.queries), 1), Random(GetParam(), dims(c.keys), 2),
-                         Random(GetParam(), dims(c.keys), 3)},
-                        {}, {{"causal", c.causal}, {"heads_first", heads_first}});
-    }
+TEST_P(GpuLongAttention, AgreesWithTheHost) {
+  for (const Case& c : {Case{1, 256, 256, 8, 64, true}, Case{1, 136, 384, 11, 64, false}}) {
+    auto dims = [&](int64_t times) {
+      return c.causal ? std::vector<int64_t>{c.batch, c.heads, times, c.size}
+                      : std::vector<int64_t>{c.batch, times, c.heads, c.size};
+    };
+    ExpectMaskedAgree({Random(GetParam(), dims(c.queries), 1), Random(GetParam(), dims(c.keys), 2),
+                       Random(GetParam(), dims(c.keys), 3)},
+                      {}, {{"causal", c.causal}, {"heads_first", c.causal}});
   }
 }
 

@@ -80,6 +80,27 @@ TEST(GpuConvolution, FewTapsAgree) {
   }
 }
 
+TEST(GpuConvolution, FewChannelsAgree) {
+  for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBFloat16}) {
+    const double tolerance = dtype == DType::kFloat ? 2e-3 : dtype == DType::kHalf ? 5e-2 : 0.5;
+    const Tensor images = Random(dtype, {3, 44, 41, 3}), filter = Random(dtype, {5, 5, 3, 16}, 2);
+    ExpectConvolutionsAgree("Conv2D", "", images, filter, {{"strides", Ints({1, 1, 1, 1})}, {"padding", "SAME"}},
+                            tolerance);
+    const Tensor larger = Random(dtype, {4, 71, 75, 4});
+    ExpectConvolutionsAgree("Conv2D", "", larger, Random(dtype, {7, 6, 4, 8}, 2),
+                            {{"strides", Ints({1, 2, 2, 1})},
+                             {"padding", "EXPLICIT"},
+                             {"explicit_paddings", Ints({0, 0, 2, 1, 0, 3, 0, 0})}},
+                            tolerance);
+  }
+  // So large that one image's windows are made at a time.
+  for (DType dtype : {DType::kFloat, DType::kHalf}) {
+    ExpectConvolutionsAgree("Conv2D", "", Random(dtype, {2, 92, 92, 4}), Random(dtype, {16, 16, 4, 8}, 2),
+                            {{"strides", Ints({1, 1, 1, 1})}, {"padding", "SAME"}},
+                            dtype == DType::kFloat ? 1e-2 : 0.3);
+  }
+}
+
 TEST(GpuConvolution, GroupsAndDepthwiseAgree) {
   ExpectConvolutionsAgree("Conv2D", "", Random(DType::kFloat, {2, 5, 5, 6}), Random(DType::kFloat, {2, 2, 3, 4}, 2),
                           {{"strides", Ints({1, 1, 1, 1})}, {"padding", "SAME"}});

@@ -10,7 +10,7 @@ namespace weir::cuda {
 namespace {
 
 // That are measured.
-constexpr size_t kMostEngines = 6;
+constexpr size_t kMostEngines = 8;
 
 }  // namespace
 
@@ -258,7 +258,7 @@ Status DnnStream::Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack
     return dnn_.BackendExecute(handle_, plan.engines[i].plan.get(), pack.get()) == kCudnnSuccess;
   };
   WEIR_ASSIGN_OR_RETURN(const size_t fastest,
-                        FindFastest(run, "measuring cuDNN's engines", plan.engines.size(), 1, execute));
+                        FindFastest(run, "measuring cuDNN's engines", plan.engines.size(), 2, execute));
   if (fastest == plan.engines.size()) return Internal("None of cuDNN's engines for a graph runs");
   WEIR_LOG(DEBUG) << "cuDNN: the fastest engine is " << plan.engines[fastest].name;
   DnnEngine kept = std::move(plan.engines[fastest]);

@@ -177,8 +177,13 @@ StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DTyp
   const bool has_type = dtype == DType::kFloat || dtype == DType::kHalf || dtype == DType::kBFloat16;
   const bool is_depthwise = c.group_in == 1 && c.groups > 1;
   const bool is_aligned = (image | filter | output | fused.addend) % 32 == 0;
+  const ConvolutionAddresses addresses{.image = image, .filter = filter, .output = output};
   if (has_type && is_aligned && HasFewTaps(c)) {
-    WEIR_RETURN_IF_ERROR(ConvolveFewTaps(ctx, c, dtype, {.image = image, .filter = filter, .output = output}, fused));
+    WEIR_RETURN_IF_ERROR(ConvolveFewTaps(ctx, c, dtype, addresses, fused));
+    return true;
+  }
+  if (has_type && is_aligned && fused.addend == 0 && IsOfFewChannels(c)) {
+    WEIR_RETURN_IF_ERROR(ConvolvePatches(ctx, c, dtype, addresses, fused));
     return true;
   }
   if (has_type && !is_depthwise) {

@@ -38,15 +38,19 @@ struct FusedAddresses {
 StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DType dtype, DeviceAddress image,
                              DeviceAddress filter, DeviceAddress output, const FusedAddresses& fused = {});
 
-// Convolutions, and gradients of filters, with few filter elements for each output channel: kernels of weir's own
-// (few_tap_convolution.cc), which are deterministic.
-bool HasFewTaps(const ImageConvolution& c);
-struct FewTapAddresses {
+struct ConvolutionAddresses {
   DeviceAddress image = 0, filter = 0, output = 0;
 };
-// REQUIRES: HasFewTaps(c); float, half or bfloat16; addresses that are multiples of 32.
-Status ConvolveFewTaps(KernelContext& ctx, const ImageConvolution& c, DType dtype, const FewTapAddresses& addresses,
-                       const FusedAddresses& fused);
+
+// Convolutions, and gradients of filters, that cuDNN is slow with; of float, half or bfloat16, deterministic.
+// With few filter elements for each output channel (few_tap_convolution.cc). REQUIRES: addresses are multiples of 32.
+bool HasFewTaps(const ImageConvolution& c);
+Status ConvolveFewTaps(KernelContext& ctx, const ImageConvolution& c, DType dtype,
+                       const ConvolutionAddresses& addresses, const FusedAddresses& fused);
+// With few channels of larger images (patch_convolution.cc). REQUIRES: nothing is added but a bias.
+bool IsOfFewChannels(const ImageConvolution& c);
+Status ConvolvePatches(KernelContext& ctx, const ImageConvolution& c, DType dtype,
+                       const ConvolutionAddresses& addresses, const FusedAddresses& fused);
 
 }  // namespace weir::cuda
 

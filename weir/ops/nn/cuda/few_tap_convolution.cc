@@ -28,7 +28,7 @@ bool FitsInt(const ImageConvolution& c) {
 }
 
 Status RunForward(KernelContext& ctx, const ImageConvolution& c, const std::string& window, const Geometry& g,
-                  std::string_view type, const FewTapAddresses& at, const FusedAddresses& fused) {
+                  std::string_view type, const ConvolutionAddresses& at, const FusedAddresses& fused) {
   LaunchShape shape = ShapeFor(ctx, c.batch * c.out_places() * c.out_channels / kPack);
   shape.shared_bytes = static_cast<unsigned>(TapsOf(c) * c.out_channels * static_cast<int64_t>(sizeof(float)));
   return Launch(ctx, {kSource, Cat("FewTapForward<", type, ", ", window, ">")}, shape, g, at.image, at.filter,
@@ -36,7 +36,7 @@ Status RunForward(KernelContext& ctx, const ImageConvolution& c, const std::stri
 }
 
 Status RunFilter(KernelContext& ctx, const ImageConvolution& c, const std::string& window, const Geometry& g,
-                 std::string_view type, const FewTapAddresses& at) {
+                 std::string_view type, const ConvolutionAddresses& at) {
   const int64_t packs = c.out_channels / kPack, taps = TapsOf(c), elements = taps * c.out_channels;
   const LaunchShape shape = ShapeFor(ctx, c.batch * c.out_places() * packs);
   WEIR_ASSIGN_OR_RETURN(Tensor parts, ctx.AllocateTemp(DType::kFloat, Shape({int64_t{shape.grid}, elements})));
@@ -60,8 +60,8 @@ bool HasFewTaps(const ImageConvolution& c) {
          c.out_channels <= kMostOutChannels && (packs & (packs - 1)) == 0 && FitsInt(c);
 }
 
-Status ConvolveFewTaps(KernelContext& ctx, const ImageConvolution& c, DType dtype, const FewTapAddresses& addresses,
-                       const FusedAddresses& fused) {
+Status ConvolveFewTaps(KernelContext& ctx, const ImageConvolution& c, DType dtype,
+                       const ConvolutionAddresses& addresses, const FusedAddresses& fused) {
   const nn::WindowAxis &y = c.axes[0], &x = c.axes[1];
   auto narrow = [](int64_t number) { return static_cast<int32_t>(number); };
   const Geometry g{.batch = c.batch,
