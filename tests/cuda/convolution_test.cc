@@ -80,6 +80,17 @@ TEST(GpuConvolution, FewTapsAgree) {
   }
 }
 
+TEST(GpuConvolution, WindowsOfOnePlaceAgree) {
+  for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBFloat16}) {
+    const double tolerance = dtype == DType::kFloat ? 1e-4 : dtype == DType::kHalf ? 2e-2 : 0.2;
+    for (int64_t stride : {1, 2}) {
+      const Attrs attrs = {{"strides", Ints({1, stride, stride, 1})}, {"padding", "SAME"}};
+      ExpectConvolutionsAgree("Conv2D", "", Random(dtype, {2, 7, 5, 12}), Random(dtype, {1, 1, 12, 20}, 2), attrs,
+                              tolerance);
+    }
+  }
+}
+
 TEST(GpuConvolution, FewChannelsAgree) {
   for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBFloat16}) {
     const double tolerance = dtype == DType::kFloat ? 2e-3 : dtype == DType::kHalf ? 5e-2 : 0.5;

@@ -65,7 +65,7 @@ unsigned LanesFor(int64_t packs) {
 
 // A block for each 32 channels, to join the sums of pieces.
 LaunchShape ChannelsShape(int64_t channels) {
-  return {.grid = static_cast<unsigned>((channels + 31) / 32), .block = 32, .block_y = 16};
+  return {.grid = static_cast<unsigned>((channels + 31) / 32), .block = 32, .block_y = 32};
 }
 
 // Two sums for each channel and piece. `terms` is a struct of the source.

@@ -152,12 +152,13 @@ struct Statistics {
   int32 is_training;
 };
 
-// The sums of all pieces of a channel, for a block of 32 channels x 16 threads; those with threadIdx.y 0 get them.
+// The sums of all pieces of a channel, for a block of 32 channels x 32 threads; those with threadIdx.y 0 get them.
 void JoinPieces(const Images& images, const double* sums, int64 channel, double& a, double& b) {
-  __shared__ double shared[2][16][32];
+  __shared__ double shared[2][32][32];
   a = b = 0;
   if (channel < images.channels) {
-    for (int64 p = threadIdx.y; p < images.pieces; p += 16) {
+#pragma unroll 8
+    for (int64 p = threadIdx.y; p < images.pieces; p += 32) {
       a += sums[2 * p * images.channels + channel];
       b += sums[(2 * p + 1) * images.channels + channel];
     }
@@ -166,7 +167,7 @@ void JoinPieces(const Images& images, const double* sums, int64 channel, double&
   shared[1][threadIdx.y][threadIdx.x] = b;
   __syncthreads();
   if (threadIdx.y != 0) return;
-  for (int other = 1; other < 16; ++other) {
+  for (int other = 1; other < 32; ++other) {
     a += shared[0][other][threadIdx.x];
     b += shared[1][other][threadIdx.x];
   }

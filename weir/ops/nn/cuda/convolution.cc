@@ -182,6 +182,10 @@ StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DTyp
     WEIR_RETURN_IF_ERROR(ConvolveFewTaps(ctx, c, dtype, addresses, fused));
     return true;
   }
+  if (has_type && fused.addend == 0 && IsPointwise(c)) {
+    WEIR_RETURN_IF_ERROR(ConvolvePointwise(ctx, c, dtype, addresses, fused));
+    return true;
+  }
   if (has_type && is_aligned && fused.addend == 0 && IsOfFewChannels(c)) {
     WEIR_RETURN_IF_ERROR(ConvolvePatches(ctx, c, dtype, addresses, fused));
     return true;

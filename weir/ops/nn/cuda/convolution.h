@@ -42,7 +42,7 @@ struct ConvolutionAddresses {
   DeviceAddress image = 0, filter = 0, output = 0;
 };
 
-// Convolutions, and gradients of filters, that cuDNN is slow with; of float, half or bfloat16, deterministic.
+// Convolutions, and gradients of filters, that cuDNN is slow with; of float, half or bfloat16, and deterministic.
 // With few filter elements for each output channel (few_tap_convolution.cc). REQUIRES: addresses are multiples of 32.
 bool HasFewTaps(const ImageConvolution& c);
 Status ConvolveFewTaps(KernelContext& ctx, const ImageConvolution& c, DType dtype,
@@ -51,6 +51,11 @@ Status ConvolveFewTaps(KernelContext& ctx, const ImageConvolution& c, DType dtyp
 bool IsOfFewChannels(const ImageConvolution& c);
 Status ConvolvePatches(KernelContext& ctx, const ImageConvolution& c, DType dtype,
                        const ConvolutionAddresses& addresses, const FusedAddresses& fused);
+
+// With windows of one place, in float, half and bfloat16. REQUIRES: nothing is added but a bias.
+bool IsPointwise(const ImageConvolution& c);
+Status ConvolvePointwise(KernelContext& ctx, const ImageConvolution& c, DType dtype,
+                         const ConvolutionAddresses& addresses, const FusedAddresses& fused);
 
 }  // namespace weir::cuda
 
