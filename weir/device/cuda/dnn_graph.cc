@@ -149,6 +149,7 @@ StatusOr<DnnPlan*> DnnStream::Find(const std::string& key, const DnnEngineLimits
   if (graph.ok()) plan = Choose(**graph, limits);
   const Status status = graph.ok() ? plan.status() : graph.status();
   if (!status.ok() && status.code() != absl::StatusCode::kUnimplemented) return status;
+  if (!status.ok()) WEIR_LOG(DEBUG) << "cuDNN does not take " << key << ": " << status;
   return (plans_[full_key] = status.ok() ? *std::move(plan) : nullptr).get();
 }
 

@@ -30,8 +30,11 @@ struct NormGradients {
 };
 
 struct NormRectifier {
-  DeviceAddress output = 0, scale = 0, offset = 0, mean = 0, variance = 0;
+  DeviceAddress output = 0, scale = 0, offset = 0, variance = 0;
   float epsilon = 0;
+
+  // What the source calls it.
+  std::string_view kind() const { return output != 0 ? "kOutput" : scale != 0 ? "kRecomputed" : "kNoRectifier"; }
 };
 
 NormImages ImagesOf(const Shape& shape, bool channels_second) {
@@ -75,11 +78,11 @@ StatusOr<Tensor> SumTerms(KernelContext& ctx, const NormImages& images, std::str
   const std::string_view type = DeviceTypeName(dtype);
   LaunchShape shape{
       .grid = static_cast<unsigned>(images.channels), .grid_y = static_cast<unsigned>(images.pieces), .block = 256};
-  std::string name = Cat("SumPlanes<", terms, ", ", type, ">");
+  std::string name = Cat("SumPlanes<", terms, ", ", rectifier.kind(), ", ", type, ">");
   if (images.inner == 1) {
     const int pack = PackSize(images, dtype, {x, dy, rectifier.output});
     const unsigned lanes = LanesFor(images.channels / pack);
-    name = Cat("SumRows<", terms, ", ", type, ", ", pack, ", ", lanes, ">");
+    name = Cat("SumRows<", terms, ", ", rectifier.kind(), ", ", type, ", ", pack, ", ", lanes, ">");
     shape.grid = static_cast<unsigned>((images.channels + lanes * pack - 1) / (lanes * pack));
     shape.block = lanes;
     shape.block_y = 256 / lanes;
@@ -182,10 +185,11 @@ class GpuBatchNormGradKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(
         Launch(ctx, {kNormSource, "FinishNormGrad"}, ChannelsShape(images.channels), images, Address(sums), gradients));
     const int pack = PackSize(images, x.dtype(), {Address(x), Address(dy), rectifier.output, Address(*dx)});
-    return LaunchOver(
-        ctx, {kNormSource, Cat("NormalizeGrad<", DeviceTypeName(x.dtype()), ", ", images.inner == 1, ", ", pack, ">")},
-        x.num_elements() / pack, images, Address(x), Address(dy), rectifier, mean, gradients.factor, gradients.shift,
-        gradients.slope, Address(*dx));
+    return LaunchOver(ctx,
+                      {kNormSource, Cat("NormalizeGrad<", DeviceTypeName(x.dtype()), ", ", rectifier.kind(), ", ",
+                                        images.inner == 1, ", ", pack, ">")},
+                      x.num_elements() / pack, images, Address(x), Address(dy), rectifier, mean, gradients.factor,
+                      gradients.shift, gradients.slope, Address(*dx));
   }
 
  private:
@@ -200,7 +204,6 @@ class GpuBatchNormGradKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(nn::CheckNormVector(ctx, 5, channels));
     return NormRectifier{.scale = Address(ctx.input(2)),
                          .offset = Address(ctx.input(5)),
-                         .mean = Address(ctx.input(3)),
                          .variance = Address(ctx.input(4)),
                          .epsilon = attrs_.epsilon};
   }

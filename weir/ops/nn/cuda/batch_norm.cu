@@ -26,33 +26,36 @@ struct Slopes {
     b += dy * (x - mean);
   }
 };
-// How to tell where a rectifier after the norm let its gradient through: where its output, if that was kept, is
-// positive, or where the norm is, computed again. All null if there is no rectifier.
+// How to tell where a rectifier after the norm let its gradient through: where its output is positive, or, where that
+// was not kept, the norm, computed again.
+enum { kNoRectifier, kOutput, kRecomputed };
 struct Rectifier {
   const void* output;
-  const float *scale, *offset, *mean, *variance;
+  const float *scale, *offset, *variance;
   float epsilon;
 };
 // That for one channel.
-template <typename T>
+template <typename T, int kRectifier>
 struct Passage {
-  float factor, mean, offset;
-  bool is_there;
+  float factor, offset;
   Passage() = default;
-  Passage(const Rectifier& r, int64 channel) : is_there(r.scale) {
-    if (!is_there) return;
+  Passage(const Rectifier& r, int64 channel) {
+    if (kRectifier != kRecomputed) return;
     factor = r.scale[channel] / sqrt(r.variance[channel] + r.epsilon);
-    mean = r.mean[channel];
     offset = r.offset[channel];
   }
-  // As Normalize computes its output.
-  bool IsOpen(float x) const { return !is_there || (float)(T)((x - mean) * factor + offset) > 0; }
+  // `distance` is x less the mean. As Normalize computes its output.
+  float Gradient(float dy, float distance, T output) const {
+    if (kRectifier == kOutput) return (float)output > 0 ? dy : 0;
+    if (kRectifier == kRecomputed) return (float)(T)(distance * factor + offset) > 0 ? dy : 0;
+    return dy;
+  }
 };
 
 constexpr int kTurns = 32;  // numbers that are added in float
 
 // Channels last: of the 256 threads of a block kLanes take a pack of channels each, the others share the rows.
-template <typename Terms, typename T, int kPack, int kLanes>
+template <typename Terms, int kRectifier, typename T, int kPack, int kLanes>
 __global__ void __launch_bounds__(256)
     SumRows(const Images images, const T* x, const T* dy, const float* means, const Rectifier rectifier, double* sums) {
   constexpr int kRows = 256 / kLanes, kColumns = kLanes * kPack;
@@ -63,11 +66,10 @@ __global__ void __launch_bounds__(256)
   double a[kPack] = {}, b[kPack] = {};
   if (first < channels) {
     float shift[kPack];
-    Passage<T> passages[kPack];
-    const T* output = (const T*)rectifier.output;
+    Passage<T, kRectifier> passages[kPack];
     for (int k = 0; k < kPack; ++k) {
       shift[k] = Terms::kHasGradient ? means[first + k] : (float)x[first + k];
-      if (Terms::kHasGradient) passages[k] = Passage<T>(rectifier, first + k);
+      passages[k] = Passage<T, kRectifier>(rectifier, first + k);
     }
     for (int64 turn = begin + threadIdx.y; turn < end; turn += kRows * kTurns) {
       float part_a[kPack] = {}, part_b[kPack] = {};
@@ -77,12 +79,12 @@ __global__ void __launch_bounds__(256)
         const Pack<T, kPack> values = *(const Pack<T, kPack>*)(x + at);
         Pack<T, kPack> slopes, outputs;
         if (Terms::kHasGradient) slopes = *(const Pack<T, kPack>*)(dy + at);
-        if (Terms::kHasGradient && output) outputs = *(const Pack<T, kPack>*)(output + at);
+        if (kRectifier == kOutput) outputs = *(const Pack<T, kPack>*)((const T*)rectifier.output + at);
         for (int k = 0; k < kPack; ++k) {
-          float slope = Terms::kHasGradient ? (float)slopes.v[k] : 0;
-          if (Terms::kHasGradient && output && !((float)outputs.v[k] > 0)) slope = 0;
-          if (Terms::kHasGradient && !passages[k].IsOpen((float)values.v[k])) slope = 0;
-          Terms::Take((float)values.v[k], slope, shift[k], part_a[k], part_b[k]);
+          const float value = (float)values.v[k];
+          float slope = 0;
+          if (Terms::kHasGradient) slope = passages[k].Gradient((float)slopes.v[k], value - shift[k], outputs.v[k]);
+          Terms::Take(value, slope, shift[k], part_a[k], part_b[k]);
         }
       }
       for (int k = 0; k < kPack; ++k) {
@@ -106,7 +108,7 @@ __global__ void __launch_bounds__(256)
 }
 
 // Channels second: a block of 256 threads takes one channel.
-template <typename Terms, typename T>
+template <typename Terms, int kRectifier, typename T>
 __global__ void SumPlanes(const Images images, const T* x, const T* dy, const float* means, const Rectifier rectifier,
                           double* sums) {
   __shared__ double shared[2][256];
@@ -115,8 +117,7 @@ __global__ void SumPlanes(const Images images, const T* x, const T* dy, const fl
   const int64 end = begin + images.piece < images.Count() ? begin + images.piece : images.Count();
   const float shift = Terms::kHasGradient ? means[channel] : (float)x[channel * inner];
   const T* output = (const T*)rectifier.output;
-  Passage<T> passage;
-  if (Terms::kHasGradient) passage = Passage<T>(rectifier, channel);
+  const Passage<T, kRectifier> passage(rectifier, channel);
   double a = 0, b = 0;
   int64 i = begin + threadIdx.x, image = i / inner, place = i % inner;
   while (i < end) {
@@ -125,8 +126,8 @@ __global__ void SumPlanes(const Images images, const T* x, const T* dy, const fl
       const int64 at = (image * images.channels + channel) * inner + place;
       float slope = 0;
       if (Terms::kHasGradient) {
-        const bool is_open = (!output || (float)output[at] > 0) && passage.IsOpen((float)x[at]);
-        slope = is_open ? (float)dy[at] : 0;
+        const T at_output = kRectifier == kOutput ? output[at] : T(0.0f);
+        slope = passage.Gradient((float)dy[at], (float)x[at] - shift, at_output);
       }
       Terms::Take((float)x[at], slope, shift, part_a, part_b);
       for (place += 256; place >= inner; place -= inner) ++image;
@@ -272,15 +273,14 @@ __global__ void FinishNormGrad(const Images images, const double* sums, const Gr
   }
 }
 
-template <typename T, bool kLast, int kPack>
+template <typename T, int kRectifier, bool kLast, int kPack>
 __global__ void NormalizeGrad(const Images images, const T* x, const T* dy, const Rectifier rectifier,
                               const float* mean, const float* factor, const float* shift, const float* slope, T* dx) {
   typedef Pack<T, kPack> P;
   Channels<kPack> means, factors, shifts, slopes;
-  Passage<T> passages[kPack];
-  const T* output = (const T*)rectifier.output;
+  Passage<T, kRectifier> passages[kPack];
   auto begin = [&](int64 pack) {
-    for (int k = 0; k < kPack; ++k) passages[k] = Passage<T>(rectifier, pack * kPack + k);
+    for (int k = 0; k < kPack; ++k) passages[k] = Passage<T, kRectifier>(rectifier, pack * kPack + k);
     means.Load(mean, pack);
     factors.Load(factor, pack);
     shifts.Load(shift, pack);
@@ -289,11 +289,11 @@ __global__ void NormalizeGrad(const Images images, const T* x, const T* dy, cons
   ForPacks<kLast>(images, images.channels / kPack, begin, [&](int64 i) {
     const P from = ((const P*)x)[i], gradient = ((const P*)dy)[i];
     P rectified, to;
-    if (output) rectified = ((const P*)output)[i];
+    if (kRectifier == kOutput) rectified = ((const P*)rectifier.output)[i];
     for (int k = 0; k < kPack; ++k) {
-      const bool is_open = (!output || (float)rectified.v[k] > 0) && passages[k].IsOpen((float)from.v[k]);
-      const float d = is_open ? (float)gradient.v[k] : 0;
-      to.v[k] = (T)(factors.v[k] * (d - shifts.v[k] - ((float)from.v[k] - means.v[k]) * slopes.v[k]));
+      const float distance = (float)from.v[k] - means.v[k];
+      const float d = passages[k].Gradient((float)gradient.v[k], distance, rectified.v[k]);
+      to.v[k] = (T)(factors.v[k] * (d - shifts.v[k] - distance * slopes.v[k]));
     }
     ((P*)dx)[i] = to;
   });

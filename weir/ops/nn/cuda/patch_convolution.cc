@@ -21,16 +21,24 @@ struct Geometry {
 };
 
 int64_t TapsOf(const ImageConvolution& c) { return c.taps() * c.in_channels; }
-// Elements of a load of 16 bytes, of which rows have a whole number.
-int64_t PackOf(DType dtype) { return static_cast<int64_t>(16 / SizeOf(dtype)); }
-int64_t RowOf(const ImageConvolution& c, DType dtype) {
-  const int64_t pack = PackOf(dtype);
-  return (TapsOf(c) + pack - 1) / pack * pack;
-}
-// Images whose windows are made at a time.
-int64_t ImagesAtOnce(const ImageConvolution& c, DType dtype) {
-  const auto bytes = static_cast<int64_t>(SizeOf(dtype)) * RowOf(c, dtype) * c.out_places();
-  return std::clamp<int64_t>(kMostPatchBytes / bytes, 1, c.batch);
+
+// How a window lies in a row of the matrix: its lines one after the other, each filled up to whole loads of 16 bytes if
+// that does not make rows much longer, else all of it.
+struct Rows {
+  int64_t lines = 1, taps = 0, line = 0;  // elements of a line: of the window, and with what it is filled up
+  int64_t pack = 1;                       // elements of a load
+  bool by_line = false;
+  int64_t length() const { return lines * line; }
+};
+Rows RowsOf(const ImageConvolution& c, DType dtype) {
+  Rows rows{.pack = static_cast<int64_t>(16 / SizeOf(dtype))};
+  auto filled = [&](int64_t taps) { return (taps + rows.pack - 1) / rows.pack * rows.pack; };
+  const int64_t taps = c.axes[1].size * c.in_channels;
+  rows.by_line = c.axes[1].dilation == 1 && filled(taps) * 3 <= taps * 4;
+  rows.lines = rows.by_line ? c.axes[0].size : 1;
+  rows.taps = rows.by_line ? taps : TapsOf(c);
+  rows.line = filled(rows.taps);
+  return rows;
 }
 
 Geometry GeometryOf(const ImageConvolution& c) {
@@ -48,68 +56,86 @@ Geometry GeometryOf(const ImageConvolution& c) {
           .before_x = narrow(x.before)};
 }
 
-Status MakePatches(KernelContext& ctx, const ImageConvolution& c, DType dtype, DeviceAddress image, int64_t places,
-                   const Tensor& patches) {
-  const int64_t row = RowOf(c, dtype), pack = PackOf(dtype);
-  const std::string name = Cat("MakePatches<", DeviceTypeName(dtype), ", ", c.axes[0].size, ", ", c.axes[1].size, ", ",
-                               c.in_channels, ", ", row, ", ", pack, ">");
-  return Launch(ctx, {kSource, name}, ShapeFor(ctx, places * row / pack), GeometryOf(c), image, places,
-                Address(patches));
-}
+// A convolution, some images at a time.
+class PatchConvolution {
+ public:
+  PatchConvolution(KernelContext& ctx, const ImageConvolution& c, DType dtype, const ConvolutionAddresses& at)
+      : ctx_(ctx), c_(c), dtype_(dtype), at_(at), rows_(RowsOf(c, dtype)) {
+    const auto bytes = static_cast<int64_t>(SizeOf(dtype)) * rows_.length() * c.out_places();
+    images_ = std::clamp<int64_t>(kMostPatchBytes / bytes, 1, c.batch);
+  }
 
-Status RunForward(KernelContext& ctx, const ImageConvolution& c, DType dtype, const ConvolutionAddresses& at,
-                  const FusedAddresses& fused) {
-  const int64_t images = ImagesAtOnce(c, dtype), row = RowOf(c, dtype);
-  const size_t element = SizeOf(dtype);
-  WEIR_ASSIGN_OR_RETURN(Tensor patches, ctx.AllocateTemp(dtype, Shape({images * c.out_places(), row})));
-  for (int64_t first = 0; first < c.batch; first += images) {
-    const int64_t places = std::min(images, c.batch - first) * c.out_places();
-    const auto read = static_cast<size_t>(first * c.in_places() * c.in_channels) * element;
-    const auto written = static_cast<size_t>(first * c.out_places() * c.out_channels) * element;
-    WEIR_RETURN_IF_ERROR(MakePatches(ctx, c, dtype, at.image + read, places, patches));
-    const MatrixProduct product{
-        .dtype = dtype,
-        .m = places,
-        .n = c.out_channels,
-        .k = TapsOf(c),
-        .a_row = row,
-        .bias = fused.bias,
-        .activation = fused.relu ? MatrixProduct::Activation::kRelu : MatrixProduct::Activation::kNone};
-    WEIR_RETURN_IF_ERROR(Multiply(ctx, product, Address(patches), at.filter, at.output + written));
+  Status Forward(const FusedAddresses& fused) {
+    WEIR_ASSIGN_OR_RETURN(Tensor filter, ctx_.AllocateTemp(dtype_, Shape({rows_.length(), c_.out_channels})));
+    WEIR_RETURN_IF_ERROR(
+        CopyLines(dtype_, at_.filter, rows_.taps, dtype_, Address(filter), rows_.line, rows_.length()));
+    WEIR_ASSIGN_OR_RETURN(Tensor patches, AllocatePatches());
+    for (int64_t first = 0; first < c_.batch; first += images_) {
+      const int64_t places = PlacesFrom(first);
+      WEIR_RETURN_IF_ERROR(MakePatches(first, places, patches));
+      const MatrixProduct product{
+          .dtype = dtype_,
+          .m = places,
+          .n = c_.out_channels,
+          .k = rows_.length(),
+          .bias = fused.bias,
+          .activation = fused.relu ? MatrixProduct::Activation::kRelu : MatrixProduct::Activation::kNone};
+      WEIR_RETURN_IF_ERROR(Multiply(ctx_, product, Address(patches), Address(filter), OutputFrom(first)));
+    }
+    return OkStatus();
   }
-  return OkStatus();
-}
 
-// The sums of all parts are float.
-Status RunFilter(KernelContext& ctx, const ImageConvolution& c, DType dtype, const ConvolutionAddresses& at) {
-  const int64_t images = ImagesAtOnce(c, dtype), row = RowOf(c, dtype), elements = TapsOf(c) * c.out_channels;
-  const size_t element = SizeOf(dtype);
-  const bool is_whole = images >= c.batch, is_float = dtype == DType::kFloat;
-  WEIR_ASSIGN_OR_RETURN(Tensor patches, ctx.AllocateTemp(dtype, Shape({images * c.out_places(), row})));
-  Tensor sums;
-  if (!is_whole && !is_float) {
-    WEIR_ASSIGN_OR_RETURN(sums, ctx.AllocateTemp(DType::kFloat, Shape({elements})));
+  // Sums are float.
+  Status Filter() {
+    WEIR_ASSIGN_OR_RETURN(Tensor sums, ctx_.AllocateTemp(DType::kFloat, Shape({rows_.length(), c_.out_channels})));
+    WEIR_ASSIGN_OR_RETURN(Tensor patches, AllocatePatches());
+    for (int64_t first = 0; first < c_.batch; first += images_) {
+      const int64_t places = PlacesFrom(first);
+      WEIR_RETURN_IF_ERROR(MakePatches(first, places, patches));
+      const MatrixProduct product{.dtype = dtype_,
+                                  .output = DType::kFloat,
+                                  .m = rows_.length(),
+                                  .n = c_.out_channels,
+                                  .k = places,
+                                  .transpose_a = true,
+                                  .beta = first > 0 ? 1.0 : 0.0};
+      WEIR_RETURN_IF_ERROR(Multiply(ctx_, product, Address(patches), OutputFrom(first), Address(sums)));
+    }
+    return CopyLines(DType::kFloat, Address(sums), rows_.line, dtype_, at_.filter, rows_.taps, TapsOf(c_));
   }
-  const DeviceAddress to = sums.has_value() ? Address(sums) : at.filter;
-  for (int64_t first = 0; first < c.batch; first += images) {
-    const int64_t places = std::min(images, c.batch - first) * c.out_places();
-    const auto read = static_cast<size_t>(first * c.in_places() * c.in_channels) * element;
-    const auto slopes = static_cast<size_t>(first * c.out_places() * c.out_channels) * element;
-    WEIR_RETURN_IF_ERROR(MakePatches(ctx, c, dtype, at.image + read, places, patches));
-    const MatrixProduct product{.dtype = dtype,
-                                .output = sums.has_value() ? DType::kFloat : dtype,
-                                .m = TapsOf(c),
-                                .n = c.out_channels,
-                                .k = places,
-                                .transpose_a = true,
-                                .a_row = row,
-                                .beta = first > 0 ? 1.0 : 0.0};
-    WEIR_RETURN_IF_ERROR(Multiply(ctx, product, Address(patches), at.output + slopes, to));
+
+ private:
+  StatusOr<Tensor> AllocatePatches() {
+    return ctx_.AllocateTemp(dtype_, Shape({images_ * c_.out_places(), rows_.length()}));
   }
-  if (!sums.has_value()) return OkStatus();
-  const std::string name = Cat("ConvertElements<float, ", DeviceTypeName(dtype), ">");
-  return LaunchOver(ctx, {"weir/ops/nn/cuda/attention_scores.cu", name}, elements, Address(sums), at.filter, elements);
-}
+  int64_t PlacesFrom(int64_t image) const { return std::min(images_, c_.batch - image) * c_.out_places(); }
+  DeviceAddress OutputFrom(int64_t image) const {
+    return at_.output + static_cast<size_t>(image * c_.out_places() * c_.out_channels) * SizeOf(dtype_);
+  }
+  Status MakePatches(int64_t first, int64_t places, const Tensor& patches) {
+    const std::string name =
+        Cat(rows_.by_line ? "MakeLinePatches<" : "MakePatches<", DeviceTypeName(dtype_), ", ", c_.axes[0].size, ", ",
+            c_.axes[1].size, ", ", c_.in_channels, ", ", rows_.line, ", ", rows_.pack, ">");
+    const DeviceAddress from =
+        at_.image + static_cast<size_t>(first * c_.in_places() * c_.in_channels) * SizeOf(dtype_);
+    return Launch(ctx_, {kSource, name}, ShapeFor(ctx_, places * rows_.length() / rows_.pack), GeometryOf(c_), from,
+                  places, Address(patches));
+  }
+  // Copies a filter whose lines have one number of rows to one whose lines have another.
+  Status CopyLines(DType from_type, DeviceAddress from, int64_t from_line, DType to_type, DeviceAddress to,
+                   int64_t to_line, int64_t to_rows) {
+    const std::string name = Cat("CopyLines<", DeviceTypeName(from_type), ", ", DeviceTypeName(to_type), ">");
+    const int64_t n = to_rows * c_.out_channels;
+    return LaunchOver(ctx_, {kSource, name}, n, from, from_line, to, to_line, c_.out_channels, n);
+  }
+
+  KernelContext& ctx_;
+  const ImageConvolution& c_;
+  const DType dtype_;
+  const ConvolutionAddresses& at_;
+  const Rows rows_;
+  int64_t images_ = 1;
+};
 
 }  // namespace
 
@@ -119,13 +145,14 @@ bool IsOfFewChannels(const ImageConvolution& c) {
   });
   return c.part != Convolution::Part::kImage && c.spatial == 2 && c.groups == 1 && !c.channels_second &&
          c.in_channels <= kMostInChannels && TapsOf(c) >= kLeastTaps && TapsOf(c) <= kMostTaps &&
-         c.out_channels % 8 == 0 && c.batch * c.out_places() >= kLeastPlaces && fits_int;
+         c.out_channels % 8 == 0 && c.batch * c.out_places() >= kLeastPlaces && c.out_places() * TapsOf(c) <= 1 << 30 &&
+         fits_int;
 }
 
 Status ConvolvePatches(KernelContext& ctx, const ImageConvolution& c, DType dtype,
                        const ConvolutionAddresses& addresses, const FusedAddresses& fused) {
-  return c.part == Convolution::Part::kFilter ? RunFilter(ctx, c, dtype, addresses)
-                                              : RunForward(ctx, c, dtype, addresses, fused);
+  PatchConvolution convolution(ctx, c, dtype, addresses);
+  return c.part == Convolution::Part::kFilter ? convolution.Filter() : convolution.Forward(fused);
 }
 
 }  // namespace weir::cuda

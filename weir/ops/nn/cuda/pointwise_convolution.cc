@@ -10,8 +10,8 @@ namespace weir::cuda {
 bool IsPointwise(const ImageConvolution& c) {
   const auto axes = std::span(c.axes).first(static_cast<size_t>(c.spatial));
   return c.groups == 1 && !c.channels_second && std::ranges::all_of(axes, [](const nn::WindowAxis& axis) {
-    return axis.size == 1 && axis.stride == 1 && axis.before == 0 && axis.input == axis.output;
-  });
+           return axis.size == 1 && axis.stride == 1 && axis.before == 0 && axis.input == axis.output;
+         });
 }
 
 Status ConvolvePointwise(KernelContext& ctx, const ImageConvolution& c, DType dtype,
@@ -28,9 +28,8 @@ Status ConvolvePointwise(KernelContext& ctx, const ImageConvolution& c, DType dt
                        .activation = fused.relu ? MatrixProduct::Activation::kRelu : MatrixProduct::Activation::kNone},
                       addresses.image, addresses.filter, addresses.output);
     case Convolution::Part::kImage:
-      return Multiply(
-          ctx, {.dtype = dtype, .m = places, .n = c.in_channels, .k = c.out_channels, .transpose_b = true},
-          addresses.output, addresses.filter, addresses.image);
+      return Multiply(ctx, {.dtype = dtype, .m = places, .n = c.in_channels, .k = c.out_channels, .transpose_b = true},
+                      addresses.output, addresses.filter, addresses.image);
     case Convolution::Part::kFilter:
       break;
   }
