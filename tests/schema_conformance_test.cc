@@ -146,6 +146,7 @@ class SchemaConformance : public ::testing::Test {
 constexpr std::string_view kOwnOps[] = {"_Attention",
                                         "_AttentionGrad",
                                         "_BatchMatMulOfViews",
+                                        "_FusedConv2DOfBFloat16",
                                         "_FusedElementwise",
                                         "_FusedMixedElementwise",
                                         "_PackedAttention",

@@ -128,6 +128,27 @@ TEST_F(MixedFusionTest, NormsTakeTheGradientsOfTheirRectifiers) {
   }
 }
 
+TEST_F(MixedFusionTest, ConvolutionsOfAllTypesTakeTheirBiasAndRectifier) {
+  for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBFloat16}) {
+    SCOPED_TRACE(Name(dtype));
+    std::vector<Value> fetches;
+    for (int64_t channels : {1, 3, 8}) {
+      Value image = Feed(Random(dtype, {2, 50, 48, channels}, 1));
+      Value filter = Feed(Random(dtype, {3, 3, channels, 8}, 2));
+      Value y = emit_.Op("Conv2D", {image, filter}, {{"strides", AttrList{.i = {1, 1, 1, 1}}}, {"padding", "SAME"}});
+      fetches.push_back(emit_.Op("Relu", {emit_.Op("BiasAdd", {y, Feed(Random(dtype, {8}, 3))})}));
+    }
+    ASSERT_TRUE(emit_.status().ok()) << emit_.status();
+    const std::vector<Tensor> plain = Run(fetches, false), fused = Run(fetches, true);
+    ASSERT_EQ(fused.size(), fetches.size());
+    // Fused, sums are rounded once.
+    const double tolerance = dtype == DType::kFloat ? 1e-4 : dtype == DType::kHalf ? 2e-2 : 2e-1;
+    for (size_t i = 0; i < fetches.size(); ++i) ExpectTensorNear(fused[i], plain[i], tolerance, tolerance);
+    EXPECT_EQ(Count(dtype == DType::kBFloat16 ? "_FusedConv2DOfBFloat16" : "_FusedConv2D"), 3);
+    EXPECT_EQ(Count("BiasAdd") + Count("Relu"), 0);
+  }
+}
+
 // Attention of the parts of one projection reads them where they are, and its gradient leaves them there.
 TEST_F(MixedFusionTest, AttentionTakesPackedProjections) {
   for (DType dtype : {DType::kHalf, DType::kBFloat16}) {

@@ -53,7 +53,6 @@ class Fuser {
       const bool is_convolution = node->op() == "Conv2D";
       if (!(is_convolution || node->op() == "MatMul") || !IsOf(types_, *node) || !IsChannelsLast(*node)) continue;
       if (!context_.MayRewrite(*node)) continue;
-      if (is_convolution && node->output_type(0) == DType::kBFloat16) continue;  // _FusedConv2D has no such type
       Chain chain{node};
       if (ExtendByColumns(chain, is_convolution)) {
         ExtendByAddition(chain);
@@ -127,9 +126,10 @@ class Fuser {
 
   // The last node becomes the fused one; the others are left without consumers.
   Status Replace(const Chain& chain, bool is_convolution, bool is_constant) {
-    WEIR_ASSIGN_OR_RETURN(const OpSchema* schema,
-                          graph_.ops().LookUp(is_convolution ? "_FusedConv2D" : "_FusedMatMul"));
     const Node& contraction = *chain.contraction;
+    const bool is_bfloat16 = contraction.output_type(0) == DType::kBFloat16;
+    const char* op = !is_convolution ? "_FusedMatMul" : is_bfloat16 ? "_FusedConv2DOfBFloat16" : "_FusedConv2D";
+    WEIR_ASSIGN_OR_RETURN(const OpSchema* schema, graph_.ops().LookUp(op));
     AttrMap attrs;
     attrs.Set("T", contraction.output_type(0));
     const int num_arguments = static_cast<int>(chain.arguments.size());

@@ -20,7 +20,7 @@ __global__ void SparseLoss(const T* logits, const Label* labels, float* loss, fl
     }
     // The largest so far, and the sum of exponentials of what is below it.
     float max = Lowest<float>(), sum = 0;
-#pragma unroll 2
+#pragma unroll 4
     for (int64 i = threadIdx.x; i < n / kVector; i += blockDim.x) {
       const Piece piece = ((const Piece*)x)[i];
       float largest = (float)piece.v[0];

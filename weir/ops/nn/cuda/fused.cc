@@ -88,7 +88,7 @@ Status RunFusedOnGpu(KernelContext& ctx, const nn::FusedOps& fused, const Shape&
   }
   if (shape.num_elements() > 0) {
     bool is_done = false;
-    const Offer offer{finish.bias, finish.addend, fused.library_activates && !broadcasts};
+    const Offer offer{finish.bias, finish.addend, fused.activation == "Relu" && !broadcasts};
     if (finish.scale == 0) {
       WEIR_ASSIGN_OR_RETURN(is_done, contract(offer, to));
     }
@@ -225,6 +225,8 @@ class GpuFusedMatMulKernel : public Kernel {
 
 void RegisterFusedContractionKernels(GpuRegistry& registry) {
   registry.Add("_FusedConv2D", MakeKernel<GpuFusedConv2DKernel>, "T", {DType::kHalf, DType::kFloat, DType::kDouble});
+  registry.kernels().Add(OnGpu("_FusedConv2DOfBFloat16").Types("T", {DType::kBFloat16}),
+                         MakeKernel<GpuFusedConv2DKernel>);
   registry.Add("_FusedMatMul", MakeKernel<GpuFusedMatMulKernel>);
 }
 
