@@ -128,6 +128,30 @@ TEST_F(MixedFusionTest, NormsTakeTheGradientsOfTheirRectifiers) {
   }
 }
 
+// Sums over rows, as gradients of scales and offsets are, are made where their terms are.
+TEST_F(MixedFusionTest, ColumnSumsAreInsidePrograms) {
+  for (DType dtype : {DType::kFloat, DType::kBFloat16}) {
+    for (int64_t width : {48, 1000}) {
+      SCOPED_TRACE(Cat(Name(dtype), " ", width));
+      const Tensor small = Random(dtype, {6, 41, width}, 1);
+      Value x = dtype == DType::kFloat ? Feed(small) : Cast(Feed(small), DType::kFloat);
+      Value dy = Feed(Random(DType::kFloat, {6, 41, width}, 2));
+      Value centered = Binary("Sub", x, Reduced("Mean", x)), product = Binary("Mul", centered, dy);
+      Value axes = emit_.Constant(Tensor::Vector<int32_t>({0, 1}));
+      Value scale = emit_.Op("Sum", {product, axes}), offset = emit_.Op("Sum", {Binary("Mul", centered, x), axes});
+      Value rest = Reduced("Mean", Binary("Mul", centered, product));
+      ASSERT_TRUE(emit_.status().ok()) << emit_.status();
+      const std::vector<Tensor> plain = Run({scale, offset, rest}, false), fused = Run({scale, offset, rest}, true);
+      ASSERT_EQ(fused.size(), 3u);
+      for (size_t i = 0; i < 3; ++i) {
+        ASSERT_EQ(fused[i].shape(), plain[i].shape());
+        ExpectTensorNear(fused[i], plain[i], 1e-3, 1e-3);
+      }
+      EXPECT_EQ(Count("Sum") + Count("Mean"), 0);
+    }
+  }
+}
+
 TEST_F(MixedFusionTest, ConvolutionsOfAllTypesTakeTheirBiasAndRectifier) {
   for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBFloat16}) {
     SCOPED_TRACE(Name(dtype));

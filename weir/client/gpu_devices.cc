@@ -18,6 +18,7 @@
 #include "weir/ops/math/cuda/elementwise_operations.h"
 #include "weir/ops/train/cuda/update_rules.h"
 #include "weir/passes/fuse_attention.h"
+#include "weir/passes/fuse_column_sums.h"
 #include "weir/passes/fuse_cross_entropy.h"
 #include "weir/passes/merge_updates.h"
 #include "weir/passes/mixed_precision.h"
@@ -146,7 +147,10 @@ void RegisterGpuRewrites(DeviceRewrites& rewrites) {
                    return op == "AddN" || !cuda::RowOperation(op).empty() ||
                           (known != nullptr && std::string_view(known->include) == "elementwise.cuh");
                  };
-                 return FuseElementwise(context, {.rows = true, .types = *types, .has_loop = has_loop, .mixes = Mixes});
+                 WEIR_RETURN_IF_ERROR(
+                     FuseElementwise(context, {.rows = true, .types = *types, .has_loop = has_loop, .mixes = Mixes}));
+                 context.EndPass();
+                 return FuseColumnSums(context);
                });
 }
 

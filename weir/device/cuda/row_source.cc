@@ -23,15 +23,24 @@ class RowWriter {
             "];\n  void* out[", program_.outputs.size(), "];\n  int64 rows;\n};\n\nconstexpr int kRow = ", layout_.row,
             ", kBlock = ", layout_.block, ", kEach = ", Each(),
             ";\n\nextern \"C\" __global__ void __launch_bounds__(kBlock) Rows(const Arguments a) {\n");
+    for (size_t i = 0; i < program_.outputs.size(); ++i) {
+      if (IsColumnSum(i)) text_ += Cat("  float sum", i, "[kEach] = {};\n");
+    }
     text_ += "  for (int64 row = blockIdx.x; row < a.rows; row += gridDim.x) {\n";
     for (size_t i = 0; i < num_inputs; ++i) Load(i);
     for (size_t i = 0; i < program_.steps.size(); ++i) Step(i);
     for (size_t i = 0; i < program_.outputs.size(); ++i) Store(i);
-    return text_ + "  }\n}\n";
+    text_ += "  }\n";
+    for (size_t i = 0; i < program_.outputs.size(); ++i) {
+      if (IsColumnSum(i))
+        text_ += Loop(Cat("((float*)a.out[", i, "])[(int64)blockIdx.x * kRow + at] = sum", i, "[i];\n"));
+    }
+    return text_ + "}\n";
   }
 
  private:
   int64_t Each() const { return (layout_.row + layout_.block - 1) / layout_.block; }
+  bool IsColumnSum(size_t output) const { return !layout_.column_sums.empty() && layout_.column_sums[output]; }
   bool IsWhole() const { return layout_.row % layout_.block == 0; }
   DType TypeOf(int value) const {
     const int num_inputs = static_cast<int>(program_.inputs.size());
@@ -82,6 +91,10 @@ class RowWriter {
 
   void Store(size_t i) {
     const int value = program_.outputs[i];
+    if (IsColumnSum(i)) {
+      text_ += Loop(Cat("sum", i, "[i] += v", value, "[i];\n"));
+      return;
+    }
     const std::string to = Cat("((", DeviceTypeName(TypeOf(value)), "*)a.out[", i, "])");
     if (is_single_[value]) {
       text_ += Cat("    if (threadIdx.x == 0) ", to, "[row] = v", value, ";\n");

@@ -18,6 +18,8 @@ struct RowInput {
 
 struct RowLayout {
   std::vector<RowInput> inputs;
+  // By output: whether it is, for each block, the sum of a float value over the block's rows. None if empty.
+  std::vector<bool> column_sums;
   int64_t row = 0;  // elements
   int block = 0;    // threads
 };

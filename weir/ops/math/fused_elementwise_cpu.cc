@@ -180,6 +180,8 @@ class FusedElementwiseKernel : public Kernel {
     WEIR_ASSIGN_OR_RETURN(kernel->names_, init.Attr<std::vector<std::string>>("ops"));
     WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> operands, init.Attr<std::vector<int64_t>>("operands"));
     WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> results, init.Attr<std::vector<int64_t>>("results"));
+    WEIR_ASSIGN_OR_RETURN(std::vector<int64_t> column_sums, init.Attr<std::vector<int64_t>>("column_sums"));
+    if (!column_sums.empty()) return Unimplemented("_FusedElementwise sums no columns on the host");
     kernel->num_inputs_ = init.num_inputs();
     const size_t count = kernel->names_.size();
     if (count == 0 || count > kMostFusedOperations || operands.size() != 2 * count ||

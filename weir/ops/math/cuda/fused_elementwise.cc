@@ -8,6 +8,7 @@
 
 #include "weir/device/cpu/broadcast.h"
 #include "weir/device/cuda/elementwise.h"
+#include "weir/device/cuda/reduction.h"
 #include "weir/device/cuda/row_source.h"
 #include "weir/framework/fused_nodes.h"
 #include "weir/ops/cuda/register.h"
@@ -96,6 +97,20 @@ class FusedElementwiseKernel : public Kernel {
                                Name(init.output_type(static_cast<int>(i))));
       }
     }
+    return ReadColumnSums(init);
+  }
+  Status ReadColumnSums(const KernelInit& init) {
+    WEIR_ASSIGN_OR_RETURN(auto sums, init.Attr<std::vector<int64_t>>("column_sums"));
+    if (sums.empty()) return OkStatus();
+    has_column_sums_ = true;
+    column_sums_.assign(results_.size(), false);
+    for (int64_t output : sums) {
+      if (output < 0 || output >= std::ssize(results_) || init.output_type(static_cast<int>(output)) != DType::kFloat ||
+          !has_rows_) {
+        return InvalidArgument(init.schema().name, " cannot sum the columns of output ", output);
+      }
+      column_sums_[static_cast<size_t>(output)] = true;
+    }
     return OkStatus();
   }
   Status Add(const std::string& op, const std::string& name, std::span<const int64_t> operands, DType type) {
@@ -174,7 +189,7 @@ class FusedElementwiseKernel : public Kernel {
     const int64_t row = whole.dim(whole.rank() - 1);
     if (row == 0 || row > kLongestRow) return Unimplemented("Rows of ", row, " elements in _FusedElementwise on a GPU");
     const int64_t rows = whole.num_elements() / row;
-    RowLayout layout{.inputs = {}, .row = row, .block = RowBlock(row)};
+    RowLayout layout{.inputs = {}, .column_sums = column_sums_, .row = row, .block = RowBlock(row)};
     std::vector<bool> is_single;
     for (int i = 0; i < num_inputs_; ++i) {
       WEIR_ASSIGN_OR_RETURN(RowInput input, PlaceInput(shapes[i], whole));
@@ -187,8 +202,20 @@ class FusedElementwiseKernel : public Kernel {
     }
     std::vector<uint64_t> from, to;
     for (int i = 0; i < num_inputs_; ++i) from.push_back(Address(ctx.input(i)));
+    // As many blocks as run at a time, if each sums its rows.
+    const int64_t most_blocks = has_column_sums_ ? ShapeFor(ctx, rows * layout.block).grid : 1 << 20;
+    const auto blocks = static_cast<unsigned>(std::clamp<int64_t>(rows, 1, most_blocks));
+    std::vector<Tensor> parts(results_.size());
     for (size_t i = 0; i < results_.size(); ++i) {
       const int value = num_inputs_ + static_cast<int>(results_[i]);
+      if (!layout.column_sums.empty() && layout.column_sums[i]) {
+        if (is_single[value]) return OfFusedNode(InvalidArgument("The sum of a column of single numbers"), i);
+        WEIR_ASSIGN_OR_RETURN(parts[i], ctx.AllocateTemp(DType::kFloat, Shape({int64_t{blocks}, row})));
+        WEIR_ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(static_cast<int>(i), Shape({row})));
+        if (rows == 0) WEIR_RETURN_IF_ERROR(FillZero(ctx, Address(*out), out->num_bytes()));
+        to.push_back(Address(parts[i]));
+        continue;
+      }
       if (shapes[value].num_elements() != (is_single[value] ? rows : rows * row)) {
         return OfFusedNode(
             InvalidArgument("A result of shape ", shapes[value].ToString(), " beside rows of ", whole.ToString()),
@@ -202,9 +229,13 @@ class FusedElementwiseKernel : public Kernel {
     std::vector<uint64_t> packed = PackArguments(from, to, rows, {}, {});
     if (packed.size() * sizeof(uint64_t) > 4096) return Unimplemented("Too many operands for one kernel of the GPU");
     void* arguments[] = {packed.data()};
-    const LaunchShape shape{.grid = static_cast<unsigned>(std::min<int64_t>(rows, 1 << 20)),
-                            .block = static_cast<unsigned>(layout.block)};
-    return LaunchFunction(ctx, function, shape, arguments);
+    const LaunchShape shape{.grid = blocks, .block = static_cast<unsigned>(layout.block)};
+    WEIR_RETURN_IF_ERROR(LaunchFunction(ctx, function, shape, arguments));
+    for (size_t i = 0; i < results_.size(); ++i) {
+      if (!parts[i].has_value()) continue;
+      WEIR_RETURN_IF_ERROR(Reduce(ctx, "Sum", parts[i], {true, false}, ctx.output(static_cast<int>(i))));
+    }
+    return OkStatus();
   }
 
   static StatusOr<RowInput> PlaceInput(const Shape& shape, const Shape& whole) {
@@ -323,7 +354,8 @@ class FusedElementwiseKernel : public Kernel {
 
   std::vector<DType> types_;  // of values: the inputs, then the operations' results
   int num_inputs_ = 0;
-  bool has_rows_ = false;
+  bool has_rows_ = false, has_column_sums_ = false;
+  std::vector<bool> column_sums_;  // by output; empty if there are none
   std::vector<Operation> operations_;
   std::vector<int64_t> results_;
   mutable absl::Mutex mu_;
