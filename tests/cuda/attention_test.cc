@@ -108,6 +108,31 @@ TEST_P(GpuAttention, QueriesWithoutKeysAgreeWithTheHost) {
 INSTANTIATE_TEST_SUITE_P(Types, GpuAttention, testing::Values(DType::kFloat, DType::kHalf, DType::kBFloat16),
                          [](const auto& info) { return std::string(Name(info.param)); });
 
+// Other tests forbid TensorFloat-32.
+class GpuTensorFloatAttention : public testing::Test {
+ protected:
+  GpuTensorFloatAttention() { AllowTensorFloat32(true); }
+  ~GpuTensorFloatAttention() override { AllowTensorFloat32(false); }
+};
+
+TEST_F(GpuTensorFloatAttention, AgreesWithTheHost) {
+  for (const Case& c : {kCases[0], kCases[1], kCases[2], kCases[3], Case{1, 20, 70, 1, 48, true}}) {
+    const std::vector<int64_t> q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.heads, c.size};
+    ExpectMaskedAgree({Random(DType::kFloat, q, 1), Random(DType::kFloat, k, 2), Random(DType::kFloat, k, 3)}, {},
+                      {{"causal", c.causal}, {"scale", 0.2f}}, 2);
+  }
+}
+
+TEST_F(GpuTensorFloatAttention, MasksAgreeWithTheHost) {
+  const Case& c = kCases[1];
+  const std::vector<int64_t> dims = {c.batch, c.heads, c.queries, c.size};
+  const std::vector<Tensor> inputs = {Random(DType::kFloat, dims, 1), Random(DType::kFloat, dims, 2),
+                                      Random(DType::kFloat, dims, 3)};
+  const Attrs attrs = {{"causal", c.causal}, {"heads_first", true}};
+  ExpectMaskedAgree(inputs, Random(DType::kBool, {c.batch, 1, 1, c.keys}, 4), attrs, 2);
+  ExpectMaskedAgree(inputs, Random(DType::kFloat, {1, c.heads, c.queries, c.keys}, 5), attrs, 2);
+}
+
 TEST(GpuAttentionOp, EmptyAndUnfitInputsAreHandledAsOnTheHost) {
   const Tensor none = Random(DType::kFloat, {0, 4, 2, 16}, 1), some = Random(DType::kFloat, {2, 4, 2, 16}, 2);
   ExpectAgree("_Attention", {none, none, none}, {});

@@ -1,5 +1,6 @@
 // Attention without its matrix of scores: blocks of queries meet blocks of keys in shared memory and registers, softmax
-// goes along. Products are those of tensor cores, of half or bfloat16 with sums in float.
+// goes along. Products are those of tensor cores with sums in float: of half, bfloat16, or float that is rounded to
+// TensorFloat-32.
 //
 // A warp owns 16 rows. What a product multiplies its rows with lies in shared memory, in tiles of 64 rows.
 #include "weir/device/cuda/device_code/elements.cuh"
@@ -8,7 +9,7 @@
 #define INFINITY __int_as_float(0x7f800000)
 #endif
 
-// As weir/ops/nn/cuda/attention.cc declares them. Distances are in elements.
+// As weir/ops/nn/cuda/attention_tiles.cc declares them. Distances are in elements.
 struct Strides {
   int64 batch, time, head;
 };
@@ -97,7 +98,37 @@ __device__ __forceinline__ uint32 PackPair<bfloat16>(float low, float high) {
   return pair;
 }
 
-// c += a * b, of 16 x 16 and 16 x 8 elements.
+// Two neighbours as they are stored.
+template <typename T>
+__device__ __forceinline__ void StorePair(T* to, float low, float high) {
+  *(uint32*)to = PackPair<T>(low, high);
+}
+template <>
+__device__ __forceinline__ void StorePair<float>(float* to, float low, float high) {
+  *(float2*)to = make_float2(low, high);
+}
+
+// What a product takes of 32 bits: two elements as they are, or a float with fewer digits.
+template <typename T>
+__device__ __forceinline__ uint32 Operand(uint32 bits) {
+  return bits;
+}
+template <>
+__device__ __forceinline__ uint32 Operand<float>(uint32 bits) {
+  uint32 rounded;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(bits)));
+  return rounded;
+}
+template <typename T>
+__device__ __forceinline__ void ToOperands(uint32 (&x)[4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) x[i] = Operand<T>(x[i]);
+}
+
+// c += a * b, of 16 x kDepth and kDepth x 8 elements: 32 bytes of each row.
+template <typename T>
+constexpr int kDepth = 32 / sizeof(T);
+
 template <typename T>
 __device__ __forceinline__ void MultiplyAdd(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1);
 template <>
@@ -112,6 +143,15 @@ template <>
 __device__ __forceinline__ void MultiplyAdd<bfloat16>(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+template <>
+__device__ __forceinline__ void MultiplyAdd<float>(float (&c)[4], const uint32 (&a)[4], uint32 b0, uint32 b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -139,14 +179,14 @@ __device__ __forceinline__ void WaitForCopies() {
 // Rows of a head in shared memory, kSize elements each, padded so that eight of them lie in different banks.
 template <typename T, int kSize>
 struct Tile {
-  static constexpr int kStride = kSize + 8;
+  static constexpr int kPiece = 16 / sizeof(T), kStride = kSize + kPiece;
   T at[kTile * kStride];
 
   // Starts to copy rows [first, first + kTile); those from `end` on become 0.
   __device__ __forceinline__ void Start(const T* head, int64 time, int first, int end) {
-    constexpr int kPieces = kSize / 8;  // of 16 bytes
+    constexpr int kPieces = kSize / kPiece;  // of 16 bytes
     for (int i = threadIdx.x; i < kTile * kPieces; i += kWarps * 32) {
-      const int row = i / kPieces, column = i % kPieces * 8;
+      const int row = i / kPieces, column = i % kPieces * kPiece;
       const bool is_there = first + row < end;
       const T* from = head + (is_there ? (int64)(first + row) * time : 0) + column;
       const int bytes = is_there ? 16 : 0;
@@ -155,31 +195,40 @@ struct Tile {
                    : "memory");
     }
   }
-  // Rows [row, row + 16), columns [column, column + 16) as the left operand.
+  // Rows [row, row + 16), columns [column, column + kDepth) as the left operand.
   __device__ __forceinline__ void Left(uint32 (&a)[4], int row, int column) const {
     const int lane = threadIdx.x % 32;
-    LoadMatrices(a, at + (row + lane % 16) * kStride + column + lane / 16 * 8);
+    LoadMatrices(a, at + (row + lane % 16) * kStride + column + lane / 16 * kPiece);
+    ToOperands<T>(a);
   }
   // As the right operand: its columns are the rows [row, row + 16), in two halves; `column` counts what is summed.
   __device__ __forceinline__ void RightOfRows(uint32 (&b)[4], int row, int column) const {
     const int lane = threadIdx.x % 32;
-    LoadMatrices(b, at + (row + lane % 8 + lane / 16 * 8) * kStride + column + lane / 8 % 2 * 8);
+    LoadMatrices(b, at + (row + lane % 8 + lane / 16 * 8) * kStride + column + lane / 8 % 2 * kPiece);
+    ToOperands<T>(b);
   }
-  // As the right operand: its columns are the columns [column, column + 16); `row` counts what is summed.
+  // As the right operand: its columns are the columns [column, column + 16); `row` counts what is summed. Of 16 bits.
   __device__ __forceinline__ void RightOfColumns(uint32 (&b)[4], int row, int column) const {
     const int lane = threadIdx.x % 32;
     LoadTransposed(b, at + (row + lane % 16) * kStride + column + lane / 16 * 8);
+  }
+  // The same for floats and 8 columns, with the rows in the order in which this thread has columns of sums.
+  __device__ __forceinline__ void RightOfSums(uint32 (&b)[2], int row, int column) const {
+    const int lane = threadIdx.x % 32;
+    const T* from = at + (row + lane % 4 * 2) * kStride + column + lane / 4;
+    b[0] = Operand<float>(__float_as_uint(from[0]));
+    b[1] = Operand<float>(__float_as_uint(from[kStride]));
   }
 };
 
 // 16 rows of a head as left operands, kept in registers.
 template <typename T, int kSize>
 struct RowOperands {
-  uint32 a[kSize / 16][4];
+  uint32 a[kSize / kDepth<T>][4];
   __device__ __forceinline__ void Take(const Tile<T, kSize>& tile) {
     const int row = threadIdx.x / 32 * 16;
 #pragma unroll
-    for (int k = 0; k < kSize / 16; ++k) tile.Left(a[k], row, k * 16);
+    for (int k = 0; k < kSize / kDepth<T>; ++k) tile.Left(a[k], row, k * kDepth<T>);
   }
 };
 
@@ -197,11 +246,11 @@ struct Sums {
   template <typename T, int kSize>
   __device__ __forceinline__ void AddRows(const RowOperands<T, kSize>& rows, const Tile<T, kSize>& tile) {
 #pragma unroll
-    for (int k = 0; k < kSize / 16; ++k) {
+    for (int k = 0; k < kSize / kDepth<T>; ++k) {
 #pragma unroll
       for (int n = 0; n < kColumns / 16; ++n) {
         uint32 b[4];
-        tile.RightOfRows(b, n * 16, k * 16);
+        tile.RightOfRows(b, n * 16, k * kDepth<T>);
         MultiplyAdd<T>(c[2 * n], rows.a[k], b[0], b[1]);
         MultiplyAdd<T>(c[2 * n + 1], rows.a[k], b[2], b[3]);
       }
@@ -225,15 +274,31 @@ struct Sums {
       }
     }
   }
+  __device__ __forceinline__ void AddWeighted(const Sums<kTile>& weights, const Tile<float, kColumns>& tile) {
+#pragma unroll
+    for (int k = 0; k < kTile / 8; ++k) {
+      // Columns 2i and 2i + 1 of the sums count as i and i + 4 of the operand; RightOfSums takes the rows alike.
+      const float(&sum)[4] = weights.c[k];
+      uint32 a[4] = {__float_as_uint(sum[0]), __float_as_uint(sum[2]), __float_as_uint(sum[1]),
+                     __float_as_uint(sum[3])};
+      ToOperands<float>(a);
+#pragma unroll
+      for (int n = 0; n < kColumns / 8; ++n) {
+        uint32 b[2];
+        tile.RightOfSums(b, k * 8, n * 8);
+        MultiplyAdd<float>(c[n], a, b[0], b[1]);
+      }
+    }
+  }
   // Stores rows [first, end) as T; this thread has two of the warp's 16, with factors of their own.
   template <typename T>
   __device__ __forceinline__ void Store(T* head, int64 time, int first, int end, float low, float high) const {
     const int lane = threadIdx.x % 32, row = first + lane / 4, column = lane % 4 * 2;
 #pragma unroll
     for (int i = 0; i < kColumns / 8; ++i) {
-      if (row < end) *(uint32*)(head + (int64)row * time + i * 8 + column) = PackPair<T>(c[i][0] * low, c[i][1] * low);
-      if (row + 8 < end)
-        *(uint32*)(head + (int64)(row + 8) * time + i * 8 + column) = PackPair<T>(c[i][2] * high, c[i][3] * high);
+      T* to = head + (int64)row * time + i * 8 + column;
+      if (row < end) StorePair<T>(to, c[i][0] * low, c[i][1] * low);
+      if (row + 8 < end) StorePair<T>(to + 8 * time, c[i][2] * high, c[i][3] * high);
     }
   }
 };

@@ -1,6 +1,7 @@
 #include "weir/ops/nn/cuda/attention_tiles.h"
 
 #include "weir/base/strings.h"
+#include "weir/device/cuda/blas.h"
 
 namespace weir::cuda {
 namespace {
@@ -51,7 +52,8 @@ unsigned Heads(const TiledAttention& a) { return static_cast<unsigned>(a.sizes.b
 Status Run(const KernelContext& ctx, std::string_view name, const TiledAttention& a, int64_t rows,
            const Arguments& arguments) {
   // Two tiles of operands, twice, and two of statistics for each row.
-  const int64_t shared = 4 * int64_t{kTile} * (a.sizes.size + 8) * 2 + 4 * int64_t{kTile} * 4;
+  const auto line = a.sizes.size * static_cast<int64_t>(SizeOf(a.dtype)) + 16;
+  const int64_t shared = 4 * int64_t{kTile} * line + 4 * int64_t{kTile} * 4;
   const LaunchShape shape{.grid = static_cast<unsigned>((rows + kRows - 1) / kRows),
                           .grid_y = Heads(a),
                           .block = kThreads,
@@ -59,6 +61,9 @@ Status Run(const KernelContext& ctx, std::string_view name, const TiledAttention
   const std::string instance = Cat(DeviceTypeName(a.dtype), ", ", a.sizes.size, ", ", MaskTypeOf(a.mask));
   return Launch(ctx, {kSource, Cat(name, "<", instance, ">")}, shape, arguments);
 }
+
+// cuDNN has no plan for floats.
+bool IsForLibrary(const TiledAttention& a) { return a.mask.tensor == nullptr && a.dtype != DType::kFloat; }
 
 DnnAttention DnnAttentionOf(const TiledAttention& a) {
   const nn::AttentionSizes& s = a.sizes;
@@ -100,12 +105,13 @@ std::string MaskTypeOf(const nn::AttentionMask& mask) {
 
 bool HasTiles(const nn::AttentionSizes& s, DType dtype) {
   constexpr int64_t kMost = int64_t{1} << 30;
-  return dtype != DType::kFloat && s.size % 16 == 0 && s.size <= 128 && s.queries <= kMost && s.keys <= kMost &&
-         s.batch * s.heads <= 65535;
+  // Larger heads of float take more registers than there are.
+  const int64_t largest = dtype != DType::kFloat ? 128 : AllowsTensorFloat32() ? 64 : 0;
+  return s.size % 16 == 0 && s.size <= largest && s.queries <= kMost && s.keys <= kMost && s.batch * s.heads <= 65535;
 }
 
 Status AttendInTiles(KernelContext& ctx, const TiledAttention& a) {
-  if (a.mask.tensor == nullptr) {
+  if (IsForLibrary(a)) {
     WEIR_ASSIGN_OR_RETURN(const bool is_done, RunDnnAttention(ctx, DnnAttentionOf(a)));
     if (is_done) return OkStatus();
   }
@@ -116,7 +122,7 @@ Status AttendInTiles(KernelContext& ctx, const TiledAttention& a) {
 }
 
 Status AttendBackInTiles(KernelContext& ctx, const TiledAttention& a) {
-  if (a.mask.tensor == nullptr) {
+  if (IsForLibrary(a)) {
     WEIR_ASSIGN_OR_RETURN(const bool is_done, RunDnnAttentionGradient(ctx, DnnAttentionOf(a)));
     if (is_done) return OkStatus();
   }
