@@ -73,6 +73,20 @@ TEST(GpuElementwise, ReductionsAgreeWithTheHost) {
   ExpectAgree("Sum", {Random(DType::kFloat, {64, 300}), Tensor::Vector<int32_t>({0, 1})}, {}, 1e-4);
   ExpectAgree("Mean", {Random(DType::kFloat, {9000}), first}, {}, 1e-4);
   ExpectAgree("Sum", {Random(DType::kFloat, {9000, 3}), first}, {}, 1e-4);
+  // Packs of columns and of runs, in pieces and at once, and lengths that make no whole packs.
+  for (DType dtype : {DType::kFloat, DType::kBFloat16, DType::kDouble, DType::kComplex128, DType::kInt8}) {
+    for (const std::vector<int64_t>& shape :
+         std::vector<std::vector<int64_t>>{{1200, 64}, {1100, 12}, {5, 4096}, {3, 7}}) {
+      for (const Tensor& axes : {first, last}) {
+        const double tolerance = dtype == DType::kBFloat16 ? 2e-2 : 1e-4;
+        ExpectAgree("Sum", {Random(dtype, shape), axes}, {}, tolerance);
+        if (dtype == DType::kFloat) ExpectAgree("Max", {Random(dtype, shape), axes});
+      }
+    }
+  }
+  ExpectAgree("Mean", {Random(DType::kHalf, {8, 5000}), last}, {}, 1e-2);
+  ExpectAgree("All", {Random(DType::kBool, {700, 32}), first});
+  ExpectAgree("Sum", {Random(DType::kFloat, {40, 6, 33}), both}, {}, 1e-4);
   ExpectAgree("Sum", {Random(DType::kFloat, {0, 3}), first});
   ExpectAgree("Any", {Random(DType::kBool, {4, 3}), last});
 }

@@ -122,8 +122,9 @@ struct Writer<T, Op, true> {
   static typename Op::A Finish(typename Op::A x, int64) { return x; }
 };
 
-// A block for a result: for runs of elements that lie one behind the other. `total` is what a mean divides by.
-template <typename T, typename Op, bool kFromPartial, bool kToPartial>
+// A block for a result: for runs of elements that lie one behind the other. `total` is what a mean divides by. With
+// kPack above 1 a run is all there is in a row, and whole packs.
+template <typename T, typename Op, bool kFromPartial, bool kToPartial, int kPack>
 __global__ void ReduceRuns(const Reduction r, const typename Reader<T, Op, kFromPartial>::type* in,
                            typename Writer<T, Op, kToPartial>::type* out, int64 total) {
   typedef typename Op::A A;
@@ -132,8 +133,18 @@ __global__ void ReduceRuns(const Reduction r, const typename Reader<T, Op, kFrom
   for (int64 result = blockIdx.x; result < r.results; result += gridDim.x) {
     const typename Reader<T, Op, kFromPartial>::type* from = in + r.kept.OffsetOf(result);
     A sum = Op::Start();
-    for (int64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-      sum = Op::Merge(sum, Reader<T, Op, kFromPartial>::Take(from[r.reduced.OffsetOf(i)]));
+    if constexpr (kPack > 1) {
+#pragma unroll 4
+      for (int64 i = begin + threadIdx.x * kPack; i < end; i += blockDim.x * kPack) {
+        const Pack<typename Reader<T, Op, kFromPartial>::type, kPack> loaded =
+            *(const Pack<typename Reader<T, Op, kFromPartial>::type, kPack>*)(from + i);
+#pragma unroll
+        for (int k = 0; k < kPack; ++k) sum = Op::Merge(sum, Reader<T, Op, kFromPartial>::Take(loaded.v[k]));
+      }
+    } else {
+      for (int64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
+        sum = Op::Merge(sum, Reader<T, Op, kFromPartial>::Take(from[r.reduced.OffsetOf(i)]));
+      }
     }
     partial[threadIdx.x] = sum;
     __syncthreads();
@@ -171,5 +182,60 @@ __global__ void ReduceRows(const Reduction r, const typename Reader<T, Op, kFrom
       out[blockIdx.y * r.results + result] = Writer<T, Op, kToPartial>::Finish(sum, total);
     }
     __syncthreads();
+  }
+}
+
+// The columns of a matrix, whose rows lie one behind the other: a thread has kPack neighbouring columns and takes the
+// rows threadIdx.y, threadIdx.y + blockDim.y, ... of the block's piece. REQUIRES: blockDim.y is a power of two.
+template <typename T, typename Op, bool kFromPartial, bool kToPartial, int kPack>
+__global__ void ReduceColumns(int64 rows, int64 columns, int64 piece,
+                              const typename Reader<T, Op, kFromPartial>::type* in,
+                              typename Writer<T, Op, kToPartial>::type* out, int64 total) {
+  typedef typename Op::A A;
+  typedef Reader<T, Op, kFromPartial> From;
+  typedef Pack<typename From::type, kPack> Loaded;
+  constexpr int kAtATime = 4;  // loads under way
+  __shared__ A partial[kPack][256];
+  const int64 column = ((int64)blockIdx.x * blockDim.x + threadIdx.x) * kPack, stride = columns / kPack;
+  const int64 begin = blockIdx.y * piece, end = begin + piece < rows ? begin + piece : rows;
+  A sums[kPack];
+#pragma unroll
+  for (int k = 0; k < kPack; ++k) sums[k] = Op::Start();
+  if (column < columns) {
+    const Loaded* from = (const Loaded*)(in + column);
+    int64 row = begin + threadIdx.y;
+    for (; row + (kAtATime - 1) * (int64)blockDim.y < end; row += kAtATime * (int64)blockDim.y) {
+      Loaded loaded[kAtATime];
+#pragma unroll
+      for (int i = 0; i < kAtATime; ++i) loaded[i] = from[(row + i * (int64)blockDim.y) * stride];
+#pragma unroll
+      for (int i = 0; i < kAtATime; ++i) {
+#pragma unroll
+        for (int k = 0; k < kPack; ++k) sums[k] = Op::Merge(sums[k], From::Take(loaded[i].v[k]));
+      }
+    }
+    for (; row < end; row += blockDim.y) {
+      const Loaded loaded = from[row * stride];
+#pragma unroll
+      for (int k = 0; k < kPack; ++k) sums[k] = Op::Merge(sums[k], From::Take(loaded.v[k]));
+    }
+  }
+  const int at = threadIdx.y * blockDim.x + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < kPack; ++k) partial[k][at] = sums[k];
+  for (int half = blockDim.y / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.y < half) {
+#pragma unroll
+      for (int k = 0; k < kPack; ++k) {
+        partial[k][at] = Op::Merge(partial[k][at], partial[k][at + half * blockDim.x]);
+      }
+    }
+  }
+  if (threadIdx.y == 0 && column < columns) {
+#pragma unroll
+    for (int k = 0; k < kPack; ++k) {
+      out[blockIdx.y * columns + column + k] = Writer<T, Op, kToPartial>::Finish(partial[k][threadIdx.x], total);
+    }
   }
 }
