@@ -1,6 +1,6 @@
-// _Attention and its gradient on GPUs: without a matrix of scores where attention_tiles.h can; heads of odd sizes, large
-// heads of float, and float in full precision, by products of cuBLASLt, a batch at a time, with the scores of that batch
-// in memory. Attention of packed projections is only there for what needs no scores.
+// _Attention and its gradient on GPUs: without a matrix of scores where attention_tiles.h can; heads of odd sizes,
+// large heads of float, and float in full precision, by products of cuBLASLt, a batch at a time, with the scores of
+// that batch in memory. Attention of packed projections is only there for what needs no scores.
 #include "weir/ops/nn/attention.h"
 
 #include "weir/device/cuda/blas.h"

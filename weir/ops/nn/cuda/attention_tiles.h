@@ -1,5 +1,5 @@
-// Attention without a matrix of scores on GPUs: long sequences of half and bfloat16 without a mask by cuDNN, others, and
-// those of float if TensorFloat-32 is allowed, by kernels of weir's own.
+// Attention without a matrix of scores on GPUs: long sequences of half and bfloat16 without a mask by cuDNN, others,
+// and those of float if TensorFloat-32 is allowed, by kernels of weir's own.
 #ifndef WEIR_OPS_NN_CUDA_ATTENTION_TILES_H_
 #define WEIR_OPS_NN_CUDA_ATTENTION_TILES_H_
 
