@@ -1,7 +1,8 @@
 // Mixed precision: matrix products, convolutions and the operations between them run in bfloat16 or half, all others in
 // float32.
 //
-// The table of an op says how to treat it (docs/op_tables.md). The rules are those of TensorFlow's rewriter:
+// The table of an op says how to treat it (docs/op_tables.md). The rules are those of TensorFlow's rewriter, but
+// for the last:
 //
 // - `allow` ops run in the small type.
 // - `deny` ops stay in float32, and so do `infer` ops that read their results, directly or through `clear` ops.
@@ -9,6 +10,7 @@
 //   are next to an op that does.
 // - So do `infer` ops that reduce tensors of the small type, as the gradient of a bias does: casting the result is
 //   cheaper than casting the operand.
+// - A bias goes with the product to which it is added, and its gradient with the product's: a bias before a loss too.
 //
 // Only the tensors whose type is an op's attribute `T` change: a batch norm keeps its statistics in float32. Variables,
 // constants with other consumers and all tensors that other devices see stay float32, so optimizers update the same
