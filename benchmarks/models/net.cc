@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "weir/passes/recompute_options.h"
+
 namespace weir::bench {
 namespace {
 
@@ -157,6 +159,12 @@ Value Net::BatchNorm(const std::string& name, Value x, float epsilon) {
     Effect("AssignSubVariableOp", old.handle, (old.value - out[1 + i]) * Constant(Tensor::Scalar(0.01f)));
   }
   return out[0];
+}
+
+void Net::MarkBlock(NodeId begin) {
+  for (NodeId id = begin; id < emitter_.graph().num_node_ids(); ++id) {
+    if (Node* node = emitter_.graph().node(id)) node->attrs.Set(kRecomputeHint, int64_t{begin});
+  }
 }
 
 void Net::Effect(std::string_view op, Value variable, Value value) {

@@ -48,6 +48,10 @@ class Net {
   // Adds one: AssignVariableOp or one of its kin.
   void Effect(std::string_view op, Value variable, Value value);
 
+  // The nodes that were made since `begin` are a block for recomputation (weir/passes/recompute.h).
+  NodeId begin() { return emitter_.graph().num_node_ids(); }
+  void MarkBlock(NodeId begin);
+
   // Gives a parameter its first value now; the order of these calls, then of Declare, is that of the random numbers.
   void Reserve(const std::string& name, std::vector<int64_t> dims);
   // Matrices and kernels are normal with variance 2 / fan-in, tables normal with deviation 0.02, scales and variances

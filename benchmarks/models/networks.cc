@@ -23,10 +23,12 @@ Value Transformer(Net& n, Value ids, int layers, int64_t width, int64_t heads, i
   x = x + n.Declare("position/table", {steps, width});
   for (int i = 0; i < layers; ++i) {
     const std::string name = Cat("block", i);
+    const NodeId begin = n.begin();
     Value attended = n.CausalAttention(n.Dense(name + "/qkv", n.LayerNorm(name + "/ln1", x), 3 * width), heads);
     x = x + n.Dense(name + "/proj", attended, width);
     Value expanded = n.Gelu(n.Dense(name + "/up", n.LayerNorm(name + "/ln2", x), 4 * width));
     x = x + n.Dense(name + "/down", expanded, width);
+    n.MarkBlock(begin);
   }
   return n.Dense("out", n.Reshape(n.LayerNorm("ln", x), {-1, width}), words, false);
 }
@@ -52,10 +54,12 @@ Value ResNet20(Net& n, Value x) {
     for (int block = 0; block < 3; ++block) {
       const std::string name = Cat("s", stage, "b", block);
       const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+      const NodeId begin = n.begin();
       Value body = ConvNorm(n, name + "/c1", x, 3, out, stride);
       body = ConvNorm(n, name + "/c2", body, 3, out, 1, false);
       Value shortcut = in != out ? ConvNorm(n, name + "/proj", x, 1, out, stride, false) : x;
       x = n.Relu(body + shortcut);
+      n.MarkBlock(begin);
       in = out;
     }
   }
@@ -70,11 +74,13 @@ Value ResNet50(Net& n, Value x) {
     for (int block = 0; block < kBlocks[stage]; ++block) {
       const std::string name = Cat("s", stage, "b", block);
       const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+      const NodeId begin = n.begin();
       Value body = ConvNorm(n, name + "/c1", x, 1, middle);
       body = ConvNorm(n, name + "/c2", body, 3, middle, stride);
       body = ConvNorm(n, name + "/c3", body, 1, 4 * middle, 1, false);
       Value shortcut = block == 0 ? ConvNorm(n, name + "/proj", x, 1, 4 * middle, stride, false) : x;
       x = n.Relu(body + shortcut);
+      n.MarkBlock(begin);
     }
   }
   return n.Dense("fc", n.MeanOfImage(x), 1000);

@@ -211,7 +211,7 @@ Status PrintCluster(double seconds) {
 }
 
 struct BenchOptions {
-  std::string section = "engine", filter, graphs, traces, place, models, device, precision = "tf32";
+  std::string section = "engine", filter, graphs, traces, place, models, device, precision = "tf32", recompute = "none";
   double seconds = 0.5;
   int steps = 30;
   bool serve = false, train = false;
@@ -236,6 +236,7 @@ Status Measure(const BenchOptions& options) {
   if (!options.device.empty()) {
     return BenchOnDevice(*library, {.device = options.device,
                                     .precision = options.precision,
+                                    .recompute = options.recompute,
                                     .is_training = options.section == "train",
                                     .filter = options.filter,
                                     .batch = options.batch,
@@ -270,6 +271,8 @@ void AddBenchCommand(CLI::App& app) {
                       "train, infer: models of GPUs on this device, with their data there: GPU:0");
   command->add_option("--precision", options->precision, "Of products and convolutions on that device")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kPrecisions), std::end(kPrecisions))));
+  command->add_option("--recompute", options->recompute, "What the backward pass on that device computes again")
+      ->check(CLI::IsMember({"none", "marked", "chosen"}));
   command->add_option("--steps", options->steps, "Of a round on that device")->check(CLI::PositiveNumber);
   command->add_option("--seconds", options->seconds, "How long each workload runs")->check(CLI::Range(0.001, 600.0));
   command->add_option("--filter", options->filter, "Only the ops or models whose names contain this");

@@ -81,6 +81,7 @@ Status BenchModel(const bench::Library& library, const bench::ModelWorkload& wor
   if (options.precision == "bfloat16") model.session.mixed_precision = DType::kBFloat16;
   if (options.precision == "float16") model.session.mixed_precision = DType::kHalf;
   model.session.host_mixed_precision = model.session.mixed_precision;
+  WEIR_ASSIGN_OR_RETURN(model.session.recompute.what, ParseRecomputation(options.recompute));
   model.session.pipelined_steps = kPipelinedSteps;
   WEIR_ASSIGN_OR_RETURN(auto runner, library.MakeDeviceModel(environment, workload, model));
   WEIR_ASSIGN_OR_RETURN(const Figures figures, MeasureModel(*runner, options.steps));

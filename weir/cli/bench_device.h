@@ -12,6 +12,7 @@ namespace weir {
 struct DeviceBenchOptions {
   std::string device;              // "GPU:0"
   std::string precision = "tf32";  // one of kPrecisions
+  std::string recompute = "none";  // ParseRecomputation
   bool is_training = true;
   std::string filter;  // only models whose names contain this
   int64_t batch = 0;   // 0: the model's default

@@ -5,6 +5,7 @@
 #include "weir/client/environment.h"
 #include "weir/client/scope_internal.h"
 #include "weir/graph/shape_inference.h"
+#include "weir/passes/recompute_options.h"
 
 namespace weir {
 namespace {
@@ -163,6 +164,12 @@ Scope Scope::WithoutControlDependencies() const {
   return Scope(std::make_shared<const ScopePlace>(std::move(place)));
 }
 
+Scope Scope::WithRecomputation() const {
+  ScopePlace place = Copy();
+  if (place.recomputed_block == 0) place.recomputed_block = ++state()->recomputed_blocks;
+  return Scope(std::make_shared<const ScopePlace>(std::move(place)));
+}
+
 NodeId Scope::AddNode(Graph::NodeSpec spec) const {
   if (place_->frame != nullptr) Fail(Internal("nodes cannot be added where operations are executed eagerly"));
   if (!ok()) return kNoNode;
@@ -173,6 +180,7 @@ NodeId Scope::AddNode(Graph::NodeSpec spec) const {
     list.s.push_back(Cat("loc:@", place_->colocation));
     spec.attrs.Set("_class", Attribute(std::move(list)));
   }
+  if (place_->recomputed_block != 0) spec.attrs.Set(kRecomputeHint, place_->recomputed_block);
   for (NodeId id : place_->control) {
     auto& control = spec.control_inputs;
     if (std::find(control.begin(), control.end(), id) == control.end()) control.push_back(id);

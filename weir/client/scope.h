@@ -53,6 +53,9 @@ class Scope {
   Scope WithControlDependencies(std::span<const Operation> before) const;
   Scope WithControlDependencies(std::initializer_list<Operation> before) const;
   Scope WithoutControlDependencies() const;
+  // For a block of a network: sessions that recompute (SessionOptions::recompute) keep only what flows into the block
+  // and compute the rest again for the backward pass. Each call begins a block; one within another is part of it.
+  Scope WithRecomputation() const;
 
   // The first error of the graph, if there was one.
   Status status() const;

@@ -35,6 +35,7 @@ struct ScopeState {
   // Operations with side effects run in the order in which they were added.
   bool orders_effects = false;
   NodeId last_effect = kNoNode;
+  int64_t recomputed_blocks = 0;  // so far
 
   // `output` as a tensor of this graph: itself, or captured from a surrounding graph. No value if it is neither.
   Output Import(const Output& output);
@@ -61,7 +62,8 @@ struct ScopePlace {
   std::string device;
   std::string colocation;  // the name of a node
   std::vector<NodeId> control;
-  EagerFrame* frame = nullptr;  // if set, the operation is executed now instead of added
+  int64_t recomputed_block = 0;  // 0: none
+  EagerFrame* frame = nullptr;   // if set, the operation is executed now instead of added
 };
 
 }  // namespace weir

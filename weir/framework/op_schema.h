@@ -79,12 +79,13 @@ struct OpSchema {
   bool is_distributed_communication = false;
   // Each result element depends only on the operands' elements at the same position ...
   bool is_elementwise = false;
-  bool broadcasts = false;      // ... after operands of other shapes are broadcast; else all have one shape
-  bool is_reduction = false;    // combines elements along the dimensions that the second input names
-  bool is_rowwise = false;      // treats each row (along the last dimension) separately
-  bool is_activation = false;   // a nonlinearity that is commonly applied to the result of a layer
-  bool is_view = false;         // the first output shares the memory of the first input
-  bool only_variables = false;  // its only state is resource variables, which are read or modified in place
+  bool broadcasts = false;       // ... after operands of other shapes are broadcast; else all have one shape
+  bool is_reduction = false;     // combines elements along the dimensions that the second input names
+  bool is_rowwise = false;       // treats each row (along the last dimension) separately
+  bool is_recomputable = false;  // takes little longer than reading its operands, so a result need not be kept
+  bool is_activation = false;    // a nonlinearity that is commonly applied to the result of a layer
+  bool is_view = false;          // the first output shares the memory of the first input
+  bool only_variables = false;   // its only state is resource variables, which are read or modified in place
   MixedPrecision mixed_precision = MixedPrecision::kUnsaid;
   Waiting waiting = Waiting::kUnsaid;
   OpCost cost = OpCost::kOrdinary;

@@ -22,6 +22,7 @@ inline constexpr OpFlag kOpFlags[] = {
     {"broadcasts", &OpSchema::broadcasts},
     {"reduction", &OpSchema::is_reduction},
     {"rowwise", &OpSchema::is_rowwise},
+    {"recomputable", &OpSchema::is_recomputable},
     {"activation", &OpSchema::is_activation},
     {"view", &OpSchema::is_view},
     {"only_variables", &OpSchema::only_variables},

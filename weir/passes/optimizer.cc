@@ -7,6 +7,7 @@
 #include "weir/passes/inline_functions.h"
 #include "weir/passes/merge_products.h"
 #include "weir/passes/pool_gradients.h"
+#include "weir/passes/recompute.h"
 #include "weir/passes/settle_sizes.h"
 #include "weir/passes/sink_broadcasts.h"
 
@@ -40,6 +41,8 @@ Status OptimizeGraph(RewriteContext& context, const OptimizeOptions& options, co
     }
   }
   if (options.dependencies) WEIR_RETURN_IF_ERROR(run(SimplifyDependencies));
+  WEIR_RETURN_IF_ERROR(RecomputeActivations(context, options.recompute));
+  context.EndPass();
   return OkStatus();
 }
 

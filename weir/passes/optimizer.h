@@ -5,6 +5,7 @@
 #ifndef WEIR_PASSES_OPTIMIZER_H_
 #define WEIR_PASSES_OPTIMIZER_H_
 
+#include "weir/passes/recompute_options.h"
 #include "weir/passes/rewrite_context.h"
 
 namespace weir {
@@ -16,6 +17,7 @@ struct OptimizeOptions {
   bool common_subexpressions = true;
   bool arithmetic = true;
   bool dependencies = true;
+  RecomputeOptions recompute;
   int64_t max_folded_constant_bytes = 10 << 20;
 };
 

@@ -23,6 +23,7 @@
 #include "weir/base/export.h"
 #include "weir/framework/device.h"
 #include "weir/passes/placer_kind.h"
+#include "weir/passes/recompute_options.h"
 #include "weir/runtime/environment.h"
 #include "weir/runtime/step_report.h"
 #include "weir/tensor/tensor.h"
@@ -97,6 +98,8 @@ struct SessionOptions {
   // float32. Off by default. The second option does the same for the host.
   DType mixed_precision = DType::kInvalid;
   DType host_mixed_precision = DType::kInvalid;
+  // What the backward pass computes again instead of keeping it: less memory for more time. Results do not change.
+  RecomputeOptions recompute;
   absl::Duration operation_timeout = absl::InfiniteDuration();  // default for every step
   // How long Close waits for steps whose kernels do not react to cancellation.
   absl::Duration close_timeout = absl::Minutes(1);

@@ -112,6 +112,36 @@ void MixedPrecisionToProto(const SessionOptions& options, RewriterConfig* config
   }
 }
 
+// TensorFlow's manual mode goes by marks, its heuristics choose. Its other modes swap or reorder, and change nothing
+// here.
+void FindRecomputation(const RewriterConfig& config, RecomputeOptions* out) {
+  switch (config.memory_optimization()) {
+    case RewriterConfig::MANUAL:
+      out->what = Recomputation::kMarked;
+      break;
+    case RewriterConfig::HEURISTICS:
+    case RewriterConfig::RECOMPUTATION_HEURISTICS:
+      out->what = Recomputation::kChosen;
+      break;
+    case RewriterConfig::DEFAULT_MEM_OPT:
+      break;
+    default:
+      out->what = Recomputation::kNone;
+  }
+  const std::string& scope = config.memory_optimizer_target_node_name_scope();
+  if (!scope.empty()) out->gradient_scope = scope;
+}
+
+void RecomputationToProto(const RecomputeOptions& options, RewriterConfig* config) {
+  if (options.what == Recomputation::kMarked) config->set_memory_optimization(RewriterConfig::MANUAL);
+  if (options.what == Recomputation::kChosen) {
+    config->set_memory_optimization(RewriterConfig::RECOMPUTATION_HEURISTICS);
+  }
+  if (options.gradient_scope != RecomputeOptions().gradient_scope) {
+    config->set_memory_optimizer_target_node_name_scope(options.gradient_scope);
+  }
+}
+
 }  // namespace
 
 StatusOr<SessionOptions> SessionOptions::FromConfig(const ConfigProto& config, const SessionOptions& defaults) {
@@ -137,6 +167,7 @@ StatusOr<SessionOptions> SessionOptions::FromConfig(const ConfigProto& config, c
   out.rewrites = ToRewrites(config.graph_options());
   WEIR_RETURN_IF_ERROR(FindPlacer(config.graph_options().rewrite_options(), &out.placer));
   WEIR_RETURN_IF_ERROR(FindMixedPrecision(config.graph_options().rewrite_options(), &out));
+  FindRecomputation(config.graph_options().rewrite_options(), &out.recompute);
   out.lossy_transfers |= config.graph_options().enable_bfloat16_sendrecv();
   out.schedule_recvs |= config.graph_options().enable_recv_scheduling();
   out.build_cost_model = config.graph_options().build_cost_model();
@@ -160,6 +191,7 @@ void SessionOptions::ToConfig(ConfigProto* config) const {
   GraphOptions* graph_options = config->mutable_graph_options();
   ToProto(rewrites, graph_options);
   MixedPrecisionToProto(*this, graph_options->mutable_rewrite_options());
+  RecomputationToProto(recompute, graph_options->mutable_rewrite_options());
   graph_options->set_enable_bfloat16_sendrecv(lossy_transfers);
   graph_options->set_enable_recv_scheduling(schedule_recvs);
   if (placer != PlacerKind::kDefault) {

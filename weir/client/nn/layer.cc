@@ -65,6 +65,12 @@ Output Context::operator()(const LayerPtr& layer, const std::vector<Output>& inp
   return out;
 }
 
+Context Context::Recomputed() const {
+  Context inside = *this;
+  inside.scope_ = scope_.WithRecomputation();
+  return inside;
+}
+
 Variable Context::GetVariable(const std::string& name, const Shape& shape, const Initializer& initializer,
                               const Regularizer& regularizer, const VariableOptions& options, DType dtype) {
   const std::string full = path_.empty() ? name : Cat(path_, "/", name);
@@ -107,6 +113,14 @@ LayerPtr Sequential(std::vector<LayerPtr> layers) {
     std::vector<Output> x = inputs;
     for (const LayerPtr& layer : layers) x = {context(layer, x)};
     return x[0];
+  });
+}
+
+LayerPtr Recomputed(LayerPtr layer) {
+  return FunctionOfMany([layer = std::move(layer)](Context& context, const std::vector<Output>& inputs) {
+    Context inside = context.Recomputed();
+    const Output out = inside(layer, inputs);
+    return Output(context.scope(), out.endpoint());  // what is made of it is not part of the block
   });
 }
 

@@ -69,6 +69,9 @@ class Context {
   Output operator()(const LayerPtr& layer, const std::vector<Output>& inputs);
   Output operator()(const LayerPtr& layer, const Output& input) { return (*this)(layer, std::vector<Output>{input}); }
 
+  // The same context, in whose scope results are computed again in the backward pass (Scope::WithRecomputation).
+  Context Recomputed() const;
+
   // A variable of the layer that is being called.
   Variable GetVariable(const std::string& name, const Shape& shape, const Initializer& initializer,
                        const Regularizer& regularizer = nullptr, const VariableOptions& options = {},
@@ -121,6 +124,9 @@ LayerPtr FunctionOfMany(std::function<Output(Context&, const std::vector<Output>
                         const std::string& name = "", const std::string& type = "");
 // Calls the layers one after the other.
 LayerPtr Sequential(std::vector<LayerPtr> layers);
+// The layer as a block whose inner results are computed again in the backward pass instead of being kept, if the model
+// is compiled with `recompute` (Scope::WithRecomputation).
+LayerPtr Recomputed(LayerPtr layer);
 
 // An activation, by name or as any function of a tensor. The default is the identity.
 class Activation {

@@ -89,17 +89,21 @@ Status Model::CheckReady() const {
   return OkStatus();
 }
 
-Status Model::SetPrecision(const std::string& precision) {
-  if (precision == "float32") return OkStatus();
-  if (precision != "bfloat16" && precision != "float16") {
+Status Model::SetUpSession(const CompileOptions& compile) {
+  SessionOptions options{.state = variables_};
+  WEIR_ASSIGN_OR_RETURN(options.recompute.what, ParseRecomputation(compile.recompute));
+  const std::string& precision = compile.precision;
+  if (precision == "bfloat16" || precision == "float16") {
+    options.mixed_precision = precision == "float16" ? DType::kHalf : DType::kBFloat16;
+    options.host_mixed_precision = options.mixed_precision;
+  } else if (precision != "float32") {
     return InvalidArgument("a model's precision must be float32, bfloat16 or float16, not '", precision, "'");
   }
+  if (precision == "float32" && options.recompute.what == Recomputation::kNone) return OkStatus();
   if (strategy_.servers) {
-    return InvalidArgument("A model on parameter servers trains in float32, not in ", precision);
+    return InvalidArgument("A model on parameter servers trains in float32 and keeps all activations, not in ",
+                           precision, " with ", compile.recompute, " ones computed again");
   }
-  SessionOptions options{.state = variables_};
-  options.mixed_precision = precision == "float16" ? DType::kHalf : DType::kBFloat16;
-  options.host_mixed_precision = options.mixed_precision;
   WEIR_ASSIGN_OR_RETURN(auto session, ClientSession::Create(root_, std::move(options)));
   first_session_ = std::exchange(session_, std::move(session));
   predict_->prepared = false;
@@ -110,7 +114,7 @@ Status Model::Compile(const CompileOptions& options) {
   WEIR_RETURN_IF_ERROR(status_);
   if (train_ != nullptr) return FailedPrecondition("the model is compiled already");
   if (!options.loss) return InvalidArgument("a model needs a loss to be trained");
-  WEIR_RETURN_IF_ERROR(SetPrecision(options.precision));
+  WEIR_RETURN_IF_ERROR(SetUpSession(options));
   metrics_ = options.metrics;
   labels_ = ops::Placeholder(root_.WithName("labels"), options.labels, {.shape = options.labels_shape});
   const std::vector<Output> test_losses = test_->fetches;

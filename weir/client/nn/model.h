@@ -57,6 +57,9 @@ struct CompileOptions {
   // (docs/guide/mixed_precision.md). For float16 the loss is scaled.
   std::string precision = "float32";
   LossScaleOptions loss_scale;
+  // What the backward pass computes again instead of keeping it, for less memory and more time: "none"; "marked",
+  // layers in nn::Recomputed; or "chosen", also what is cheap, such as norms and activations. Results do not change.
+  std::string recompute = "none";
   // The mean of this many batches' gradients makes one update.
   int64_t gradient_accumulation_steps = 1;
 };
@@ -96,7 +99,7 @@ class Model {
   Model& operator=(const Model&) = delete;
 
   // Builds the training part of the graph and initializes everything. May be called once. With a precision other than
-  // float32, session() is a different one from then on, with the same variables.
+  // float32, or with recomputation, session() is a different one from then on, with the same variables.
   Status Compile(const CompileOptions& options);
 
   StatusOr<History> Fit(const Tensor& inputs, const Tensor& labels, const FitOptions& options = {});
@@ -142,7 +145,7 @@ class Model {
   friend class FitLoop;
   Status Build();
   Status CheckReady() const;
-  Status SetPrecision(const std::string& precision);
+  Status SetUpSession(const CompileOptions& options);
   Status OpenSession();
   // Runs the initializers of variables that a session of this process holds, or that nobody has initialized on the
   // parameter servers. Workers that are not the chief wait for those.
