@@ -37,15 +37,17 @@ struct NormRectifier {
   std::string_view kind() const { return output != 0 ? "kOutput" : scale != 0 ? "kRecomputed" : "kNoRectifier"; }
 };
 
-NormImages ImagesOf(const Shape& shape, bool channels_second) {
+NormImages ImagesOf(const Shape& shape, DType dtype, bool channels_second) {
   const int axis = channels_second ? 1 : shape.rank() - 1;
   NormImages images{shape.Slice(0, axis).num_elements(), shape.dim(axis),
                     shape.Slice(axis + 1, shape.rank()).num_elements(), 0, 0};
   // Enough blocks for the largest card, of work that is worth one; by the sizes alone, so that sums are the same
-  // everywhere.
-  const int64_t columns = images.inner == 1 ? (images.channels + 255) / 256 : images.channels;
-  const int64_t shortest = images.inner == 1 ? 256 : 2048;
-  const int64_t wanted = std::max<int64_t>(1, 1024 / std::max<int64_t>(columns, 1));
+  // everywhere. With channels last three blocks run on a processor at a time, and a second round of them would mostly
+  // wait; 32 threads of them take 16 bytes of a row each.
+  const auto line = static_cast<int64_t>(32 * (16 / SizeOf(dtype)));
+  const int64_t columns = images.inner == 1 ? (images.channels + line - 1) / line : images.channels;
+  const int64_t shortest = images.inner == 1 ? 256 : 2048, blocks = images.inner == 1 ? 384 : 1024;
+  const int64_t wanted = std::max<int64_t>(1, blocks / std::max<int64_t>(columns, 1));
   images.pieces = std::clamp<int64_t>(images.count() / shortest, 1, wanted);
   images.piece = (images.count() + images.pieces - 1) / images.pieces;
   return images;
@@ -102,7 +104,7 @@ class GpuBatchNormKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& x = ctx.input(0);
     WEIR_RETURN_IF_ERROR(nn::CheckNormImage(x.shape()));
-    const NormImages images = ImagesOf(x.shape(), attrs_.channels_second);
+    const NormImages images = ImagesOf(x.shape(), x.dtype(), attrs_.channels_second);
     WEIR_RETURN_IF_ERROR(nn::CheckNormInputs(ctx, attrs_, images.channels));
     WEIR_ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.shape()));
     Tensor* vectors[4];
@@ -160,7 +162,7 @@ class GpuBatchNormGradKernel : public Kernel {
     const Tensor &dy = ctx.input(0), &x = ctx.input(1);
     WEIR_RETURN_IF_ERROR(nn::CheckNormImage(x.shape()));
     WEIR_RETURN_IF_ERROR(nn::CheckNormGradImages(ctx, attrs_));
-    const NormImages images = ImagesOf(x.shape(), attrs_.channels_second);
+    const NormImages images = ImagesOf(x.shape(), x.dtype(), attrs_.channels_second);
     for (int i = 2; i < 5; ++i) WEIR_RETURN_IF_ERROR(nn::CheckNormVector(ctx, i, images.channels));
     WEIR_ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, x.shape()));
     WEIR_ASSIGN_OR_RETURN(Tensor * scale, ctx.AllocateOutput(1, Shape{images.channels}));

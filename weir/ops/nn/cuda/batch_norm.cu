@@ -54,16 +54,19 @@ struct Passage {
 
 constexpr int kTurns = 32;  // numbers that are added in float
 
-// Channels last: of the 256 threads of a block kLanes take a pack of channels each, the others share the rows.
+// Channels last: of the 256 threads of a block kLanes take a pack of channels each, the others share the rows. Sums in
+// double are in shared memory: in registers they would leave room for fewer blocks.
 template <typename Terms, int kRectifier, typename T, int kPack, int kLanes>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(256, 3)
     SumRows(const Images images, const T* x, const T* dy, const float* means, const Rectifier rectifier, double* sums) {
   constexpr int kRows = 256 / kLanes, kColumns = kLanes * kPack;
-  __shared__ double shared[2][kRows][kColumns];
+  constexpr int kAhead = Terms::kHasGradient ? 2 : 4;  // rows whose loads are under way
+  __shared__ double shared[2][kPack][256];
+  const int self = threadIdx.y * kLanes + threadIdx.x;
+  for (int k = 0; k < kPack; ++k) shared[0][k][self] = shared[1][k][self] = 0;
   const int64 first = ((int64)blockIdx.x * kLanes + threadIdx.x) * kPack, channels = images.channels;
   const int64 begin = blockIdx.y * images.piece;
   const int64 end = begin + images.piece < images.outer ? begin + images.piece : images.outer;
-  double a[kPack] = {}, b[kPack] = {};
   if (first < channels) {
     float shift[kPack];
     Passage<T, kRectifier> passages[kPack];
@@ -72,8 +75,8 @@ __global__ void __launch_bounds__(256)
       passages[k] = Passage<T, kRectifier>(rectifier, first + k);
     }
     for (int64 turn = begin + threadIdx.y; turn < end; turn += kRows * kTurns) {
-      float part_a[kPack] = {}, part_b[kPack] = {};
-#pragma unroll 4
+      float a[kPack] = {}, b[kPack] = {};
+#pragma unroll kAhead
       for (int64 row = turn; row < end && row < turn + kRows * kTurns; row += kRows) {
         const int64 at = row * channels + first;
         const Pack<T, kPack> values = *(const Pack<T, kPack>*)(x + at);
@@ -84,25 +87,21 @@ __global__ void __launch_bounds__(256)
           const float value = (float)values.v[k];
           float slope = 0;
           if (Terms::kHasGradient) slope = passages[k].Gradient((float)slopes.v[k], value - shift[k], outputs.v[k]);
-          Terms::Take(value, slope, shift[k], part_a[k], part_b[k]);
+          Terms::Take(value, slope, shift[k], a[k], b[k]);
         }
       }
       for (int k = 0; k < kPack; ++k) {
-        a[k] += part_a[k];
-        b[k] += part_b[k];
+        shared[0][k][self] += a[k];
+        shared[1][k][self] += b[k];
       }
     }
   }
-  for (int k = 0; k < kPack; ++k) {
-    shared[0][threadIdx.y][threadIdx.x * kPack + k] = a[k];
-    shared[1][threadIdx.y][threadIdx.x * kPack + k] = b[k];
-  }
   __syncthreads();
-  for (int i = threadIdx.y * kLanes + threadIdx.x; i < 2 * kColumns; i += 256) {
-    const int which = i / kColumns, column = i % kColumns;
-    const int64 channel = (int64)blockIdx.x * kColumns + column;
+  for (int i = self; i < 2 * kColumns; i += 256) {
+    const int which = i / kColumns, k = i / kLanes % kPack, lane = i % kLanes;
+    const int64 channel = ((int64)blockIdx.x * kLanes + lane) * kPack + k;
     double sum = 0;
-    for (int share = 0; share < kRows; ++share) sum += shared[which][share][column];
+    for (int share = 0; share < kRows; ++share) sum += shared[which][k][share * kLanes + lane];
     if (channel < channels) sums[(2 * blockIdx.y + which) * channels + channel] = sum;
   }
 }

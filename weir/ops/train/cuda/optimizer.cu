@@ -70,8 +70,26 @@ __global__ void UpdateMany(const ManyUpdates many) {
   const int64 begin = (blockIdx.x - many.variables[which].first_chunk) * many.chunk;
   const int64 end = begin + many.chunk < size ? begin + many.chunk : size;
   const auto rule = MakeRule<T, Rule>(update);
-  for (int64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-    UpdateElement<T, Rule, kFlag>(rule, update, i, (T)grad[i]);
+  // Loads of several elements before the first is stored: the compiler cannot know that they do not overlap.
+  typedef typename Number<T>::type N;
+  constexpr int kAtATime = 4, kStates = Rule<N>::kStates;
+  for (int64 first = begin + threadIdx.x; first < end; first += kAtATime * blockDim.x) {
+    N elements[kAtATime][kStates];
+    G grads[kAtATime];
+#pragma unroll
+    for (int i = 0; i < kAtATime; ++i) {
+      const int64 at = first + i * blockDim.x;
+      if (at >= end) continue;
+      grads[i] = grad[at];
+      for (int k = 0; k < kStates; ++k) elements[i][k] = Number<T>::Load(((const T*)update.states[k])[at]);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtATime; ++i) {
+      const int64 at = first + i * blockDim.x;
+      if (at >= end) continue;
+      rule.template Step<kFlag>(elements[i], Number<T>::Load((T)grads[i]));
+      for (int k = 0; k < kStates; ++k) ((T*)update.states[k])[at] = Number<T>::Store(elements[i][k]);
+    }
   }
 }
 
