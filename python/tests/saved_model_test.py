@@ -6,7 +6,9 @@ import unittest
 
 import numpy as np
 
+import custom_gradient_cases
 import weir as tf
+from weir.framework import protos
 
 v1 = tf.compat.v1
 
@@ -113,6 +115,56 @@ class SavedModelTest(unittest.TestCase):
         self.assertEqual(twice(tf.constant([[1.0, 1.0]])).numpy().tolist(), [[14, 20]])
         model.w.assign(tf.zeros([2, 2]))
         self.assertEqual(model.forward([[1.0, 1.0]])["y"].numpy().tolist(), [[1, 2]])
+
+    def test_custom_gradients(self):
+        expected = dict(custom_gradient_cases.GRADIENTS, products_by_v=20.0, scaled_by_v=330.0)
+        model = custom_gradient_cases.model(tf)
+        self.assertEqual(custom_gradient_cases.gradients(tf, model), expected)
+        tf.saved_model.save(model, self.folder)
+        loaded = tf.saved_model.load(self.folder)
+        self.assertEqual(custom_gradient_cases.gradients(tf, loaded), expected)
+        tf.saved_model.save(loaded, self.folder + "2")
+        again = tf.saved_model.load(self.folder + "2")
+        self.assertEqual(custom_gradient_cases.gradients(tf, again), expected)
+
+    def test_custom_gradients_of_tensorflow(self):
+        model = tf.saved_model.load(os.path.join(os.path.dirname(__file__), "fixtures", "custom_gradients"))
+        self.assertEqual(custom_gradient_cases.gradients(tf, model),
+                         dict(custom_gradient_cases.GRADIENTS, products_by_v=20.0, scaled_by_v=330.0))
+
+    def test_custom_gradients_in_tensorflows_form(self):
+        tf.saved_model.save(custom_gradient_cases.model(tf), self.folder)
+        with open(os.path.join(self.folder, "saved_model.pb"), "rb") as file:
+            meta = protos.message("SavedModel").FromString(file.read()).meta_graphs[0]
+        registered = {g.registered_op_type.encode(): g.gradient_func for g in meta.graph_def.library.registered_gradients}
+        nodes = {n.attr["_gradient_op_type"].s: n for f in meta.graph_def.library.function for n in f.node_def
+                 if "_gradient_op_type" in n.attr}
+        self.assertEqual((len(nodes), set(nodes)), (5, set(registered)))
+        for kind, node in nodes.items():
+            self.assertFalse([a for a in node.attr if a.startswith("_gradient_") and a != "_gradient_op_type"])
+            described = meta.object_graph_def.concrete_functions[registered[kind]]
+            arguments = described.canonicalized_input_signature.tuple_value.values[0].tuple_value.values
+            self.assertEqual(len(arguments), 1 + len(node.attr["T"].list.type))  # the operation itself comes first
+            self.assertEqual(len(described.output_signature.list_value.values), len(node.attr["T"].list.type))
+
+    def test_custom_gradients_may_be_left_out(self):
+        tf.saved_model.save(custom_gradient_cases.model(tf), self.folder,
+                            options=tf.saved_model.SaveOptions(experimental_custom_gradients=False))
+        model = tf.saved_model.load(self.folder)
+        self.assertEqual(model.scaled(tf.constant([1.0, 2.0])).numpy().tolist(), [2.0, 8.0])
+        with self.assertRaises(LookupError), tf.GradientTape() as tape:
+            tape.gradient(model.scaled(tf.constant([1.0])), model.v)
+
+    def test_custom_gradients_that_cannot_be_traced(self):
+        @tf.custom_gradient
+        def untraceable(x):
+            def gradient(dy):
+                raise NotImplementedError("of this there is no gradient")
+            return x * 2.0, gradient
+        model = tf.Module()
+        model.f = tf.function(untraceable, input_signature=[tf.TensorSpec([], tf.float32)])
+        with self.assertRaisesRegex(ValueError, "of this there is no gradient"):
+            tf.saved_model.save(model, self.folder)
 
     def test_saved_again(self):
         model = self.saved()

@@ -15,7 +15,7 @@ from weir.framework.operators import kind_name
 from weir.framework.tensor import Tensor
 from weir.framework.tensor_proto import make_ndarray
 from weir.framework.type_spec import CompositeTensor, TensorSpec, TypeSpec
-from weir.saved_model import constants, structures
+from weir.saved_model import constants, gradients, structures
 from weir.saved_model.objects import Asset, LoadOptions, TrackableResource
 from weir.trackable import AutoTrackable, DictWrapper, ListWrapper, Trackable
 from weir.train import checkpoint as checkpoints
@@ -342,6 +342,7 @@ class _Loader:
 
     def load(self):
         library = self.meta.graph_def.library
+        gradients.read(library, self.proto)
         self.names = _rename_functions(library, f"loaded_{next(_loads)}")
         _core.add_function_library(library.SerializeToString())
         # They stay, whatever else calls them and goes.

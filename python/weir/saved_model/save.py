@@ -15,7 +15,7 @@ from weir.framework import convert_to_tensor, dtypes, protos, raw_ops
 from weir.framework.graph import Graph, eager_mode
 from weir.framework.tensor import EagerTensor, Tensor
 from weir.framework.type_spec import TensorSpec
-from weir.saved_model import constants, structures
+from weir.saved_model import constants, gradients, structures
 from weir.saved_model.objects import Asset, CapturableResource, SaveOptions
 from weir.trackable import DictWrapper, ListWrapper, Trackable
 from weir.train import checkpoint as checkpoints
@@ -218,6 +218,13 @@ class _Writer:
             nodes.append(found[0])
         return nodes
 
+    def captured_object(self, name, argument):
+        """The node of the object that a function captured as this argument, if it captured one."""
+        concrete = self.concrete.get(name)
+        captured = [] if concrete is None else self.proto.concrete_functions[name].bound_inputs
+        place = argument - (concrete._num_inputs if concrete is not None else 0)
+        return captured[place] if 0 <= place < len(captured) else None
+
     # The messages.
 
     def note(self, concrete):
@@ -361,6 +368,8 @@ class _Writer:
         for node in meta.graph_def.node:
             needed.extend(a.func.name for a in node.attr.values() if a.HasField("func"))
         meta.graph_def.library.ParseFromString(_core.function_library(sorted(set(needed))))
+        gradients.write(meta.graph_def.library, self.proto, self.captured_object,
+                        self.options.experimental_custom_gradients)
         meta.graph_def.versions.producer = protos.GRAPH_VERSION
         meta.object_graph_def.CopyFrom(self.proto)
         for _, name, holder in self.assets:
