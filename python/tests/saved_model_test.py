@@ -166,6 +166,37 @@ class SavedModelTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "of this there is no gradient"):
             tf.saved_model.save(model, self.folder)
 
+    def test_loops_count_as_tensorflows_do(self):
+        model = tf.Module()
+        model.v = tf.Variable([2.0, 3.0])
+
+        @tf.function(input_signature=[tf.TensorSpec([2], tf.float32)])
+        def power(x):
+            for _ in tf.range(3):
+                x = tf.map_fn(lambda a: a * 2.0, x * model.v) / 2.0
+            return x
+        model.power = power
+        x = tf.constant([1.0, 1.0])
+        for name in ("1", "2"):  # the loops of a loaded model have what they need
+            tf.saved_model.save(model, self.folder + name)
+            with open(os.path.join(self.folder + name, "saved_model.pb"), "rb") as file:
+                library = protos.message("SavedModel").FromString(file.read()).meta_graphs[0].graph_def.library
+            functions = {f.signature.name: f for f in library.function}
+            loops = [n for f in library.function for n in f.node_def if n.op in ("While", "StatelessWhile")]
+            self.assertEqual(len(loops), 2)
+            for loop in loops:
+                body, cond = (functions[loop.attr[a].func.name] for a in ("body", "cond"))
+                for part in (body, cond):
+                    self.assertEqual([a.name.rstrip("_0123456789").split("_", 1)[1] for a in part.signature.input_arg[:2]],
+                                     ["loop_counter", "maximum_iterations"])
+                    self.assertEqual(len(part.signature.input_arg), len(loop.attr["T"].list.type))
+                self.assertEqual(len(body.signature.output_arg), len(loop.attr["T"].list.type))
+            model = tf.saved_model.load(self.folder + name)
+            with tf.GradientTape() as tape:
+                y = model.power(x)
+            self.assertEqual(y.numpy().tolist(), [8.0, 27.0])
+            self.assertEqual(tf.convert_to_tensor(tape.gradient(y, model.v)).numpy().tolist(), [12.0, 27.0])
+
     def test_saved_again(self):
         model = self.saved()
         again = self.folder + "2"

@@ -15,7 +15,7 @@ from weir.framework import convert_to_tensor, dtypes, protos, raw_ops
 from weir.framework.graph import Graph, eager_mode
 from weir.framework.tensor import EagerTensor, Tensor
 from weir.framework.type_spec import TensorSpec
-from weir.saved_model import constants, gradients, structures
+from weir.saved_model import constants, gradients, loops, structures
 from weir.saved_model.objects import Asset, CapturableResource, SaveOptions
 from weir.trackable import DictWrapper, ListWrapper, Trackable
 from weir.train import checkpoint as checkpoints
@@ -368,6 +368,7 @@ class _Writer:
         for node in meta.graph_def.node:
             needed.extend(a.func.name for a in node.attr.values() if a.HasField("func"))
         meta.graph_def.library.ParseFromString(_core.function_library(sorted(set(needed))))
+        loops.write(meta.graph_def.library)
         gradients.write(meta.graph_def.library, self.proto, self.captured_object,
                         self.options.experimental_custom_gradients)
         meta.graph_def.versions.producer = protos.GRAPH_VERSION
