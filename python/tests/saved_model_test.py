@@ -197,6 +197,28 @@ class SavedModelTest(unittest.TestCase):
             self.assertEqual(y.numpy().tolist(), [8.0, 27.0])
             self.assertEqual(tf.convert_to_tensor(tape.gradient(y, model.v)).numpy().tolist(), [12.0, 27.0])
 
+    def test_fingerprint(self):
+        self.saved()
+        read = tf.saved_model.experimental.read_fingerprint
+        first = read(self.folder)
+        with open(os.path.join(self.folder, "variables", "variables.index"), "rb") as file:
+            index = tf.fingerprint([file.read()]).numpy().tobytes()
+        self.assertEqual(first.checkpoint_hash, int.from_bytes(index, "little"))
+        self.assertEqual(first.singleprint(), "/".join(str(n) for n in (
+            first.graph_def_program_hash, first.signature_def_hash, first.saved_object_graph_hash, first.checkpoint_hash)))
+        self.assertEqual(first, read(self.folder))
+        self.assertNotEqual(first, tf.saved_model.experimental.Fingerprint())
+        model = tf.Module()
+        model.f = tf.function(lambda x: x + 1.0, input_signature=[tf.TensorSpec([], tf.float32)])
+        tf.saved_model.save(model, self.folder + "2")
+        other = read(self.folder + "2")
+        model.f = tf.function(lambda x: x + 1.0, input_signature=[tf.TensorSpec([], tf.float32)])
+        tf.saved_model.save(model, self.folder + "3")
+        self.assertNotEqual(first.graph_def_program_hash, other.graph_def_program_hash)
+        self.assertEqual(other.graph_def_program_hash, read(self.folder + "3").graph_def_program_hash)
+        with self.assertRaises(FileNotFoundError):
+            read(self.folder + "4")
+
     def test_saved_again(self):
         model = self.saved()
         again = self.folder + "2"

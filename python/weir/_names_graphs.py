@@ -48,6 +48,8 @@ for _name, _home in (("save", "save"), ("load", "load"), ("contains_saved_model"
                     ("SaveOptions", "objects"), ("LoadOptions", "objects")):
     TABLE["saved_model." + _name] = ("weir.saved_model." + _home, _name)
 TABLE["saved_model.experimental.TrackableResource"] = ("weir.saved_model.objects", "TrackableResource")
+TABLE["saved_model.experimental.Fingerprint"] = ("weir.saved_model.fingerprint", "Fingerprint")
+TABLE["saved_model.experimental.read_fingerprint"] = ("weir.saved_model.fingerprint", "read_fingerprint")
 TABLE["saved_model.experimental.VariablePolicy"] = ("weir.saved_model.objects", "VariablePolicy")
 for _name in """ASSETS_DIRECTORY ASSETS_KEY CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES
         DEBUG_DIRECTORY DEBUG_INFO_FILENAME_PB DEFAULT_SERVING_SIGNATURE_DEF_KEY GPU PREDICT_INPUTS PREDICT_METHOD_NAME

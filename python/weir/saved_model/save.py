@@ -15,7 +15,7 @@ from weir.framework import convert_to_tensor, dtypes, protos, raw_ops
 from weir.framework.graph import Graph, eager_mode
 from weir.framework.tensor import EagerTensor, Tensor
 from weir.framework.type_spec import TensorSpec
-from weir.saved_model import constants, gradients, loops, structures
+from weir.saved_model import constants, fingerprint, gradients, loops, structures
 from weir.saved_model.objects import Asset, CapturableResource, SaveOptions
 from weir.trackable import DictWrapper, ListWrapper, Trackable
 from weir.train import checkpoint as checkpoints
@@ -432,3 +432,4 @@ def save(obj, export_dir, signatures=None, options=None):
     model.meta_graphs.append(meta)
     with open(os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PB), "wb") as file:
         file.write(model.SerializeToString())
+    fingerprint.write_fingerprint(export_dir, model)
