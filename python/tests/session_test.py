@@ -26,6 +26,22 @@ class Sessions(unittest.TestCase):
             with self.assertRaises(tf.errors.InvalidArgumentError):
                 session.run(y)
 
+    def test_loops_return_what_their_bodies_do(self):
+        pair = lambda: v1.while_loop(lambda i, j: i < 3, lambda i, j: (i + 1, {"sum": j["sum"] + i}),  # noqa: E731
+                                     [tf.constant(0), {"sum": tf.constant(1)}])
+        single = lambda: v1.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)])  # noqa: E731
+        self.addCleanup(v1.enable_control_flow_v2)
+        for switch, kind in ((v1.disable_control_flow_v2, tuple), (v1.enable_control_flow_v2, list)):
+            switch()
+            with tf.Graph().as_default(), v1.Session() as session:
+                made = pair()
+                self.assertIs(type(made), kind)
+                self.assertEqual(session.run([made, single()]), [kind([3, {"sum": 4}]), 3])
+                self.assertIs(type(tf.while_loop(lambda i: i < 3, lambda i: [i + 1], (0,))), list if kind is tuple else tuple)
+                in_function = []
+                tf.function(lambda: in_function.append(pair()))()
+                self.assertIs(type(in_function[0]), list)
+
     def test_errors_name_their_operation(self):
         with tf.Graph().as_default(), v1.Session() as session:
             x = v1.placeholder(tf.float32, [None], name="x")
