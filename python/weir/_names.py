@@ -218,6 +218,12 @@ for _name in ("numeric_column", "bucketized_column", "categorical_column_with_id
               "categorical_column_with_vocabulary_list", "categorical_column_with_vocabulary_file", "indicator_column",
               "embedding_column", "crossed_column", "weighted_categorical_column", "make_parse_example_spec"):
     TABLE["feature_column." + _name] = ("weir.ops.feature_column", _name)
+for _name in ("sequence_numeric_column", "sequence_categorical_column_with_identity",
+              "sequence_categorical_column_with_hash_bucket", "sequence_categorical_column_with_vocabulary_list",
+              "sequence_categorical_column_with_vocabulary_file", "shared_embeddings"):
+    TABLE["feature_column." + _name] = ("weir.ops.feature_column_sequences", _name)
+TABLE["compat.v1.feature_column.shared_embedding_columns"] = ("weir.ops.feature_column_sequences",
+                                                              "shared_embedding_columns")
 for _name in ("input_layer", "linear_model"):
     TABLE["compat.v1.feature_column." + _name] = ("weir.ops.feature_column", _name)
 TABLE["experimental.RowPartition"] = ("weir.ops.row_partition", "RowPartition")
