@@ -10,6 +10,8 @@ TABLE = {
     "compat.v1.python_io.tf_record_iterator": ("weir.io.records", "tf_record_iterator"),
     "compat.v1.python_io.TFRecordWriter": ("weir.io.records", "TFRecordWriter"),
     "compat.v1.python_io.TFRecordOptions": ("weir.io.records", "TFRecordOptions"),
+    "compat.v1.python_io.TFRecordCompressionType": ("weir.io.records", "TFRecordCompressionType"),
+    "compat.v1.io.TFRecordCompressionType": ("weir.io.records", "TFRecordCompressionType"),
     "compat.v1.parse_example": ("weir.io.parsing", "parse_example_v1"),
     "compat.v1.parse_single_example": ("weir.io.parsing", "parse_single_example_v1"),
     "compat.v1.io.parse_example": ("weir.io.parsing", "parse_example_v1"),
