@@ -239,5 +239,21 @@ class Modules(unittest.TestCase):
         self.assertEqual(whole.name, "whole")
 
 
+
+class Xla(unittest.TestCase):
+    def test_functions_and_scopes(self):
+        compiled = tf.xla.experimental.compile(lambda x: (x, x + 1.0), [2.0])
+        self.assertEqual([float(v) for v in compiled], [2.0, 3.0])
+        self.assertEqual([float(v) for v in tf.xla.experimental.compile(lambda: tf.constant(1.0))], [1.0])
+        with self.assertRaises(RuntimeError), tf.xla.experimental.jit_scope():
+            pass
+
+        @tf.function
+        def function(x):
+            with tf.xla.experimental.jit_scope():
+                return x * 2.0
+        self.assertEqual(float(function(tf.constant(1.0))), 2.0)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -182,6 +182,13 @@ for _module, _names in (("basic", "FullMatrix Diag LowerTriangular Identity Scal
 for _name in ("adjust_jpeg_quality", "random_jpeg_quality", "stateless_random_jpeg_quality", "extract_glimpse",
               "non_max_suppression_padded", "generate_bounding_box_proposals"):
     TABLE["image." + _name] = ("weir.ops.image_quality", _name)
+for _name in ("async_scope", "async_clear_error", "function_executor_type"):
+    TABLE["experimental." + _name] = ("weir.eager.executor", _name)
+for _name in ("compile", "jit_scope"):
+    TABLE["xla.experimental." + _name] = ("weir.ops.xla", _name)
+TABLE["train.experimental.PythonState"] = ("weir.train.python_state", "PythonState")
+TABLE["train.CheckpointView"] = ("weir.train.python_state", "CheckpointView")
+TABLE["experimental.extension_type.as_dict"] = ("weir.framework.extension_type", "as_dict")
 TABLE["CriticalSection"] = ("weir.ops.critical_section", "CriticalSection")
 for _name in ("get_device_details", "get_memory_info", "get_memory_usage", "reset_memory_stats", "get_device_policy",
               "set_device_policy", "get_synchronous_execution", "set_synchronous_execution", "get_visible_devices",
