@@ -219,6 +219,23 @@ class SavedModelTest(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             read(self.folder + "4")
 
+    def test_the_only_function_with_a_signature_serves(self):
+        class Two(tf.Module):
+            @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+            def __call__(self, x):
+                return x * 2.0
+
+            @tf.function
+            def other(self, x):
+                return x
+        model = Two()
+        model.other(tf.constant(1.0))
+        tf.saved_model.save(model, self.folder)
+        loaded = tf.saved_model.load(self.folder)
+        self.assertEqual(list(loaded.signatures), ["serving_default"])
+        with self.assertRaisesRegex(TypeError, r"Can not cast TensorSpec\(shape=\(1, 3\)"):
+            loaded(tf.ones([1, 3]))
+
     def test_saved_again(self):
         model = self.saved()
         again = self.folder + "2"

@@ -51,16 +51,22 @@ def _to_concrete(function, key):
 
 def _default_signature(root):
     """The function that becomes serving_default if none is given: the only one of the root that could."""
-    found = [c for c in root._trackable_children(save_type="savedmodel").values()
-             if isinstance(c, (Function, ConcreteFunction))]
-    if len(found) != 1:
-        return None
+    found = []
+    for child in root._trackable_children(save_type="savedmodel").values():
+        if isinstance(child, ConcreteFunction) or isinstance(child, Function) and child.input_signature is not None:
+            concrete = _to_concrete(child, constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY)
+            if _fits_signature(concrete):
+                found.append(concrete)
+    return found[0] if len(found) == 1 else None
+
+
+def _fits_signature(concrete):
+    names = concrete._arg_keywords or []
     try:
-        concrete = _to_concrete(found[0], constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY)
         _outputs_by_name(concrete.structured_outputs)
     except ValueError:
-        return None
-    return concrete if all(n for n in concrete._arg_keywords or []) else None
+        return False
+    return all(names) and len(set(names)) == len(names)
 
 
 def _outputs_by_name(outputs):
