@@ -169,6 +169,23 @@ class Main(unittest.TestCase):
         self.assertEqual(self.run_weir(program), "[array([1., 2.], dtype=float32), array([1., 2.], dtype=float32), "
                          "array([2., 4.], dtype=float32)] 1 True")
 
+    def test_variables_have_the_values_that_a_step_leaves(self):
+        program = ("import tensorflow.compat.v1 as tf\n"
+                   "tf.disable_v2_behavior()\n"
+                   "step = tf.train.get_or_create_global_step()\n"
+                   "w = tf.get_variable('w', [])\n"
+                   "train = tf.train.GradientDescentOptimizer(1.0).minimize(tf.square(w), global_step=step)\n"
+                   "with tf.Session() as session:\n"
+                   "    try:\n"
+                   "        session.run(w)\n"
+                   "    except tf.errors.FailedPreconditionError as error:\n"
+                   "        print(error.message.split('\\n')[0])\n"
+                   "    session.run([step.initializer, tf.assign(w, 2.0)])\n"
+                   "    for _ in range(2):\n"
+                   "        print(*session.run([train, step, w, 'w:0'])[1:])\n")
+        self.assertEqual(self.run_weir(program).split("\n"),
+                         ["Attempting to use uninitialized value w", "1 -2.0 -2.0", "2 2.0 2.0"])
+
     def test_datasets_of_tensorflow_1(self):
         program = ("import tensorflow.compat.v1 as tf\n"
                    "tf.disable_v2_behavior()\n"

@@ -55,6 +55,10 @@ def set_names_mean_values(enabled):
     _names_mean_values = enabled
 
 
+def names_mean_values():
+    return _names_mean_values
+
+
 _control_flow_v2 = True
 
 
