@@ -17,9 +17,9 @@ from weir import _core
 from weir.eager import python_gradients
 from weir.eager import tape as tapes
 from weir.eager import traced_gradient
-from weir.eager.function_arguments import (PLAIN_ERRORS, Generalized, Keywords, Leaves, argument_names, in_user_code,
+from weir.eager.function_arguments import (Generalized, Keywords, Leaves, argument_names, in_user_code,
                                            is_nested, leaf_key, name_of, specs_of, structure_of)
-from weir.framework import config
+from weir.framework import config, errors
 from weir.framework.conversion import convert_to_tensor
 from weir.framework.graph import FuncGraph, Operation, tensor_handle_data
 from weir.framework.tensor import Tensor
@@ -82,6 +82,8 @@ def _convert_outputs(graph, value):
         return None
     try:
         tensor = convert_to_tensor(value)
+    except errors.InaccessibleTensorError:
+        raise
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or "
@@ -581,8 +583,8 @@ class Function(GenericFunction):
         name = f"__inference_{self._name}_{next(_names)}"
         try:
             graph = trace(function, args, flat, specs, name, self, first, created)
-        except PLAIN_ERRORS as error:
-            if function is self._python_function or type(error) not in PLAIN_ERRORS:
+        except Exception as error:
+            if function is self._python_function:
                 raise
             raise in_user_code(error) from None
         if first:
@@ -640,7 +642,10 @@ class Function(GenericFunction):
         key = (structure_of(args), tuple(parts))
         plain = tuple(TensorSpec(s.shape, s.dtype) for s in specs)
         found = self._traces.get((key, plain))
-        if found is None:  # a trace for more general types serves, too
+        asked = [s.name for s in specs]
+        if found is not None and any(a is not None and a != k for a, k in zip(asked, found._arg_keywords or [])):
+            plain, found = (*plain, *asked), self._traces.get((key, (*plain, *asked)))  # the names make a signature's
+        elif found is None:  # a trace for more general types serves, too
             found = next((concrete for general, concrete in self._by_key.get(key, ())
                           if all(spec.is_subtype_of(g) for spec, g in zip(plain, general))), None)
         if found is None:
@@ -650,7 +655,8 @@ class Function(GenericFunction):
                     if len(names) == len(specs) else specs
                 found = self._make(args, keyed, named, bool(kwargs))
                 self._traces[(key, plain)] = found
-                self._by_key.setdefault(key, []).append((plain, found))
+                if len(plain) == len(specs):
+                    self._by_key.setdefault(key, []).append((plain, found))
         return found
 
     def _list_all_concrete_functions(self):
