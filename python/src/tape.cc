@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "python/src/graph.h"
 #include "python/src/tensor.h"
 #include "weir/autodiff/emit.h"
@@ -122,6 +123,15 @@ bool FromPython(TensorEmitter& emitter, PyObject* object, GradientValue* out) {
                                emitter.Add(Ref::Borrow(PyTuple_GET_ITEM(parts.get(), 1))),
                                shape == Py_None ? Value() : emitter.Add(Ref::Borrow(shape)));
   return true;
+}
+
+// An operation that has no gradient is a LookupError, also in the body of a function.
+void RaiseFromGradient(const Status& status) {
+  if (absl::IsNotFound(status) && absl::StartsWith(status.message(), "No gradient defined")) {
+    PyErr_SetString(PyExc_LookupError, std::string(status.message()).c_str());
+  } else {
+    Raise(status);
+  }
 }
 
 // One walk from targets to sources.
@@ -251,7 +261,7 @@ class Walk {
       }
     }
     *results = function(context);
-    if (!emitter_.status().ok()) return Raise(emitter_.status()), false;
+    if (!emitter_.status().ok()) return RaiseFromGradient(emitter_.status()), false;
     return true;
   }
 
@@ -286,7 +296,7 @@ class Walk {
     options.scope = state.UniqueName(state.name_scope + "gradients");
     StatusOr<std::vector<GraphGradient>> gradients = AddGradients(state.graph, ys, xs, grad_ys, options);
     Status status = gradients.ok() ? state.InferUpTo(state.graph.num_node_ids()) : gradients.status();
-    if (!status.ok()) return Raise(status), false;
+    if (!status.ok()) return RaiseFromGradient(status), false;
     results->resize(record.inputs.size());
     for (size_t i = 0; i < places.size(); ++i) {
       const GraphGradient& gradient = (*gradients)[i];

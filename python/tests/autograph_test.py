@@ -199,6 +199,87 @@ class AutoGraphTest(unittest.TestCase):
         with self.assertRaises(TypeError):
             tf.function(plain)(tf.constant(1))
 
+    def test_a_variable_that_is_none_before_a_loop(self):
+        @tf.function
+        def last(n):
+            y = None
+            for i in tf.range(n):
+                y = i
+            return y
+        self.assertEqual(int(last(tf.constant(3))), 2)
+
+    def test_variables_that_do_not_fit_together(self):
+        def types(x):
+            y = 1
+            if x > 0:
+                y = tf.constant(1.0)
+            return y
+
+        def returned_types(x):
+            if x > 0:
+                return tf.constant(1.0)
+            return 1
+
+        def no_value(x):
+            if x > 0:
+                y = None
+            else:
+                y = 1
+            return y
+
+        def no_return(x):
+            if x > 0:
+                return 1
+
+        def shapes(x):
+            y = tf.zeros([1])
+            while tf.shape(y)[0] < x:
+                y = tf.concat([y, y], 0)
+            return y
+        for function, error, text in (
+                (types, TypeError, "'y' has dtype float32 in the main branch, but dtype int32 in the else branch"),
+                (returned_types, TypeError, "'retval_' has dtype float32 in the main branch, but dtype int32 in the else"),
+                (no_value, ValueError, "'y' is None at the end of the main branch."),
+                (no_return, ValueError, "the else branch must also have a return statement."),
+                (lambda x: 1 if x > 0 else None, ValueError, "is None at the end of the else branch."),
+                (shapes, ValueError, r"'y' has shape \(1,\) before the loop, but shape \(2,\) after one iteration")):
+            with self.assertRaisesRegex(error, text):
+                tf.function(function)(tf.constant(3))
+
+    def test_errors_of_all_classes_tell_where_they_were_raised(self):
+        class Own(Exception):
+            pass
+
+        class WithArguments(Exception):
+            def __init__(self, a, b):
+                super().__init__(a)
+                self.b = b
+        staging = "StagingError"
+        for error, name in ((Own("m"), "Own"), (WithArguments("m", 2), staging), (KeyError("m"), "KeyError"),
+                            (IndexError("m"), staging), (ValueError("m"), "ValueError"), (OSError("m"), staging),
+                            (tf.errors.OutOfRangeError(None, None, "m"), "OutOfRangeError")):
+            def raising(x, error=error):
+                raise error
+            with self.assertRaises(Exception) as caught:
+                tf.function(raising)(1.0)
+            self.assertEqual(type(caught.exception).__name__, name)
+            self.assertRegex(str(caught.exception), rf"in user code:\n\n    File \"/.*autograph_test.py\", line \d+, in raising  "
+                             rf"\*\n        raise error\n\n    {type(error).__name__}: .*m")
+
+    def test_errors_that_come_through_functions_are_described_once(self):
+        @tf.function
+        def inner(x):
+            raise ValueError("deep")
+
+        @tf.function
+        def outer(x):
+            return inner(x)
+        with self.assertRaises(ValueError) as caught:
+            outer(tf.constant(1.0))
+        text = str(caught.exception)
+        self.assertEqual((text.count("in user code"), text.count("ValueError: deep")), (1, 1))
+        self.assertLess(text.index("return inner(x)"), text.index("raise ValueError"))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -109,5 +109,36 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(names, ["_CHECKPOINTABLE_OBJECT_GRAPH", "module/named/a" + suffix, "module/plain/0" + suffix])
 
 
+
+class Note(tf.train.experimental.PythonState):
+    text = ""
+
+    def serialize(self):
+        return self.text
+
+    def deserialize(self, string_value):
+        self.text = string_value
+
+
+class PythonStateTest(unittest.TestCase):
+    def test_values_of_python_and_a_view_of_the_file(self):
+        note, v = Note(), tf.Variable(1.0)
+        note.text = "kept"
+        with tempfile.TemporaryDirectory() as folder:
+            checkpoint = tf.train.Checkpoint(note=note, v=v)
+            path = checkpoint.save(folder + "/c")
+            note.text = "changed"
+            checkpoint.restore(path).assert_consumed()
+            self.assertEqual(note.text, b"kept")
+            self.assertIn(("note/.ATTRIBUTES/py_state", []), tf.train.list_variables(path))
+            view = tf.train.CheckpointView(path)
+            self.assertEqual(view.children(0), {"note": 1, "v": 2, "save_counter": 3})
+            self.assertEqual(view.descendants(), [0, 1, 2, 3])
+            other = tf.train.Checkpoint(v=v, w=tf.Variable(2.0))
+            matched, only_in_file, missing = view.diff(other)
+            self.assertEqual((list(matched), only_in_file, len(missing)), ([0, 2], [1, 3], 1))
+            self.assertIs(matched[2], v)
+
+
 if __name__ == "__main__":
     unittest.main()

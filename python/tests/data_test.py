@@ -51,6 +51,12 @@ class DatasetTest(unittest.TestCase):
         self.assertEqual(ragged[0].to_list(), [[], [0], [0, 1]])
         self.assertEqual(values(Dataset.range(4).batch(2).unbatch()), [0, 1, 2, 3])
 
+    def test_rows_of_ragged_tensors(self):
+        rows = [[3, 1, 4, 1], [], [5, 9, 2]]
+        dataset = Dataset.from_tensor_slices(tf.ragged.constant(rows))
+        for batches in (dataset.batch(2), dataset.ragged_batch(2)):
+            self.assertEqual([batch.to_list() for batch in batches], [rows[:2], rows[2:]])
+
     def test_generators_end_inside_other_datasets(self):
         def numbers(stop):
             yield from range(stop)

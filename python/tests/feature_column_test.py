@@ -83,5 +83,48 @@ class Columns(unittest.TestCase):
             self.layer([CITY])
 
 
+
+class Sequences(unittest.TestCase):
+    FEATURES = {"x": tf.sparse.from_dense([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 0.0, 0.0]]),
+                "w": tf.sparse.from_dense([["a", "b", "z"], ["b", "", ""]])}
+
+    def test_numbers(self):
+        column = columns.sequence_numeric_column("x", shape=(2,))
+        dense, lengths = column.get_sequence_dense_tensor(self.FEATURES)
+        self.assertEqual(dense.numpy().tolist(), [[[1, 2], [3, 4]], [[5, 6], [0, 0]]])
+        self.assertEqual((lengths.numpy().tolist(), lengths.dtype), ([2, 1], tf.int64))
+        self.assertEqual(str(column), "SequenceNumericColumn(key='x', shape=(2,), default_value=0.0, dtype=tf.float32, "
+                                      "normalizer_fn=None)")
+
+    def test_words(self):
+        words = columns.sequence_categorical_column_with_vocabulary_list("w", ["a", "b"], num_oov_buckets=1)
+        column = columns.indicator_column(words)
+        dense, lengths = column.get_sequence_dense_tensor(self.FEATURES)
+        self.assertEqual(dense.numpy().tolist(), [[[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 0], [0, 0, 0], [0, 0, 0]]])
+        self.assertEqual(lengths.numpy().tolist(), [3, 1])
+        self.assertEqual(columns.make_parse_example_spec([column, columns.sequence_numeric_column("x")]),
+                         {"w": tf.io.VarLenFeature(tf.string), "x": tf.io.VarLenFeature(tf.float32)})
+        with tf.Graph().as_default(), self.assertRaises(ValueError):
+            v1.feature_column.input_layer(self.FEATURES, [column])
+
+
+class Shared(unittest.TestCase):
+    def test_one_table_for_two_columns(self):
+        with tf.Graph().as_default(), v1.Session() as session:
+            a, b = (columns.categorical_column_with_identity(key, 3) for key in "ab")
+            table = v1.constant_initializer([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+            shared = v1.feature_column.shared_embedding_columns([b, a], 2, initializer=table)
+            self.assertEqual([c.name for c in shared], ["b_shared_embedding", "a_shared_embedding"])
+            out = v1.feature_column.input_layer({"a": [[0], [1]], "b": [[2], [1]]}, shared)
+            session.run(v1.global_variables_initializer())
+            self.assertEqual(session.run(out).tolist(), [[1, 2, 5, 6], [3, 4, 3, 4]])
+            self.assertEqual([v.name for v in v1.global_variables()],
+                             ["input_layer/a_b_shared_embedding/embedding_weights:0"])
+
+    def test_not_in_eager_programs(self):
+        with self.assertRaisesRegex(RuntimeError, "eager execution"):
+            columns.shared_embeddings([columns.categorical_column_with_identity("a", 3)], 2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -239,5 +239,40 @@ class Modules(unittest.TestCase):
         self.assertEqual(whole.name, "whole")
 
 
+
+class Signatures(unittest.TestCase):
+    def test_specs_with_names_make_a_trace_of_their_own(self):
+        doubled = tf.function(lambda x: x * 2.0)
+        doubled(tf.constant(1.0))
+        named = doubled.get_concrete_function(tf.TensorSpec([], tf.float32, name="given"))
+        self.assertEqual(float(named(given=tf.constant(2.0))), 4.0)
+        self.assertIs(named, doubled.get_concrete_function(tf.TensorSpec([], tf.float32, name="given")))
+        self.assertEqual(doubled.get_concrete_function(tf.TensorSpec([], tf.float32))._arg_keywords, ["x"])
+
+    def test_tensors_of_loops_stay_in_them(self):
+        def collected(n):
+            found = []
+            for i in tf.range(n):
+                found.append(i)
+            return found
+        with self.assertRaisesRegex(ValueError, "is out of scope"):
+            tf.function(collected)(tf.constant(3))
+
+
+class Xla(unittest.TestCase):
+    def test_functions_and_scopes(self):
+        compiled = tf.xla.experimental.compile(lambda x: (x, x + 1.0), [2.0])
+        self.assertEqual([float(v) for v in compiled], [2.0, 3.0])
+        self.assertEqual([float(v) for v in tf.xla.experimental.compile(lambda: tf.constant(1.0))], [1.0])
+        with self.assertRaises(RuntimeError), tf.xla.experimental.jit_scope():
+            pass
+
+        @tf.function
+        def function(x):
+            with tf.xla.experimental.jit_scope():
+                return x * 2.0
+        self.assertEqual(float(function(tf.constant(1.0))), 2.0)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -165,6 +165,119 @@ class CustomGradients(unittest.TestCase):
         self.assertEqual([value(g) for g in tape.gradient(y, [x, v])], [12.0, 9.0])
 
 
+class CustomGradientsOfFunctions(unittest.TestCase):
+    """Gradients by tapes around functions, which cannot call the Python functions that give them."""
+
+    def setUp(self):
+        self.v = tf.Variable(2.0)
+        self.x = tf.constant([1.0, 2.0])
+
+    def gradient(self, f, source=None):
+        x = self.x
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.function(f)(x)
+        return value(tape.gradient(y, x if source is None else source))
+
+    @staticmethod
+    def times_hundred(x, y):
+        @tf.custom_gradient
+        def f(x, y):
+            return (x * y, x + y), lambda first, second: (first * 100.0 * x, second * 7.0 * y)
+        return f(x, y)
+
+    def test_tensors_of_the_forward_pass(self):
+        def f(x):
+            first, second = self.times_hundred(x, x + 1.0)
+            return first * self.v + second
+        self.assertEqual(self.gradient(f), [214.0, 421.0])
+
+    def test_variables(self):
+        @tf.custom_gradient
+        def f(x):
+            return x * self.v, lambda dy, variables: (dy * self.v * 10.0, [tf.reduce_sum(dy) * 55.0])
+        self.assertEqual(self.gradient(f), [20.0, 20.0])
+        self.assertEqual(self.gradient(f, self.v), 110.0)
+
+    def test_results_without_gradients_stay_finite(self):
+        @tf.custom_gradient
+        def log1pexp(x):
+            e = tf.exp(x)
+            return tf.math.log(1.0 + e), lambda dy: dy * (1.0 - 1.0 / (1.0 + e))
+        self.x = tf.constant([100.0])
+        self.assertEqual(self.gradient(log1pexp), [1.0])
+
+    def test_branches_and_loops(self):
+        def branch(x):
+            w = x * 2.0
+
+            @tf.custom_gradient
+            def f(y):
+                return y, lambda dy: dy * w * 10.0
+            return tf.cond(tf.reduce_sum(x) > 0, lambda: f(x), lambda: x)
+
+        def loop(x):
+            @tf.custom_gradient
+            def f(y):
+                return y * 2.0, lambda dy: dy * 10.0
+            return tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, f(y)), (0, x))[1]
+        self.assertEqual(self.gradient(branch), [20.0, 40.0])
+        self.assertEqual(self.gradient(loop), [1000.0, 1000.0])
+
+    def test_calls_of_calls(self):
+        inner = tf.function(lambda x: self.times_hundred(x, x)[0])
+        self.assertEqual(self.gradient(lambda x: inner(x) + 1.0), [100.0, 200.0])
+        self.assertEqual(value(tf.function(lambda x: tf.gradients(inner(x), x)[0])(self.x)), [100.0, 200.0])
+
+    def test_gradients_that_have_custom_gradients_without_end(self):
+        @tf.custom_gradient
+        def sine(x):
+            return tf.sin(x), lambda dy: dy * cosine(x)
+
+        @tf.custom_gradient
+        def cosine(x):
+            return tf.cos(x), lambda dy: -dy * sine(x)
+        x = self.x
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.function(sine)(x)
+            first = tape.gradient(y, x)
+        np.testing.assert_allclose(first, np.cos([1.0, 2.0]), rtol=1e-6)
+        np.testing.assert_allclose(outer.gradient(first, x), -np.sin([1.0, 2.0]), rtol=1e-6)
+
+    def test_gradients_that_cannot_be_traced_fail_when_they_are_taken(self):
+        @tf.custom_gradient
+        def f(x):
+            def gradient(dy):
+                raise NotImplementedError("no")
+            return x * 2.0, gradient
+        self.assertEqual(value(tf.function(f)(self.x)), [2.0, 4.0])
+        with self.assertRaises(LookupError):
+            self.gradient(f)
+
+    def test_functions_go_with_their_gradients(self):
+        from weir import _core
+        names = [f"__inference_internal_grad_fn_{i}_0" for i in range(10000)]
+        known = lambda: _core.function_library(names).count(b"__inference_internal_grad_fn_")  # noqa: E731
+        gc.collect()
+        before = known()
+        made = tf.function(lambda x: self.times_hundred(x, x)[0])
+        made(self.x)
+        self.assertGreater(known(), before)
+        del made
+        gc.collect()
+        self.assertEqual(known(), before)
+
+    def test_operations_without_gradients(self):
+        def f(x):
+            return tf.raw_ops.CropAndResizeGradBoxes(grads=tf.zeros([1, 2, 2, 1]) * x[0], image=tf.zeros([1, 4, 4, 1]),
+                                                     boxes=tf.zeros([1, 4]), box_ind=[0])
+        with self.assertRaisesRegex(LookupError, "No gradient defined for operation"):
+            self.gradient(f)
+
+
 class ThroughFunctions(unittest.TestCase):
     def gradient(self, f, x=2.0):
         x = tf.constant(x)

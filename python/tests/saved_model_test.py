@@ -6,7 +6,9 @@ import unittest
 
 import numpy as np
 
+import custom_gradient_cases
 import weir as tf
+from weir.framework import protos
 
 v1 = tf.compat.v1
 
@@ -113,6 +115,126 @@ class SavedModelTest(unittest.TestCase):
         self.assertEqual(twice(tf.constant([[1.0, 1.0]])).numpy().tolist(), [[14, 20]])
         model.w.assign(tf.zeros([2, 2]))
         self.assertEqual(model.forward([[1.0, 1.0]])["y"].numpy().tolist(), [[1, 2]])
+
+    def test_custom_gradients(self):
+        expected = dict(custom_gradient_cases.GRADIENTS, products_by_v=20.0, scaled_by_v=330.0)
+        model = custom_gradient_cases.model(tf)
+        self.assertEqual(custom_gradient_cases.gradients(tf, model), expected)
+        tf.saved_model.save(model, self.folder)
+        loaded = tf.saved_model.load(self.folder)
+        self.assertEqual(custom_gradient_cases.gradients(tf, loaded), expected)
+        tf.saved_model.save(loaded, self.folder + "2")
+        again = tf.saved_model.load(self.folder + "2")
+        self.assertEqual(custom_gradient_cases.gradients(tf, again), expected)
+
+    def test_custom_gradients_of_tensorflow(self):
+        model = tf.saved_model.load(os.path.join(os.path.dirname(__file__), "fixtures", "custom_gradients"))
+        self.assertEqual(custom_gradient_cases.gradients(tf, model),
+                         dict(custom_gradient_cases.GRADIENTS, products_by_v=20.0, scaled_by_v=330.0))
+
+    def test_custom_gradients_in_tensorflows_form(self):
+        tf.saved_model.save(custom_gradient_cases.model(tf), self.folder)
+        with open(os.path.join(self.folder, "saved_model.pb"), "rb") as file:
+            meta = protos.message("SavedModel").FromString(file.read()).meta_graphs[0]
+        registered = {g.registered_op_type.encode(): g.gradient_func for g in meta.graph_def.library.registered_gradients}
+        nodes = {n.attr["_gradient_op_type"].s: n for f in meta.graph_def.library.function for n in f.node_def
+                 if "_gradient_op_type" in n.attr}
+        self.assertEqual((len(nodes), set(nodes)), (5, set(registered)))
+        for kind, node in nodes.items():
+            self.assertFalse([a for a in node.attr if a.startswith("_gradient_") and a != "_gradient_op_type"])
+            described = meta.object_graph_def.concrete_functions[registered[kind]]
+            arguments = described.canonicalized_input_signature.tuple_value.values[0].tuple_value.values
+            self.assertEqual(len(arguments), 1 + len(node.attr["T"].list.type))  # the operation itself comes first
+            self.assertEqual(len(described.output_signature.list_value.values), len(node.attr["T"].list.type))
+
+    def test_custom_gradients_may_be_left_out(self):
+        tf.saved_model.save(custom_gradient_cases.model(tf), self.folder,
+                            options=tf.saved_model.SaveOptions(experimental_custom_gradients=False))
+        model = tf.saved_model.load(self.folder)
+        self.assertEqual(model.scaled(tf.constant([1.0, 2.0])).numpy().tolist(), [2.0, 8.0])
+        with self.assertRaises(LookupError), tf.GradientTape() as tape:
+            tape.gradient(model.scaled(tf.constant([1.0])), model.v)
+
+    def test_custom_gradients_that_cannot_be_traced(self):
+        @tf.custom_gradient
+        def untraceable(x):
+            def gradient(dy):
+                raise NotImplementedError("of this there is no gradient")
+            return x * 2.0, gradient
+        model = tf.Module()
+        model.f = tf.function(untraceable, input_signature=[tf.TensorSpec([], tf.float32)])
+        with self.assertRaisesRegex(ValueError, "of this there is no gradient"):
+            tf.saved_model.save(model, self.folder)
+
+    def test_loops_count_as_tensorflows_do(self):
+        model = tf.Module()
+        model.v = tf.Variable([2.0, 3.0])
+
+        @tf.function(input_signature=[tf.TensorSpec([2], tf.float32)])
+        def power(x):
+            for _ in tf.range(3):
+                x = tf.map_fn(lambda a: a * 2.0, x * model.v) / 2.0
+            return x
+        model.power = power
+        x = tf.constant([1.0, 1.0])
+        for name in ("1", "2"):  # the loops of a loaded model have what they need
+            tf.saved_model.save(model, self.folder + name)
+            with open(os.path.join(self.folder + name, "saved_model.pb"), "rb") as file:
+                library = protos.message("SavedModel").FromString(file.read()).meta_graphs[0].graph_def.library
+            functions = {f.signature.name: f for f in library.function}
+            loops = [n for f in library.function for n in f.node_def if n.op in ("While", "StatelessWhile")]
+            self.assertEqual(len(loops), 2)
+            for loop in loops:
+                body, cond = (functions[loop.attr[a].func.name] for a in ("body", "cond"))
+                for part in (body, cond):
+                    self.assertEqual([a.name.rstrip("_0123456789").split("_", 1)[1] for a in part.signature.input_arg[:2]],
+                                     ["loop_counter", "maximum_iterations"])
+                    self.assertEqual(len(part.signature.input_arg), len(loop.attr["T"].list.type))
+                self.assertEqual(len(body.signature.output_arg), len(loop.attr["T"].list.type))
+            model = tf.saved_model.load(self.folder + name)
+            with tf.GradientTape() as tape:
+                y = model.power(x)
+            self.assertEqual(y.numpy().tolist(), [8.0, 27.0])
+            self.assertEqual(tf.convert_to_tensor(tape.gradient(y, model.v)).numpy().tolist(), [12.0, 27.0])
+
+    def test_fingerprint(self):
+        self.saved()
+        read = tf.saved_model.experimental.read_fingerprint
+        first = read(self.folder)
+        with open(os.path.join(self.folder, "variables", "variables.index"), "rb") as file:
+            index = tf.fingerprint([file.read()]).numpy().tobytes()
+        self.assertEqual(first.checkpoint_hash, int.from_bytes(index, "little"))
+        self.assertEqual(first.singleprint(), "/".join(str(n) for n in (
+            first.graph_def_program_hash, first.signature_def_hash, first.saved_object_graph_hash, first.checkpoint_hash)))
+        self.assertEqual(first, read(self.folder))
+        self.assertNotEqual(first, tf.saved_model.experimental.Fingerprint())
+        model = tf.Module()
+        model.f = tf.function(lambda x: x + 1.0, input_signature=[tf.TensorSpec([], tf.float32)])
+        tf.saved_model.save(model, self.folder + "2")
+        other = read(self.folder + "2")
+        model.f = tf.function(lambda x: x + 1.0, input_signature=[tf.TensorSpec([], tf.float32)])
+        tf.saved_model.save(model, self.folder + "3")
+        self.assertNotEqual(first.graph_def_program_hash, other.graph_def_program_hash)
+        self.assertEqual(other.graph_def_program_hash, read(self.folder + "3").graph_def_program_hash)
+        with self.assertRaises(FileNotFoundError):
+            read(self.folder + "4")
+
+    def test_the_only_function_with_a_signature_serves(self):
+        class Two(tf.Module):
+            @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+            def __call__(self, x):
+                return x * 2.0
+
+            @tf.function
+            def other(self, x):
+                return x
+        model = Two()
+        model.other(tf.constant(1.0))
+        tf.saved_model.save(model, self.folder)
+        loaded = tf.saved_model.load(self.folder)
+        self.assertEqual(list(loaded.signatures), ["serving_default"])
+        with self.assertRaisesRegex(TypeError, r"Can not cast TensorSpec\(shape=\(1, 3\)"):
+            loaded(tf.ones([1, 3]))
 
     def test_saved_again(self):
         model = self.saved()

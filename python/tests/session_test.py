@@ -26,6 +26,22 @@ class Sessions(unittest.TestCase):
             with self.assertRaises(tf.errors.InvalidArgumentError):
                 session.run(y)
 
+    def test_loops_return_what_their_bodies_do(self):
+        pair = lambda: v1.while_loop(lambda i, j: i < 3, lambda i, j: (i + 1, {"sum": j["sum"] + i}),  # noqa: E731
+                                     [tf.constant(0), {"sum": tf.constant(1)}])
+        single = lambda: v1.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)])  # noqa: E731
+        self.addCleanup(v1.enable_control_flow_v2)
+        for switch, kind in ((v1.disable_control_flow_v2, tuple), (v1.enable_control_flow_v2, list)):
+            switch()
+            with tf.Graph().as_default(), v1.Session() as session:
+                made = pair()
+                self.assertIs(type(made), kind)
+                self.assertEqual(session.run([made, single()]), [kind([3, {"sum": 4}]), 3])
+                self.assertIs(type(tf.while_loop(lambda i: i < 3, lambda i: [i + 1], (0,))), list if kind is tuple else tuple)
+                in_function = []
+                tf.function(lambda: in_function.append(pair()))()
+                self.assertIs(type(in_function[0]), list)
+
     def test_errors_name_their_operation(self):
         with tf.Graph().as_default(), v1.Session() as session:
             x = v1.placeholder(tf.float32, [None], name="x")
@@ -152,6 +168,23 @@ class Main(unittest.TestCase):
                    "    print(session.run(['w:0', 'w/read:0', named * 2]), {w: 1}[w], w == w)\n")
         self.assertEqual(self.run_weir(program), "[array([1., 2.], dtype=float32), array([1., 2.], dtype=float32), "
                          "array([2., 4.], dtype=float32)] 1 True")
+
+    def test_variables_have_the_values_that_a_step_leaves(self):
+        program = ("import tensorflow.compat.v1 as tf\n"
+                   "tf.disable_v2_behavior()\n"
+                   "step = tf.train.get_or_create_global_step()\n"
+                   "w = tf.get_variable('w', [])\n"
+                   "train = tf.train.GradientDescentOptimizer(1.0).minimize(tf.square(w), global_step=step)\n"
+                   "with tf.Session() as session:\n"
+                   "    try:\n"
+                   "        session.run(w)\n"
+                   "    except tf.errors.FailedPreconditionError as error:\n"
+                   "        print(error.message.split('\\n')[0])\n"
+                   "    session.run([step.initializer, tf.assign(w, 2.0)])\n"
+                   "    for _ in range(2):\n"
+                   "        print(*session.run([train, step, w, 'w:0'])[1:])\n")
+        self.assertEqual(self.run_weir(program).split("\n"),
+                         ["Attempting to use uninitialized value w", "1 -2.0 -2.0", "2 2.0 2.0"])
 
     def test_datasets_of_tensorflow_1(self):
         program = ("import tensorflow.compat.v1 as tf\n"

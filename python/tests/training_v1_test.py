@@ -263,6 +263,16 @@ class InputTest(Base):
 
 
 class ValuesTest(Base):
+    def test_compressed_records(self):
+        for number, name in enumerate(("NONE", "ZLIB", "GZIP")):
+            options = tf.python_io.TFRecordOptions(getattr(tf.python_io.TFRecordCompressionType, name))
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "records")
+                with tf.python_io.TFRecordWriter(path, options) as writer:
+                    writer.write(b"a" * 1000)
+                self.assertEqual(os.path.getsize(path) < 1000, number > 0)
+                self.assertEqual(list(tf.python_io.tf_record_iterator(path, options)), [b"a" * 1000])
+
     def test_losses(self):
         cases = {"mean_squared_error": 0.022500003, "absolute_difference": 0.125, "huber_loss": 0.011250001,
                  "log_loss": 0.1379118}

@@ -182,6 +182,13 @@ for _module, _names in (("basic", "FullMatrix Diag LowerTriangular Identity Scal
 for _name in ("adjust_jpeg_quality", "random_jpeg_quality", "stateless_random_jpeg_quality", "extract_glimpse",
               "non_max_suppression_padded", "generate_bounding_box_proposals"):
     TABLE["image." + _name] = ("weir.ops.image_quality", _name)
+for _name in ("async_scope", "async_clear_error", "function_executor_type"):
+    TABLE["experimental." + _name] = ("weir.eager.executor", _name)
+for _name in ("compile", "jit_scope"):
+    TABLE["xla.experimental." + _name] = ("weir.ops.xla", _name)
+TABLE["train.experimental.PythonState"] = ("weir.train.python_state", "PythonState")
+TABLE["train.CheckpointView"] = ("weir.train.python_state", "CheckpointView")
+TABLE["experimental.extension_type.as_dict"] = ("weir.framework.extension_type", "as_dict")
 TABLE["CriticalSection"] = ("weir.ops.critical_section", "CriticalSection")
 for _name in ("get_device_details", "get_memory_info", "get_memory_usage", "reset_memory_stats", "get_device_policy",
               "set_device_policy", "get_synchronous_execution", "set_synchronous_execution", "get_visible_devices",
@@ -218,6 +225,12 @@ for _name in ("numeric_column", "bucketized_column", "categorical_column_with_id
               "categorical_column_with_vocabulary_list", "categorical_column_with_vocabulary_file", "indicator_column",
               "embedding_column", "crossed_column", "weighted_categorical_column", "make_parse_example_spec"):
     TABLE["feature_column." + _name] = ("weir.ops.feature_column", _name)
+for _name in ("sequence_numeric_column", "sequence_categorical_column_with_identity",
+              "sequence_categorical_column_with_hash_bucket", "sequence_categorical_column_with_vocabulary_list",
+              "sequence_categorical_column_with_vocabulary_file", "shared_embeddings"):
+    TABLE["feature_column." + _name] = ("weir.ops.feature_column_sequences", _name)
+TABLE["compat.v1.feature_column.shared_embedding_columns"] = ("weir.ops.feature_column_sequences",
+                                                              "shared_embedding_columns")
 for _name in ("input_layer", "linear_model"):
     TABLE["compat.v1.feature_column." + _name] = ("weir.ops.feature_column", _name)
 TABLE["experimental.RowPartition"] = ("weir.ops.row_partition", "RowPartition")

@@ -10,6 +10,8 @@ TABLE = {
     "compat.v1.python_io.tf_record_iterator": ("weir.io.records", "tf_record_iterator"),
     "compat.v1.python_io.TFRecordWriter": ("weir.io.records", "TFRecordWriter"),
     "compat.v1.python_io.TFRecordOptions": ("weir.io.records", "TFRecordOptions"),
+    "compat.v1.python_io.TFRecordCompressionType": ("weir.io.records", "TFRecordCompressionType"),
+    "compat.v1.io.TFRecordCompressionType": ("weir.io.records", "TFRecordCompressionType"),
     "compat.v1.parse_example": ("weir.io.parsing", "parse_example_v1"),
     "compat.v1.parse_single_example": ("weir.io.parsing", "parse_single_example_v1"),
     "compat.v1.io.parse_example": ("weir.io.parsing", "parse_example_v1"),
@@ -48,6 +50,8 @@ for _name, _home in (("save", "save"), ("load", "load"), ("contains_saved_model"
                     ("SaveOptions", "objects"), ("LoadOptions", "objects")):
     TABLE["saved_model." + _name] = ("weir.saved_model." + _home, _name)
 TABLE["saved_model.experimental.TrackableResource"] = ("weir.saved_model.objects", "TrackableResource")
+TABLE["saved_model.experimental.Fingerprint"] = ("weir.saved_model.fingerprint", "Fingerprint")
+TABLE["saved_model.experimental.read_fingerprint"] = ("weir.saved_model.fingerprint", "read_fingerprint")
 TABLE["saved_model.experimental.VariablePolicy"] = ("weir.saved_model.objects", "VariablePolicy")
 for _name in """ASSETS_DIRECTORY ASSETS_KEY CLASSIFY_INPUTS CLASSIFY_METHOD_NAME CLASSIFY_OUTPUT_CLASSES CLASSIFY_OUTPUT_SCORES
         DEBUG_DIRECTORY DEBUG_INFO_FILENAME_PB DEFAULT_SERVING_SIGNATURE_DEF_KEY GPU PREDICT_INPUTS PREDICT_METHOD_NAME

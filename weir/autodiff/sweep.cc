@@ -171,6 +171,9 @@ Status Sweep::DifferentiateNode(const Node& node) {
 }
 
 Status Sweep::CallGradientFunction(const Node& node, std::vector<GradientValue> grads) {
+  if (auto traced = node.Attr<FunctionAttr>("_gradient_function"); traced.ok()) {
+    return CallTracedGradient(node, *traced, grads);
+  }
   std::string name = node.op();
   const std::optional<CallNode> call = TakeApart(graph_, node);
   if (auto custom = node.Attr<std::string>("_gradient_op_type"); custom.ok()) {
@@ -243,6 +246,35 @@ Status Sweep::CallCustomGradient(const Node& node, const FunctionAttr& function,
   attrs.Set("Tout", TypesAttr(types));
   Values results = backward_.Outputs("StatefulPartitionedCall", {arguments}, std::move(attrs));
   return FlowAll(node, std::vector<GradientValue>(results.begin(), results.end()));
+}
+
+Status Sweep::CallTracedGradient(const Node& node, const FunctionAttr& function,
+                                 const std::vector<GradientValue>& grads) {
+  WEIR_ASSIGN_OR_RETURN(const int64_t num_captures, node.Attr<int64_t>("_gradient_captures"));
+  WEIR_ASSIGN_OR_RETURN(const std::vector<int64_t> places, node.Attr<std::vector<int64_t>>("_gradient_inputs"));
+  const auto num_inputs = static_cast<int64_t>(node.inputs.size());
+  const bool in_range = std::ranges::all_of(places, [&](int64_t place) { return place >= 0 && place < num_inputs; });
+  if (node.num_outputs() != num_inputs || num_captures < 0 || num_captures > num_inputs || !in_range) {
+    return InvalidArgument("The attributes of node '", node.name, "' do not fit its gradient function ", function.name);
+  }
+  std::vector<Value> arguments;
+  for (int i = 0; i < node.num_outputs() - num_captures; ++i) {
+    arguments.push_back(grads[i].is_none() ? emit::ZerosLike(backward_.Borrow(forward_.At({node.id, i})))
+                                           : emit::Densify(grads[i]));
+  }
+  for (int64_t i = num_inputs - num_captures; i < num_inputs; ++i) {
+    arguments.push_back(backward_.Borrow(forward_.At(node.inputs[i])));
+  }
+  std::vector<DType> types;
+  for (int64_t place : places) types.push_back(BaseType(graph_.type(node.inputs[place])));
+  if (types.empty()) return OkStatus();
+  AttrMap attrs;
+  attrs.Set("f", Attribute(function));
+  attrs.Set("Tout", TypesAttr(types));
+  Values results = backward_.Outputs("StatefulPartitionedCall", {arguments}, std::move(attrs));
+  WEIR_RETURN_IF_ERROR(backward_.status());
+  for (size_t i = 0; i < places.size(); ++i) Flow(node.inputs[places[i]], results[i]);
+  return OkStatus();
 }
 
 // Switch and Merge are each other's gradients: the gradient of a Switch's input is the Merge of the gradients of its

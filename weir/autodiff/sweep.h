@@ -56,6 +56,10 @@ class Sweep {
   Status DifferentiateCall(const Node& node, const CallNode& call, const std::vector<GradientValue>& grads);
   Status CallCustomGradient(const Node& node, const FunctionAttr& function, const std::vector<GradientValue>& grads,
                             bool with_inputs);
+  // The gradient of an IdentityN that a client made around a computation whose gradient it knows. The function
+  // `_gradient_function` takes the gradients of the outputs, and in place of those of the last `_gradient_captures`
+  // outputs the inputs themselves; it returns the gradients of the inputs `_gradient_inputs`.
+  Status CallTracedGradient(const Node& node, const FunctionAttr& function, const std::vector<GradientValue>& grads);
   // Adds the results of a gradient function to the gradients of the node's inputs.
   Status FlowAll(const Node& node, const std::vector<GradientValue>& results);
   Status DifferentiateSwitch(const Node& node, const std::vector<GradientValue>& grads);

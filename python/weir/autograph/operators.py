@@ -106,9 +106,20 @@ def _logical_not(a):
 
 def if_exp(test, then, otherwise):
     """`then if test else otherwise`."""
-    if _is_symbolic(test):
-        return control_flow.cond(_predicate(test), then, otherwise)
-    return then() if test else otherwise()
+    if not _is_symbolic(test):
+        return then() if test else otherwise()
+    results = []
+
+    def noting(branch):
+        results.append(branch())
+        return results[-1]
+    try:
+        return control_flow.cond(_predicate(test), lambda: noting(then), lambda: noting(otherwise))
+    except TypeError:
+        if len(results) == 2 and (results[0] is None) != (results[1] is None):
+            raise ValueError("A conditional expression is None at the end of the "
+                             f"{'main' if results[0] is None else 'else'} branch.") from None
+        raise
 
 
 def assert_stmt(test, message):
@@ -126,7 +137,7 @@ def assert_stmt(test, message):
 def _predicate(test):
     if test.dtype != dtypes.bool:
         raise ValueError("condition of if statement expected to be `tf.bool` scalar, got " + str(test) +
-                         "; to use as Python bool, cast it first")
+                         "; to use as boolean Tensor, use `tf.cast`; to check for None, use `is not None`")
     return test
 
 
@@ -189,23 +200,44 @@ def _cond(test, then, otherwise, boxes, names, live, initial):
         elif a is b or (a is None and b is None):
             fixed[i] = a
         elif a is None or b is None:
-            raise TypeError(f"'{name}' is None at the end of the {'main' if a is None else 'else'} branch.")
+            branch = "main" if a is None else "else"
+            if name == "ag_value":
+                raise ValueError(f"the {branch} branch must also have a return statement.")
+            raise ValueError(f"'{name}' is None at the end of the {branch} branch.")
         elif a is not initial[i] and b is not initial[i] and type(a) is not type(b):
             raise TypeError(f"'{name}' must have the same type in both branches, got {type(a).__name__} and "
                             f"{type(b).__name__}")
         else:
             fixed[i] = b
+    for i in keep:
+        if i not in stand_in:
+            _check_types(names[i], probes[0][i], probes[1][i])
     try:
         results = control_flow.cond(test, lambda: _kept(then(), keep, stand_in),
                                     lambda: _kept(otherwise(), keep, stand_in))
     except TypeError as error:
-        raise TypeError(f"in the variables {[names[i] for i in keep]} of an `if` over a tensor: {error}") from error
+        raise TypeError(f"in the variables {[_shown(names[i]) for i in keep]} of an `if` over a tensor: {error}") from error
     values = list(initial)
     for i, value in fixed.items():
         values[i] = value
     for i, value in zip(keep, results or []):
         values[i] = value
     return tuple(values)
+
+
+def _shown(name):
+    """A variable as errors name it."""
+    return "retval_" if name == "ag_value" else name
+
+
+def _check_types(name, main, other):
+    """Raises if the leaves of a variable have other types in the one branch than in the other."""
+    pairs = [[t.dtype if is_tensor(t) else convert_to_tensor(t).dtype for leaf in nest.flatten(value)
+              if not isinstance(leaf, TensorArray) for t in nest.flatten(leaf, expand_composites=True)]
+             for value in (main, other)]
+    for a, b in zip(*pairs):
+        if a != b:
+            raise TypeError(f"'{_shown(name)}' has dtype {a.name} in the main branch, but dtype {b.name} in the else branch")
 
 
 def _kept(values, keep, stand_in):
@@ -291,9 +323,12 @@ def _graph_loop(test, body, get_state, set_state, names, live, options):
             if isinstance(value, Undefined) or value is None:
                 raise ValueError(f"'{names[i]}' is {'None' if value is None else 'undefined'} at the end of the iteration.")
             result.append(_matched(value, initial[i], names[i]))
+            if i not in free:
+                _check_shapes(result[-1], entering[i], names[i])
         return result
 
     chosen = [_only([initial[i]])[0] for i in keep]
+    entering, free = dict(zip(keep, chosen)), set()
     invariants = None
     for name_value, shape in options.get("shape_invariants", []):
         if invariants is None:
@@ -301,6 +336,7 @@ def _graph_loop(test, body, get_state, set_state, names, live, options):
         for position, i in enumerate(keep):
             if initial[i] is name_value:
                 invariants[position] = shape
+                free.add(i)
     counter = array.constant(0)
     if not chosen:
         # Nothing but effects: a counter keeps the loop's form.
@@ -310,6 +346,20 @@ def _graph_loop(test, body, get_state, set_state, names, live, options):
                                       parallel_iterations=options.get("parallel_iterations", 10),
                                       maximum_iterations=options.get("maximum_iterations"))
     restore(results)
+
+
+def _check_shapes(after, before, name):
+    """Raises if a loop variable may get a shape that the one it came with does not allow."""
+    for new, old in zip(nest.flatten(after), nest.flatten(before)):
+        if is_tensor(new) and is_tensor(old) and not _is_subshape(new.shape, old.shape):
+            raise ValueError(f"'{name}' has shape {old.shape} before the loop, but shape {new.shape} after one iteration. Use "
+                             "tf.autograph.experimental.set_loop_options to set shape invariants.")
+
+
+def _is_subshape(shape, general):
+    if general.rank is None:
+        return True
+    return shape.rank == general.rank and all(g is None or d == g for d, g in zip(shape.as_list(), general.as_list()))
 
 
 def _shape_of(value):
@@ -346,8 +396,7 @@ def _described(value):
 
 def _loop_state(initial, body, get_state, set_state, names, live):
     """Values for variables that the loop itself defines, and the indices of those that the loop carries."""
-    undefined = [i for i, v in enumerate(initial) if isinstance(v, Undefined)]
-    needed = [i for i in undefined if live[i]]
+    needed = [i for i, v in enumerate(initial) if live[i] and (v is None or isinstance(v, Undefined))]
     if needed:
         # What the body would assign: a value of the same type and shape stands in before the first iteration.
         found = {}
@@ -371,6 +420,8 @@ def _loop_state(initial, body, get_state, set_state, names, live):
             if value is None:
                 continue
             if not all(isinstance(leaf, TensorSpec) for leaf in nest.flatten(value)):
+                if initial[i] is None:
+                    continue
                 raise ValueError(f"'{names[i]}' must be defined before the loop.")
 
             def placeholder(spec, name=names[i]):

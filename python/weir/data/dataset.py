@@ -484,6 +484,8 @@ class Dataset(CompositeTensor):
                 if rank == 1:
                     return _RaggedRow.wrap(value)
                 return ragged.RaggedTensor.from_tensor(value, ragged_rank=rank - 1, row_splits_dtype=row_splits_dtype)
+            if isinstance(spec, ragged.RaggedTensorSpec) and spec.ragged_rank == 0:  # a row of a ragged tensor
+                return _RaggedRow.wrap(value)
             return value
 
         spec = self.element_spec

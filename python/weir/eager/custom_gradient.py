@@ -4,6 +4,7 @@ import functools
 
 from weir import _core
 from weir.eager import tape as tapes
+from weir.eager import traced_gradient
 from weir.framework import gradient_registry
 from weir.framework.conversion import convert_to_tensor
 from weir.framework.raw_ops import raw_ops
@@ -39,7 +40,8 @@ def custom_gradient(f=None):
     return Bind.decorate(lambda wrapped, args, kwargs: _call(wrapped, args, kwargs))(f)
 
 
-def _call(f, args, kwargs):
+def _call(f, args, kwargs, bind=True):
+    """`bind` says whether the body of a function notes the gradient: it need not if its own gradient is the same."""
     from weir import nest
     flat = nest.flatten(args, expand_composites=True)
     is_variable = lambda x: hasattr(x, "handle") and not isinstance(x, Tensor)  # noqa: E731
@@ -80,7 +82,11 @@ def _call(f, args, kwargs):
 
     handles = []
     graph = _core.current_graph()
-    if graph is not None and not graph.building_function:
+    if graph is not None and graph.building_function and bind:
+        with tapes.stop_recording():
+            values = [convert_to_tensor(x) for x in given + variables]
+        outputs = traced_gradient.bind(graph, outputs, [graph.capture(x) for x in values], backward)
+    elif graph is not None and not graph.building_function:
         outputs = gradient_registry.bind(graph, outputs, [x.handle if is_variable(x) else x for x in given] +
                                          [v.handle for v in variables], backward)
     for variable in [x for x in given if is_variable(x)]:
@@ -98,7 +104,6 @@ def _call(f, args, kwargs):
 
 def recompute_grad(f):
     """`f` with less memory: its gradient runs it again instead of keeping what it computed."""
-    @custom_gradient
     def inner(*args, **kwargs):
         with tapes.stop_recording():
             result = f(*args, **kwargs)
@@ -123,7 +128,7 @@ def recompute_grad(f):
 
     @functools.wraps(f)
     def call(*args, **kwargs):
-        return inner(*args, **kwargs)
+        return _call(inner, args, kwargs, bind=False)
     return call
 
 

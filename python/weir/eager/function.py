@@ -16,9 +16,10 @@ import numpy as np
 from weir import _core
 from weir.eager import python_gradients
 from weir.eager import tape as tapes
-from weir.eager.function_arguments import (PLAIN_ERRORS, Generalized, Keywords, Leaves, argument_names, in_user_code,
+from weir.eager import traced_gradient
+from weir.eager.function_arguments import (Generalized, Keywords, Leaves, argument_names, in_user_code,
                                            is_nested, leaf_key, name_of, specs_of, structure_of)
-from weir.framework import config
+from weir.framework import config, errors
 from weir.framework.conversion import convert_to_tensor
 from weir.framework.graph import FuncGraph, Operation, tensor_handle_data
 from weir.framework.tensor import Tensor
@@ -81,6 +82,8 @@ def _convert_outputs(graph, value):
         return None
     try:
         tensor = convert_to_tensor(value)
+    except errors.InaccessibleTensorError:
+        raise
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or "
@@ -195,14 +198,15 @@ live_functions = set()  # names of functions that objects of Python stand for
 
 
 class _Ownership:
-    """Removes a function from the runtime's library when the last object that can call it is gone."""
+    """Removes a function, and those of its custom gradients, from the runtime's library when the last object that can
+    call it is gone."""
 
-    __slots__ = ("_name", "_for_good", "__weakref__")
+    __slots__ = ("_names", "_for_good", "__weakref__")
 
-    def __init__(self, name):
-        self._name = name
+    def __init__(self, name, gradients=()):
+        self._names = [name, *gradients]
         self._for_good = False
-        live_functions.add(name)
+        live_functions.update(self._names)
 
     def give_up(self):
         """From now on something else may call the function, for as long as it likes."""
@@ -211,9 +215,10 @@ class _Ownership:
     def __del__(self):
         if self._for_good or _core is None or live_functions is None:
             return
-        live_functions.discard(self._name)
+        live_functions.difference_update(self._names)
         try:
-            _core.remove_function(self._name, live_functions)
+            for name in self._names:
+                _core.remove_function(name, live_functions)
         except Exception:  # noqa: BLE001 at the interpreter's end anything may be missing
             pass
 
@@ -578,8 +583,8 @@ class Function(GenericFunction):
         name = f"__inference_{self._name}_{next(_names)}"
         try:
             graph = trace(function, args, flat, specs, name, self, first, created)
-        except PLAIN_ERRORS as error:
-            if function is self._python_function or type(error) not in PLAIN_ERRORS:
+        except Exception as error:
+            if function is self._python_function:
                 raise
             raise in_user_code(error) from None
         if first:
@@ -589,7 +594,7 @@ class Function(GenericFunction):
                 self._count += 1
                 graph = trace(function, args, flat, specs, name, self, False, [])
         concrete = ConcreteFunction(graph, name, python_function=self._python_function)
-        concrete._ownership = _Ownership(concrete._name)
+        concrete._ownership = _Ownership(concrete._name, traced_gradient.functions_of(graph))
         concrete._arg_keywords = [s.name for s in specs]
         concrete._signature = (specs_of(args, specs), {})
         given = [v.name if isinstance(v, TensorSpec) else None for v in flat if isinstance(v, (Tensor, TensorSpec))]
@@ -637,7 +642,10 @@ class Function(GenericFunction):
         key = (structure_of(args), tuple(parts))
         plain = tuple(TensorSpec(s.shape, s.dtype) for s in specs)
         found = self._traces.get((key, plain))
-        if found is None:  # a trace for more general types serves, too
+        asked = [s.name for s in specs]
+        if found is not None and any(a is not None and a != k for a, k in zip(asked, found._arg_keywords or [])):
+            plain, found = (*plain, *asked), self._traces.get((key, (*plain, *asked)))  # the names make a signature's
+        elif found is None:  # a trace for more general types serves, too
             found = next((concrete for general, concrete in self._by_key.get(key, ())
                           if all(spec.is_subtype_of(g) for spec, g in zip(plain, general))), None)
         if found is None:
@@ -647,7 +655,8 @@ class Function(GenericFunction):
                     if len(names) == len(specs) else specs
                 found = self._make(args, keyed, named, bool(kwargs))
                 self._traces[(key, plain)] = found
-                self._by_key.setdefault(key, []).append((plain, found))
+                if len(plain) == len(specs):
+                    self._by_key.setdefault(key, []).append((plain, found))
         return found
 
     def _list_all_concrete_functions(self):

@@ -6,13 +6,13 @@ import traceback
 
 import numpy as np
 
-from weir.framework import dtypes
+from weir.framework import dtypes, errors
 from weir.framework.conversion import convert_to_tensor
 from weir.framework.shapes import TensorShape
 from weir.framework.tensor import Tensor
 from weir.framework.type_spec import CompositeTensor, TensorSpec, TypeSpec
 
-__all__ = ["Leaves", "Generalized", "Keywords", "PLAIN_ERRORS", "argument_names", "in_user_code", "is_nested", "leaf_key",
+__all__ = ["Leaves", "Generalized", "Keywords", "StagingError", "argument_names", "in_user_code", "is_nested", "leaf_key",
            "name_of", "specs_of", "structure_of"]
 
 
@@ -133,8 +133,32 @@ def argument_names(signature, args):
 
 
 # Errors that are made from a message alone.
-PLAIN_ERRORS = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, TypeError, UnboundLocalError,
-                 ValueError)
+_PLAIN_ERRORS = (AssertionError, AttributeError, NameError, NotImplementedError, RuntimeError, StopIteration, TypeError,
+                 UnboundLocalError, ValueError, errors.InaccessibleTensorError, errors.OperatorNotAllowedInGraphError)
+
+
+class StagingError(Exception):
+    """An error of a traced program whose own class takes more than a message."""
+
+
+class _KeyError(KeyError):
+    def __str__(self):
+        return self.args[0]
+
+
+StagingError.__module__ = "tensorflow.python.autograph.impl.api"
+_KeyError.__name__ = _KeyError.__qualname__ = "KeyError"
+
+
+def _with_message(error, message):
+    kind = type(error)
+    if isinstance(error, errors.OpError):
+        return type(error)(error.node_def, error.op, message)
+    if isinstance(error, KeyError):
+        return _KeyError(message)
+    if kind in _PLAIN_ERRORS or kind is StagingError or kind.__init__ is Exception.__init__:
+        return kind(message)
+    return StagingError(message)
 
 
 def in_user_code(error):
@@ -142,9 +166,16 @@ def in_user_code(error):
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     lines = []
     for frame in traceback.extract_tb(error.__traceback__):
-        if not frame.filename.startswith(own) and os.path.exists(frame.filename):
-            lines.append(f'    File "{frame.filename}", line {frame.lineno}, in {frame.name}  *\n        {frame.line}\n')
+        path = os.path.abspath(frame.filename)
+        if not path.startswith(own) and os.path.exists(path):
+            lines.append(f'    File "{path}", line {frame.lineno}, in {frame.name}  *\n        {frame.line}\n')
     if not lines:
         return error
-    made = type(error)("in user code:\n\n" + "".join(lines) + f"\n    {type(error).__name__}: {error}\n")
+    # An error that comes through several functions is described once, with the lines of all.
+    described = getattr(error, "_described_as", None) or f"{type(error).__name__}: {error}"
+    try:
+        made = _with_message(error, "in user code:\n\n" + "".join(lines) + f"\n    {described}\n")
+    except TypeError:  # an error class of a program's own with other arguments
+        return error
+    made._described_as = described
     return made.with_traceback(error.__traceback__)

@@ -19,7 +19,7 @@ from weir.framework.shapes import TensorShape
 from weir.framework.tensor import Tensor
 from weir.framework.type_spec import BatchableTypeSpec, CompositeTensor, TensorSpec, TypeSpec, type_spec_from_value
 
-__all__ = ["ExtensionType", "BatchableExtensionType", "ExtensionTypeSpec", "ExtensionTypeBatchEncoder"]
+__all__ = ["ExtensionType", "BatchableExtensionType", "ExtensionTypeSpec", "ExtensionTypeBatchEncoder", "as_dict"]
 
 _RESERVED = {"self", "_type_spec", "__name__", "_tf_extension_type_cached_type_spec"}
 
@@ -44,6 +44,11 @@ class Mapping(collections.abc.Mapping):
 
     def __repr__(self):
         return f"ImmutableDict({self._items})"
+
+
+def as_dict(value):
+    """The fields of an extension type by name."""
+    return {name: getattr(value, name) for name in _fields(type(value))}
 
 
 def _fields(cls):

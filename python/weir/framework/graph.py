@@ -55,6 +55,23 @@ def set_names_mean_values(enabled):
     _names_mean_values = enabled
 
 
+def names_mean_values():
+    return _names_mean_values
+
+
+_control_flow_v2 = True
+
+
+def set_control_flow_v2(enabled):
+    """Whether loops in graphs return the structure of their variables, or that of what the body returns."""
+    global _control_flow_v2
+    _control_flow_v2 = enabled
+
+
+def control_flow_v2_enabled():
+    return _control_flow_v2
+
+
 def disable_eager_execution():
     """compat.v1: operations are added to the default graph from now on."""
     global _eager_by_default

@@ -53,7 +53,7 @@ def _tensor_bool(tensor):
             "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. You can attempt the following resolutions "
             "to the problem: If you are running in Graph mode, use Eager execution mode or decorate this function with "
             "@tf.function. If you are using AutoGraph, you can try decorating this function with @tf.function. If that "
-            "does not help, then you may be using an unsupported feature or your source code may not be visible to "
+            "does not work, then you may be using an unsupported feature or your source code may not be visible to "
             "AutoGraph. See https://github.com/tensorflow/tensorflow/blob/master/tensorflow/python/autograph/g3doc/"
             "reference/limitations.md#access-to-source-code for more information.")
     return bool(tensor.numpy())
@@ -66,7 +66,7 @@ def _no_iteration(tensor):
     raise errors.OperatorNotAllowedInGraphError(
         "Iterating over a symbolic `tf.Tensor` is not allowed. You can attempt the following resolutions to the problem: "
         "If you are running in Graph mode, use Eager execution mode or decorate this function with @tf.function. If you "
-        "are using AutoGraph, you can try decorating this function with @tf.function. If that does not help, then you "
+        "are using AutoGraph, you can try decorating this function with @tf.function. If that does not work, then you "
         "may be using an unsupported feature or your source code may not be visible to AutoGraph. See "
         "https://github.com/tensorflow/tensorflow/blob/master/tensorflow/python/autograph/g3doc/reference/"
         "limitations.md#access-to-source-code for more information.")

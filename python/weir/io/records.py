@@ -30,6 +30,12 @@ def masked_crc32c(data):
     return ((value >> 15 | value << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
+class TFRecordCompressionType:
+    """compat.v1: how TFRecord files are compressed, by number."""
+
+    NONE, ZLIB, GZIP = 0, 1, 2
+
+
 class TFRecordOptions:
     """How a TFRecord file is compressed: "", "ZLIB" or "GZIP"."""
 
@@ -38,6 +44,7 @@ class TFRecordOptions:
     def __init__(self, compression_type=None, flush_mode=None, input_buffer_size=None, output_buffer_size=None,
                  window_bits=None, compression_level=None, compression_method=None, mem_level=None,
                  compression_strategy=None):
+        compression_type = self.compression_type_map.get(compression_type, compression_type)
         if compression_type not in (None, "", "ZLIB", "GZIP"):
             raise ValueError(f"Not a valid compression_type: {compression_type!r}")
         self.compression_type = compression_type or ""
@@ -87,7 +94,14 @@ def tf_record_iterator(path, options=None):
     """The records of a file, one by one."""
     kind = options if isinstance(options, str) else getattr(options, "compression_type", "")
     from weir.data.readers import TFRecordDataset
-    for record in TFRecordDataset(os.fspath(path), compression_type=kind or ""):
+    from weir.framework.graph import eager_mode
+    with eager_mode():  # programs of TensorFlow 1 read files outside of their graphs
+        records = iter(TFRecordDataset(os.fspath(path), compression_type=kind or ""))
+    while True:
+        with eager_mode():
+            record = next(records, None)
+        if record is None:
+            return
         yield record.numpy()
 
 

@@ -8,9 +8,10 @@ from outside becomes an input of the op; all branches of a conditional take the 
 import builtins
 
 import weir.nest as nest
+from weir import _core
 from weir.framework import (TensorShape, TensorSpec, convert_to_tensor, errors, executing_eagerly, get_static_value,
                             is_tensor, raw_ops, trace_function)
-from weir.framework.graph import name_scope
+from weir.framework.graph import control_flow_v2_enabled, name_scope
 from weir.ops import array, dtypes, math
 from weir.ops.tensor_array import TensorArray
 
@@ -281,6 +282,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         tensors = [array.constant(0)] + tensors
         signature = [TensorSpec([], dtypes.int32)] + signature
         shapes = [TensorShape([])] + shapes
+    returned = None
 
     def traced_cond(*flat):
         values = flat[1:] if limited else flat
@@ -290,8 +292,10 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
         return [raw_ops.LogicalAnd(x=flat[0] < limit, y=result) if limited else result]
 
     def traced_body(*flat):
+        nonlocal returned
         values = flat[1:] if limited else flat
         results = call(body, structure.pack(values))
+        returned = results if nest.is_nested(results) else [results]
         if single and not _is_single(results):
             results = type(loop_vars)([results]) if not hasattr(loop_vars, "_fields") else type(loop_vars)(results)
         try:
@@ -311,8 +315,11 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
                  output_shapes=shapes + [c.shape for c in captures], parallel_iterations=parallel_iterations,
                  name=name or "while")
     results = [results] if is_tensor(results) else list(results)
-    results = results[1 if limited else 0:len(tensors)]
-    return structure.pack(results)
+    packed = structure.pack(results[1 if limited else 0:len(tensors)])
+    graph = _core.current_graph()
+    if control_flow_v2_enabled() or graph.building_function:
+        return packed
+    return nest.pack_sequence_as(returned, nest.flatten(packed))  # loops of TensorFlow 1 return what the body does
 
 
 def _is_single(results):

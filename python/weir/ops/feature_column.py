@@ -274,14 +274,23 @@ class _Indicator(collections.namedtuple("IndicatorColumn", ["categorical_column"
         return tf.scatter_nd(tf.stack([rows, columns], axis=1), tf.boolean_mask(values, known),
                              tf.stack([ids.dense_shape[0], tf.constant(count, tf.int64)]))
 
+    def get_sequence_dense_tensor(self, transformation_cache, state_manager=None):
+        """The ids of a sequence as one-hot rows, and how many steps each example has."""
+        del state_manager
+        if not hasattr(self.categorical_column, "get_sequence_dense_tensor"):
+            raise ValueError("In indicator_column: the categorical_column must be of type SequenceCategoricalColumn to use "
+                             f"its steps. Given (type {type(self.categorical_column)}): {self.categorical_column}")
+        return self.categorical_column.get_sequence_dense_tensor(transformation_cache, self.categorical_column.num_buckets)
+
 
 def indicator_column(categorical_column):
     """How often each id occurs."""
     return _Indicator(categorical_column)
 
 
-class _Embedding(collections.namedtuple("EmbeddingColumn", ["categorical_column", "dimension", "combiner", "initializer",
-                                                            "max_norm", "trainable"])):
+class _Embedding(collections.namedtuple("EmbeddingColumn", [
+        "categorical_column", "dimension", "combiner", "initializer", "ckpt_to_load_from", "tensor_name_in_ckpt", "max_norm",
+        "trainable", "use_safe_embedding_lookup"])):
     name = property(lambda self: self.categorical_column.name + "_embedding")
     parse_example_spec = property(lambda self: self.categorical_column.parse_example_spec)
     variable_shape = property(lambda self: tf.TensorShape([self.dimension]))
@@ -296,7 +305,6 @@ class _Embedding(collections.namedtuple("EmbeddingColumn", ["categorical_column"
 def embedding_column(categorical_column, dimension, combiner="mean", initializer=None, ckpt_to_load_from=None,
                      tensor_name_in_ckpt=None, max_norm=None, trainable=True, use_safe_embedding_lookup=True):
     """A trained vector for each id, combined over the ids of an example."""
-    del use_safe_embedding_lookup
     if dimension is None or dimension < 1:
         raise ValueError(f"Invalid dimension {dimension}.")
     if ckpt_to_load_from is not None or tensor_name_in_ckpt is not None:
@@ -305,7 +313,8 @@ def embedding_column(categorical_column, dimension, combiner="mean", initializer
         raise ValueError("initializer must be callable if specified. Embedding of column_name: "
                          f"{categorical_column.name}")
     initializer = initializer or tf.compat.v1.truncated_normal_initializer(mean=0.0, stddev=1 / np.sqrt(dimension))
-    return _Embedding(categorical_column, dimension, combiner, initializer, max_norm, trainable)
+    return _Embedding(categorical_column, dimension, combiner, initializer, None, None, max_norm, trainable,
+                      use_safe_embedding_lookup)
 
 
 def make_parse_example_spec(feature_columns):
@@ -330,7 +339,7 @@ def input_layer(features, feature_columns, weight_collections=None, trainable=Tr
             if not hasattr(column, "_dense"):
                 raise ValueError(f"Items of feature_columns must be a _DenseColumn. You can wrap a categorical column with an "
                                  f"embedding_column or indicator_column. Given: {column}")
-            with tf.compat.v1.variable_scope(column.name) as scope:
+            with tf.compat.v1.variable_scope(getattr(column, "_var_scope_name", column.name)) as scope:
                 value = column._dense(made)
                 width = column.variable_shape.num_elements()
                 value = tf.reshape(value, [-1, width])

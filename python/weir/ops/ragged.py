@@ -977,7 +977,7 @@ def expand_dims(input, axis, name=None):  # pylint: disable=redefined-builtin
     axis = axis + rank + 1 if axis < 0 else axis
     kind = input.row_splits.dtype
     if axis == 0:
-        return RaggedTensor._make(input, array.stack([array.zeros([], kind), input.nrows()]), None)
+        return RaggedTensor._make(input, array.stack([array.zeros([], kind), input.nrows()]), input.nrows())
     if axis == 1:
         return RaggedTensor._make(input, array.range(input.nrows() + 1), array.constant(1, kind))
     return input.with_values(expand_dims(input.values, axis - 1) if isinstance(input.values, RaggedTensor) else

@@ -15,7 +15,7 @@ from weir.framework.operators import kind_name
 from weir.framework.tensor import Tensor
 from weir.framework.tensor_proto import make_ndarray
 from weir.framework.type_spec import CompositeTensor, TensorSpec, TypeSpec
-from weir.saved_model import constants, structures
+from weir.saved_model import constants, gradients, structures
 from weir.saved_model.objects import Asset, LoadOptions, TrackableResource
 from weir.trackable import AutoTrackable, DictWrapper, ListWrapper, Trackable
 from weir.train import checkpoint as checkpoints
@@ -239,11 +239,21 @@ class RestoredFunction(Function):
             tensors = _matching(concrete._signature, arguments)
             if tensors is not None:
                 return concrete.pack(concrete.run_flat(tensors))
+        if self._input_signature is not None:
+            self._refuse(args, kwargs)
         options = "\n\n".join(f"Option {i + 1}:\n{_described(*c.structured_input_signature)}"
                               for i, c in enumerate(self._concrete))
         raise ValueError("Could not find matching concrete function to call loaded from the SavedModel. Got:\n"
                          f"{_described(args, kwargs)}\n\n Expected these arguments to match one of the following "
                          f"{len(self._concrete)} option(s):\n\n{options}")
+
+    def _refuse(self, args, kwargs):
+        """Raises for the first argument that the input signature does not take."""
+        for value, spec in zip(args, self._input_signature):
+            if isinstance(value, Tensor) and isinstance(spec, TensorSpec) and not spec.is_compatible_with(value):
+                raise TypeError(f"Binding inputs to tf.function failed due to `Can not cast "
+                                f"{TensorSpec(value.shape, value.dtype)} to {spec}`. Received args: {args} and kwargs: {kwargs} "
+                                f"for signature: {self.function_type}.")
 
     def get_concrete_function(self, *args, **kwargs):
         if not args and not kwargs and len(self._concrete) == 1:
@@ -342,6 +352,7 @@ class _Loader:
 
     def load(self):
         library = self.meta.graph_def.library
+        gradients.read(library, self.proto)
         self.names = _rename_functions(library, f"loaded_{next(_loads)}")
         _core.add_function_library(library.SerializeToString())
         # They stay, whatever else calls them and goes.

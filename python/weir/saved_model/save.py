@@ -15,7 +15,7 @@ from weir.framework import convert_to_tensor, dtypes, protos, raw_ops
 from weir.framework.graph import Graph, eager_mode
 from weir.framework.tensor import EagerTensor, Tensor
 from weir.framework.type_spec import TensorSpec
-from weir.saved_model import constants, structures
+from weir.saved_model import constants, fingerprint, gradients, loops, structures
 from weir.saved_model.objects import Asset, CapturableResource, SaveOptions
 from weir.trackable import DictWrapper, ListWrapper, Trackable
 from weir.train import checkpoint as checkpoints
@@ -51,16 +51,22 @@ def _to_concrete(function, key):
 
 def _default_signature(root):
     """The function that becomes serving_default if none is given: the only one of the root that could."""
-    found = [c for c in root._trackable_children(save_type="savedmodel").values()
-             if isinstance(c, (Function, ConcreteFunction))]
-    if len(found) != 1:
-        return None
+    found = []
+    for child in root._trackable_children(save_type="savedmodel").values():
+        if isinstance(child, ConcreteFunction) or isinstance(child, Function) and child.input_signature is not None:
+            concrete = _to_concrete(child, constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY)
+            if _fits_signature(concrete):
+                found.append(concrete)
+    return found[0] if len(found) == 1 else None
+
+
+def _fits_signature(concrete):
+    names = concrete._arg_keywords or []
     try:
-        concrete = _to_concrete(found[0], constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY)
         _outputs_by_name(concrete.structured_outputs)
     except ValueError:
-        return None
-    return concrete if all(n for n in concrete._arg_keywords or []) else None
+        return False
+    return all(names) and len(set(names)) == len(names)
 
 
 def _outputs_by_name(outputs):
@@ -218,6 +224,13 @@ class _Writer:
             nodes.append(found[0])
         return nodes
 
+    def captured_object(self, name, argument):
+        """The node of the object that a function captured as this argument, if it captured one."""
+        concrete = self.concrete.get(name)
+        captured = [] if concrete is None else self.proto.concrete_functions[name].bound_inputs
+        place = argument - (concrete._num_inputs if concrete is not None else 0)
+        return captured[place] if 0 <= place < len(captured) else None
+
     # The messages.
 
     def note(self, concrete):
@@ -361,6 +374,9 @@ class _Writer:
         for node in meta.graph_def.node:
             needed.extend(a.func.name for a in node.attr.values() if a.HasField("func"))
         meta.graph_def.library.ParseFromString(_core.function_library(sorted(set(needed))))
+        loops.write(meta.graph_def.library)
+        gradients.write(meta.graph_def.library, self.proto, self.captured_object,
+                        self.options.experimental_custom_gradients)
         meta.graph_def.versions.producer = protos.GRAPH_VERSION
         meta.object_graph_def.CopyFrom(self.proto)
         for _, name, holder in self.assets:
@@ -422,3 +438,4 @@ def save(obj, export_dir, signatures=None, options=None):
     model.meta_graphs.append(meta)
     with open(os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PB), "wb") as file:
         file.write(model.SerializeToString())
+    fingerprint.write_fingerprint(export_dir, model)

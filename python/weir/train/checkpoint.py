@@ -129,18 +129,22 @@ class LoadStatus:
 
     def assert_consumed(self):
         """Raises unless everything in the checkpoint and every object has found the other."""
+        self.assert_existing_objects_matched()
         missing = [i for i, node in enumerate(self._restoration.nodes)
                    if node.attributes and i not in self._restoration.matched]
         if missing:
             keys = [key for i in missing for _, _, key in self._restoration.nodes[i].attributes]
             raise AssertionError(f"Unresolved object in checkpoint: {keys[0]} and {len(keys) - 1} more")
-        return self.assert_existing_objects_matched()
+        return self
 
     def assert_existing_objects_matched(self):
         found = {id(obj) for obj in self._restoration.matched.values()}
-        for obj, path, _ in _walk(self._root):
-            if _values(obj) and id(obj) not in found:
-                raise AssertionError(f"Object not assigned a value from checkpoint: {path} ({obj!r})")
+        unmatched = [obj for obj, _, _ in _walk(self._root) if _values(obj) and id(obj) not in found]
+        if unmatched:
+            raise AssertionError(
+                f"Found {len(unmatched)} Python objects that were not bound to checkpointed values, likely due to changes in "
+                f"the Python program. Showing {min(10, len(unmatched))} of {len(unmatched)} unmatched objects: "
+                f"{unmatched[:10]}")
         return self
 
     def assert_nontrivial_match(self):

@@ -9,7 +9,7 @@ import numpy as np
 from weir import _core, nest
 from weir.framework import errors
 from weir.framework.conversion import _eager_constant
-from weir.framework.graph import Operation, get_default_graph
+from weir.framework.graph import Operation, get_default_graph, names_mean_values
 from weir.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from weir.framework.type_spec import CompositeTensor
 
@@ -75,7 +75,7 @@ class BaseSession:
         session = self._ready()
         feeds = self._feeds(feed_dict)
         flat, pack = _flatten_fetches(self._graph, fetches)
-        names, targets, places = [], [], []
+        names, targets, places, variables = [], [], [], set()
         for item in flat:
             if isinstance(item, Operation):
                 targets.append(item.name)
@@ -83,11 +83,17 @@ class BaseSession:
             else:
                 if item.name not in names:
                     names.append(item.name)
+                    if names_mean_values() and _is_variable(item):
+                        variables.add(item.name)
                 places.append(names.index(item.name))
         fed = [n for n in names if n in feeds]
         asked = [n for n in names if n not in feeds]
+        last = []  # a reference has the value that the step leaves behind
+        if variables and (targets or len(variables) < len(asked)):
+            last = [n for n in asked if n in variables]
+            asked = [n for n in asked if n not in variables]
         try:
-            if not (asked or targets or not fed):
+            if not (asked or targets or not (fed or last)):
                 results = []
             elif options is None and run_metadata is None:
                 results = session.run(feeds, asked, targets)
@@ -96,10 +102,14 @@ class BaseSession:
                 results, metadata = session.run(feeds, asked, targets, written)
                 if run_metadata is not None:
                     run_metadata.ParseFromString(metadata)
+            if last:
+                results = [*results, *session.run({}, last, [])]
         except errors.OpError as error:
             _name_operation(error, self._graph)
+            if names_mean_values():
+                error._message = _UNINITIALIZED.sub(r"Attempting to use uninitialized value \1", error.message)
             raise
-        by_name = dict(zip(asked, results))
+        by_name = dict(zip(asked + last, results))
         by_name.update({n: feeds[n] for n in fed})
         values = [None if p is None else _value(by_name[names[p]]) for p in places]
         return pack(values)
@@ -256,6 +266,15 @@ def _value(tensor):
     if tensor.dtype._number in (20, 21):
         return tensor
     return tensor.numpy()
+
+
+_UNINITIALIZED = re.compile(r"Could not find variable (\S+)\. This could mean .*?(?=\n|$)")
+
+
+def _is_variable(tensor):
+    """Whether a fetched tensor is the value of a variable, to be read at any time."""
+    op = tensor.op
+    return op.type == "ReadVariableOp" and not op.control_inputs
 
 
 def _name_operation(error, graph):

@@ -1,11 +1,11 @@
-"""Switches between behaviours of TensorFlow 1 and 2. Shapes and eager execution follow them; control flow, resources and
-equality have one behaviour here, and their switches remember their state."""
+"""Switches between behaviours of TensorFlow 1 and 2. Shapes, eager execution and the structure that
+loops return follow them; resources and equality have one behaviour here, and their switches remember their state."""
 
 from weir.framework import graph, shapes
 from weir.framework.graph import name_scope
 from weir.ops import random
 
-_state = {"control_flow_v2": True, "resource_variables": True, "tensorshape": True}
+_state = {"resource_variables": True, "tensorshape": True}
 
 
 def disable_v2_behavior():
@@ -25,15 +25,15 @@ def enable_v2_behavior():
 
 
 def enable_control_flow_v2():
-    _state["control_flow_v2"] = True
+    graph.set_control_flow_v2(True)
 
 
 def disable_control_flow_v2():
-    _state["control_flow_v2"] = False
+    graph.set_control_flow_v2(False)
 
 
 def control_flow_v2_enabled():
-    return _state["control_flow_v2"]
+    return graph.control_flow_v2_enabled()
 
 
 def enable_resource_variables():
