@@ -9,6 +9,7 @@
 // call fails with an error that names it; the group can then no longer be used.
 //
 // Ranks of one host exchange data through shared memory, hosts through TCP (docs/guide/collectives.md).
+
 #ifndef WEIR_COLLECTIVE_PROCESS_GROUP_H_
 #define WEIR_COLLECTIVE_PROCESS_GROUP_H_
 
@@ -92,6 +93,9 @@ class ProcessGroup {
 
   // Whether other ranks wait for this one in a call.
   bool IsAwaited() const;
+  // The error that ends the group if a rank has been lost since the last call, as far as that can be seen. For ranks
+  // that wait for each other in another way.
+  Status CheckPeers();
 
  private:
   ProcessGroup(Place place, std::unique_ptr<Team> team);
