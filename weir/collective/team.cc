@@ -4,6 +4,7 @@
 
 #include "weir/base/strings.h"
 #include "weir/collective/direct_team.h"
+#include "weir/collective/mpi_team.h"
 
 namespace weir::collective {
 namespace {
@@ -37,6 +38,7 @@ Status CompareNotes(const std::vector<Note>& notes) {
 }
 
 StatusOr<std::unique_ptr<Team>> Team::Make(const Place& place, absl::Duration timeout, const Alarm& alarm) {
+  if (place.transport == Transport::kMpi && place.size > 1) return MpiTeam::Make(place, timeout);
   return DirectTeam::Make(place, timeout, alarm);
 }
 

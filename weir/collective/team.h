@@ -1,4 +1,5 @@
-// Team: the ranks of a group, and the movement of bytes and sums between them (direct_team.h).
+// Team: the ranks of a group, and the movement of bytes and sums between them. There are two kinds: one over shared
+// memory and connections of weir's own (direct_team.h), and one over MPI (mpi_team.h), for programs that ask for it.
 #ifndef WEIR_COLLECTIVE_TEAM_H_
 #define WEIR_COLLECTIVE_TEAM_H_
 
