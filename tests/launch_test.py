@@ -2,7 +2,7 @@
 """Programs that use weir::collective, as `weir launch`, mpirun and torchrun-like launchers start them: on this host, and on
 hosts that are network namespaces.
 
-    tests/launch_test.py build/release/bin/weir build/release/bin/collective_ranks
+    tests/launch_test.py build/release/bin/weir build/release/bin/collective_ranks build/release/tests/libforeign_mpi.so
 """
 
 import os
@@ -17,7 +17,9 @@ import unittest
 
 import network_namespaces
 
-WEIR, RANKS = [os.path.abspath(path) for path in sys.argv[1:3]]
+WEIR, RANKS, FOREIGN_MPI = [os.path.abspath(path) for path in sys.argv[1:4]]
+FUNNELED_MPI = os.path.join(os.path.dirname(FOREIGN_MPI), "libfunneled_mpi.so")
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 
 
 def run(command, timeout=90, **variables):
@@ -91,6 +93,44 @@ class OneHost(unittest.TestCase):
         self.assertEqual(code, 0, text)
         self.assertEqual(places(text), expected([2, 2]), text)
 
+    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
+    def test_mpi_as_transport(self):
+        code, text = run(MPIRUN + ["-np", "4", RANKS], WEIR_TRANSPORT="mpi")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(places(text), expected([4]))
+        code, text = run(MPIRUN + ["-np", "3", RANKS, "60", "names"], WEIR_TRANSPORT="mpi")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(text.count("all names"), 3, text)
+
+    @unittest.skipUnless(shutil.which("mpirun") and os.path.exists(FUNNELED_MPI), "Open MPI is not installed")
+    def test_an_mpi_that_allows_one_thread_is_called_on_one(self):
+        for arguments in (["60"], ["60", "names"]):
+            code, text = run(MPIRUN + ["-np", "2", RANKS] + arguments, WEIR_TRANSPORT="mpi",
+                             WEIR_MPI_LIBRARY=FUNNELED_MPI)
+            self.assertEqual(code, 0, text)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
+    def test_a_rank_that_is_late_under_mpi_is_named(self):
+        code, text = run(MPIRUN + ["-np", "3", RANKS, "2", "sleep", "1"], WEIR_TRANSPORT="mpi")
+        self.assertNotEqual(code, 0, text)
+        self.assertIn("After 2s these ranks of 3 have not come to the call: 1", text)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
+    def test_a_rank_that_dies_under_mpi_ends_the_job(self):
+        code, text = run(MPIRUN + ["-np", "3", RANKS, "60", "die", "1"], WEIR_TRANSPORT="mpi")
+        self.assertNotEqual(code, 0, text)
+
+    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
+    def test_an_mpi_with_another_binary_interface_is_named(self):
+        code, text = run(MPIRUN + ["-np", "2", RANKS], WEIR_TRANSPORT="mpi", WEIR_MPI_LIBRARY=FOREIGN_MPI)
+        self.assertNotEqual(code, 0, text)
+        self.assertIn("supports Open MPI, but the library found is MPICH Version: 9.9", text)
+
+    def test_mpi_needs_its_own_launcher(self):
+        code, text = run([WEIR, "launch", "-n", "2", "--", RANKS], WEIR_TRANSPORT="mpi")
+        self.assertNotEqual(code, 0, text)
+        self.assertIn("weir launch does not start MPI programs", text)
+
     def test_torchrun_variables_of_two_nodes(self):
         port, processes = free_port(), []
         for rank in range(4):
@@ -149,4 +189,4 @@ class Namespaces(network_namespaces.TwoHosts):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]] + sys.argv[3:])
+    unittest.main(argv=[sys.argv[0]] + sys.argv[4:])

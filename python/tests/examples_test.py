@@ -36,6 +36,10 @@ class ExamplesTest(unittest.TestCase):
         self.assertIn("worker 0: loss", shown)
         self.assertIn("worker 1: loss", shown)
 
+    def test_horovod_trace(self):  # alone, nothing is exchanged, but all of it is traced
+        shown = self.run_program("horovod_trace.py", "--layers", "3", "--width", "64", "--steps", "3")
+        self.assertRegex(shown, r"0 % of the backward pass's products ran while a gradient was on its way")
+
     def test_variables_on_servers(self):
         rows = [line.split() for line in self.run_program("variables_on_servers.py").splitlines()]
         devices = {}

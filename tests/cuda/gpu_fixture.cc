@@ -12,34 +12,6 @@ namespace weir::gpu_testing {
 namespace {
 
 // The type attributes and list lengths that the inputs imply.
-AttrMap CompleteAttrs(const OpSchema& schema, const std::vector<Tensor>& inputs, const Attrs& attrs) {
-  AttrMap map;
-  for (const auto& [name, value] : attrs) map.Set(name, value);
-  size_t at = 0;
-  for (const ArgSchema& arg : schema.inputs) {
-    if (at >= inputs.size()) break;
-    size_t count = 1;
-    if (!arg.number_attr.empty()) {
-      const Attribute* given = map.Find(arg.number_attr);
-      count = given != nullptr ? static_cast<size_t>(*given->get_if<int64_t>())
-                               : inputs.size() - (schema.inputs.size() - 1);
-      if (given == nullptr) map.Set(arg.number_attr, static_cast<int64_t>(count));
-    }
-    if (!arg.type_list_attr.empty()) {
-      const Attribute* given = map.Find(arg.type_list_attr);
-      count = given != nullptr ? given->get_if<AttrList>()->type.size() : inputs.size() - (schema.inputs.size() - 1);
-      AttrList types;
-      for (size_t i = at; i < at + count; ++i) types.type.push_back(inputs[i].dtype());
-      map.Set(arg.type_list_attr, types);
-    }
-    if (!arg.type_attr.empty() && map.Find(arg.type_attr) == nullptr && count > 0) {
-      map.Set(arg.type_attr, inputs[at].dtype());
-    }
-    at += count;
-  }
-  return map;
-}
-
 double TypeTolerance(DType dtype) { return dtype == DType::kHalf ? 2e-3 : dtype == DType::kBFloat16 ? 1.6e-2 : 0; }
 
 Tensor MakeRandom(DType dtype, const std::vector<int64_t>& dims, uint32_t seed, double low, double high) {
@@ -67,6 +39,34 @@ Tensor MakeRandom(DType dtype, const std::vector<int64_t>& dims, uint32_t seed, 
 }
 
 }  // namespace
+
+AttrMap CompleteAttrs(const OpSchema& schema, const std::vector<Tensor>& inputs, const Attrs& attrs) {
+  AttrMap map;
+  for (const auto& [name, value] : attrs) map.Set(name, value);
+  size_t at = 0;
+  for (const ArgSchema& arg : schema.inputs) {
+    if (at >= inputs.size()) break;
+    size_t count = 1;
+    if (!arg.number_attr.empty()) {
+      const Attribute* given = map.Find(arg.number_attr);
+      count = given != nullptr ? static_cast<size_t>(*given->get_if<int64_t>())
+                               : inputs.size() - (schema.inputs.size() - 1);
+      if (given == nullptr) map.Set(arg.number_attr, static_cast<int64_t>(count));
+    }
+    if (!arg.type_list_attr.empty()) {
+      const Attribute* given = map.Find(arg.type_list_attr);
+      count = given != nullptr ? given->get_if<AttrList>()->type.size() : inputs.size() - (schema.inputs.size() - 1);
+      AttrList types;
+      for (size_t i = at; i < at + count; ++i) types.type.push_back(inputs[i].dtype());
+      map.Set(arg.type_list_attr, types);
+    }
+    if (!arg.type_attr.empty() && map.Find(arg.type_attr) == nullptr && count > 0) {
+      map.Set(arg.type_attr, inputs[at].dtype());
+    }
+    at += count;
+  }
+  return map;
+}
 
 bool IsEmulated() { return std::getenv("WEIR_TEST_GPU") == nullptr; }
 

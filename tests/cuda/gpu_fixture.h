@@ -27,6 +27,8 @@ const std::shared_ptr<Environment>& GpuEnvironment();
 EagerRuntime& Runtime();
 
 using Attrs = std::vector<std::pair<std::string, Attribute>>;
+// These attributes, and the types and numbers that follow from the inputs.
+AttrMap CompleteAttrs(const OpSchema& schema, const std::vector<Tensor>& inputs, const Attrs& attrs);
 
 // Runs one op on a device: "/device:GPU:0".
 StatusOr<std::vector<Tensor>> RunOn(const std::string& device, const std::string& op, const std::vector<Tensor>& inputs,

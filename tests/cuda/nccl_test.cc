@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
+#include <vector>
 
 #include "tests/cuda/gpu_fixture.h"
 #include "weir/device/cuda/cuda_device.h"
@@ -10,28 +10,6 @@
 
 namespace weir::gpu_testing {
 namespace {
-
-// NCCL wants a card for each rank; the emulated one takes two logical devices of one card.
-int Ranks() { return IsEmulated() ? 2 : 1; }
-
-// Runs body(rank, device, communicator, stream) for all ranks at once and waits for their streams.
-template <typename Body>
-void ForRanks(Body body) {
-  const StatusOr<std::string> id = cuda::NcclCommunicator::MakeId();
-  ASSERT_TRUE(id.ok()) << id.status();
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < Ranks(); ++rank) {
-    threads.emplace_back([&, rank] {
-      auto& device = static_cast<cuda::CudaDevice&>(*Runtime().FindDevice(Cat("/device:GPU:", rank)).value());
-      auto communicator = cuda::NcclCommunicator::Join(device.gpu().context(), *id, Ranks(), rank);
-      ASSERT_TRUE(communicator.ok()) << communicator.status();
-      cuda::CudaStream& stream = *device.parts().compute;
-      body(rank, device, **communicator, stream);
-      EXPECT_TRUE(stream.Synchronize().ok());
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
 
 Tensor OnDevice(cuda::CudaDevice& device, const Tensor& host) {
   Tensor copy = Tensor::Allocate(host.dtype(), host.shape(), device.allocator()).value();
@@ -51,45 +29,47 @@ Tensor ToHost(cuda::CudaDevice& device, const Tensor& tensor) {
   return copy;
 }
 
-TEST(Nccl, RanksReduceGatherAndBroadcast) {
+// NCCL wants a card for each rank, and the machine may have only one; tests/cuda/collectives has more ranks.
+TEST(Nccl, ARankByItselfReducesGathersAndExchanges) {
   GpuEnvironment();
-  const bool two = Ranks() == 2;
-  ForRanks([&](int rank, cuda::CudaDevice& device, cuda::NcclCommunicator& group, cuda::CudaStream& stream) {
-    const float own = static_cast<float>(rank);
-    const Tensor in = OnDevice(device, Tensor::Vector<float>({own + 1, own + 2}));
-    const Tensor out = OnDevice(device, Tensor::Vector<float>({0, 0, 0, 0}));
-    auto at = [&](const Tensor& tensor) { return cuda::Address(tensor); };
-    ASSERT_TRUE(group.AllReduce(stream, DType::kFloat, cuda::kNcclSum, at(in), at(out), 2).ok());
-    ExpectTensorEqual(ToHost(device, out), Tensor::Vector<float>({two ? 3.f : 1.f, two ? 5.f : 2.f, 0, 0}));
-    ASSERT_TRUE(group.AllReduce(stream, DType::kFloat, cuda::kNcclMax, at(in), at(out), 2).ok());
-    ExpectTensorEqual(ToHost(device, out), Tensor::Vector<float>({two ? 2.f : 1.f, two ? 3.f : 2.f, 0, 0}));
-    ASSERT_TRUE(group.AllGather(stream, DType::kFloat, at(in), at(out), 2).ok());
-    ExpectTensorEqual(ToHost(device, out), Tensor::Vector<float>({1, 2, two ? 2.f : 0.f, two ? 3.f : 0.f}));
-    ASSERT_TRUE(group.Broadcast(stream, DType::kFloat, Ranks() - 1, at(in), at(out), 2).ok());
-    ExpectTensorEqual(ToHost(device, out),
-                      Tensor::Vector<float>({two ? 2.f : 1.f, two ? 3.f : 2.f, two ? 2.f : 0.f, two ? 3.f : 0.f}));
-    EXPECT_TRUE(group.AsyncStatus().ok());
-    if (!two) return;
-    ASSERT_TRUE(group.ReduceScatter(stream, DType::kFloat, cuda::kNcclSum, at(in), at(out), 1).ok());
-    EXPECT_EQ(ToHost(device, out).data<float>()[0], rank == 0 ? 3 : 5);
-    ASSERT_TRUE(group.AllToAll(stream, DType::kFloat, at(in), at(out), 1).ok());
-    // Rank 0's second element, and rank 1's first.
-    EXPECT_EQ(ToHost(device, out).data<float>()[1 - rank], 2);
-    EXPECT_EQ(group.AllReduce(stream, DType::kComplex64, cuda::kNcclSum, at(in), at(out), 1).code(),
-              absl::StatusCode::kUnimplemented);
-  });
+  auto& device = static_cast<cuda::CudaDevice&>(*Runtime().FindDevice("/device:GPU:0").value());
+  const StatusOr<std::string> id = cuda::NcclCommunicator::MakeId();
+  ASSERT_TRUE(id.ok()) << id.status();
+  auto group = cuda::NcclCommunicator::Join(device.gpu().context(), *id, 1, 0);
+  ASSERT_TRUE(group.ok()) << group.status();
+  cuda::CudaStream& stream = *device.parts().compute;
+  const Tensor values = Tensor::Vector<float>({1, 2});
+  const Tensor in = OnDevice(device, values);
+  const std::vector<int64_t> both = {2};
+  auto expect = [&](const auto& call) {
+    const Tensor out = OnDevice(device, Tensor::Vector<float>({0, 0}));
+    const Status status = call(cuda::Address(in), cuda::Address(out));
+    ASSERT_TRUE(status.ok()) << status;
+    ExpectTensorEqual(ToHost(device, out), values);
+  };
+  expect([&](auto from, auto to) { return (*group)->AllReduce(stream, DType::kFloat, cuda::kNcclSum, from, to, 2); });
+  expect([&](auto from, auto to) { return (*group)->AllGather(stream, DType::kFloat, from, to, 2); });
+  expect([&](auto from, auto to) { return (*group)->AllGatherV(stream, DType::kFloat, from, to, both); });
+  expect([&](auto from, auto to) { return (*group)->Broadcast(stream, DType::kFloat, 0, from, to, 2); });
+  expect(
+      [&](auto from, auto to) { return (*group)->ReduceScatter(stream, DType::kFloat, cuda::kNcclMax, from, to, 2); });
+  expect([&](auto from, auto to) { return (*group)->Exchange(stream, DType::kFloat, from, both, to, both); });
+  EXPECT_TRUE((*group)->AsyncStatus().ok());
+  EXPECT_EQ(
+      (*group)->AllReduce(stream, DType::kComplex64, cuda::kNcclSum, cuda::Address(in), cuda::Address(in), 1).code(),
+      absl::StatusCode::kUnimplemented);
 }
 
-TEST(Nccl, AnAbortedGroupEndsItsWork) {
+TEST(Nccl, JoiningIsGivenUpWhenTheAlarmSaysSo) {
   GpuEnvironment();
-  ForRanks([&](int rank, cuda::CudaDevice& device, cuda::NcclCommunicator& group, cuda::CudaStream& stream) {
-    const Tensor in = OnDevice(device, Tensor::Vector<float>({1}));
-    if (rank != 0) return;  // and never comes
-    ASSERT_TRUE(group.AllReduce(stream, DType::kFloat, cuda::kNcclSum, cuda::Address(in), cuda::Address(in), 1).ok());
-    group.Abort();
-    EXPECT_TRUE(stream.Synchronize().ok());
-    EXPECT_EQ(group.AsyncStatus().code(), absl::StatusCode::kAborted);
+  auto& device = static_cast<cuda::CudaDevice&>(*Runtime().FindDevice("/device:GPU:0").value());
+  const StatusOr<std::string> id = cuda::NcclCommunicator::MakeId();
+  ASSERT_TRUE(id.ok()) << id.status();
+  int asked = 0;
+  auto group = cuda::NcclCommunicator::Join(device.gpu().context(), *id, 2, 0, [&asked] {
+    return ++asked < 3 ? OkStatus() : DeadlineExceeded("rank 1 never comes");
   });
+  EXPECT_EQ(group.status().code(), absl::StatusCode::kDeadlineExceeded) << group.status();
 }
 
 }  // namespace

@@ -133,7 +133,6 @@ void ShareOut(const PiecePtr& piece) {
 Status StartReduce(const RunPtr& run) {
   const CollectiveGroup& group = run->group();
   const CollectiveSpec& spec = run->spec();
-  if (!CanMerge(spec.dtype)) return InvalidArgument("Values of type ", Name(spec.dtype), " cannot be reduced");
   const int64_t total = spec.shape.num_elements();
   if (group.size() == 1 || total == 0) {
     run->Finish(run->input());
@@ -170,12 +169,7 @@ Status StartReduce(const RunPtr& run) {
 Status StartReduceScatter(const RunPtr& run) {
   const CollectiveGroup& group = run->group();
   const CollectiveSpec& spec = run->spec();
-  if (!CanMerge(spec.dtype)) return InvalidArgument("Values of type ", Name(spec.dtype), " cannot be reduced");
   const int n = group.size();
-  if (spec.shape.rank() < 1 || spec.shape.dim(0) % n != 0) {
-    return InvalidArgument("A reduce-scatter over ", n, " members needs a first dimension that is a multiple of ", n,
-                           ", but the shape is ", spec.shape.ToString());
-  }
   Shape part = spec.shape;
   WEIR_RETURN_IF_ERROR(part.SetDim(0, spec.shape.dim(0) / n));
   WEIR_ASSIGN_OR_RETURN(Tensor output, run->Allocate(spec.dtype, part));
@@ -206,7 +200,6 @@ Status StartReduceScatter(const RunPtr& run) {
 Status StartGather(const RunPtr& run) {
   const CollectiveSpec& spec = run->spec();
   const int n = run->group().size();
-  if (spec.shape.rank() < 1) return InvalidArgument("A gather needs inputs of rank 1 or more, not scalars");
   Shape whole = spec.shape;
   std::vector<int64_t> begin(n + 1, 0);
   for (int rank = 0; rank < n; ++rank) begin[rank + 1] = begin[rank] + run->round().shapes[rank].dim(0);
@@ -292,10 +285,6 @@ Status StartAllToAll(const RunPtr& run) {
   const CollectiveSpec& spec = run->spec();
   const int n = run->group().size();
   const int rank = run->rank();
-  if (spec.shape.rank() < 1 || spec.shape.dim(0) != n) {
-    return InvalidArgument("An all-to-all over ", n, " members needs a first dimension of ", n, ", but the shape is ",
-                           spec.shape.ToString());
-  }
   // TensorFlow's keys have no separator between the ranks of sender and receiver.
   const std::string_view between = run->group().all_weir() ? ":" : "";
   auto key = [between](int from, int to) { return Cat(between, from, between, to); };
@@ -327,17 +316,7 @@ Status StartPermute(const RunPtr& run) {
   const CollectiveSpec& spec = run->spec();
   const int n = run->group().size();
   std::vector<int> sender(n, -1);
-  if (static_cast<int>(spec.permutation.size()) != n) {
-    return InvalidArgument("A permutation of ", n, " members has ", spec.permutation.size(), " entries");
-  }
-  for (int rank = 0; rank < n; ++rank) {
-    const int to = spec.permutation[rank];
-    if (to < 0 || to >= n || sender[to] >= 0) {
-      return InvalidArgument("Rank ", rank, " sends to ", to, ", which is not one of the ", n,
-                             " ranks or receives twice");
-    }
-    sender[to] = rank;
-  }
+  for (int rank = 0; rank < n; ++rank) sender[spec.permutation[rank]] = rank;
   const int rank = run->rank();
   const std::string_view between = run->group().all_weir() ? ":" : "";
   if (sender[rank] == rank || spec.shape.num_elements() == 0) {
@@ -433,7 +412,45 @@ std::vector<BroadcastTree> BroadcastTrees(const CollectiveGroup& group, int sour
   return trees;
 }
 
+Status CheckShape(const CollectiveSpec& spec, int members) {
+  const int n = members;
+  const bool has_rows = spec.shape.rank() > 0;
+  switch (spec.kind) {
+    case CollectiveKind::kBroadcast:
+      return OkStatus();
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kReduceScatter:
+      if (!CanMerge(spec.dtype)) return InvalidArgument("Values of type ", Name(spec.dtype), " cannot be reduced");
+      if (spec.kind == CollectiveKind::kReduce || (has_rows && spec.shape.dim(0) % n == 0)) return OkStatus();
+      return InvalidArgument("A reduce-scatter over ", n, " members needs a first dimension that is a multiple of ", n,
+                             ", but the shape is ", spec.shape.ToString());
+    case CollectiveKind::kGather:
+      if (has_rows) return OkStatus();
+      return InvalidArgument("A gather needs inputs of rank 1 or more, not scalars");
+    case CollectiveKind::kAllToAll:
+      if (has_rows && spec.shape.dim(0) == n) return OkStatus();
+      return InvalidArgument("An all-to-all over ", n, " members needs a first dimension of ", n, ", but the shape is ",
+                             spec.shape.ToString());
+    case CollectiveKind::kPermute:
+      break;
+  }
+  std::vector<bool> receives(n, false);
+  if (static_cast<int>(spec.permutation.size()) != n) {
+    return InvalidArgument("A permutation of ", n, " members has ", spec.permutation.size(), " entries");
+  }
+  for (int rank = 0; rank < n; ++rank) {
+    const int to = spec.permutation[rank];
+    if (to < 0 || to >= n || receives[to]) {
+      return InvalidArgument("Rank ", rank, " sends to ", to, ", which is not one of the ", n,
+                             " ranks or receives twice");
+    }
+    receives[to] = true;
+  }
+  return OkStatus();
+}
+
 Status StartAlgorithm(const RunPtr& run) {
+  WEIR_RETURN_IF_ERROR(CheckShape(run->spec(), run->group().size()));
   switch (run->spec().kind) {
     case CollectiveKind::kReduce:
       return StartReduce(run);

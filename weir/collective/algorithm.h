@@ -42,6 +42,10 @@ class RoundRun {
   virtual void Finish(Tensor output) = 0;
 };
 
+// INVALID_ARGUMENT if `members` members cannot run such a collective: its type or its shape does not fit. For a gather,
+// the shape is that of any member's input.
+Status CheckShape(const CollectiveSpec& spec, int members);
+
 // Starts the algorithm for the round's kind. Whatever the run waits for keeps it alive.
 Status StartAlgorithm(const std::shared_ptr<RoundRun>& run);
 

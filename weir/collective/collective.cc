@@ -87,6 +87,12 @@ Request MakeExchange(RequestKind kind, const std::string& name, const Tensor& va
   return request;
 }
 
+void SetPlace(const DevicePlace& place, Request* request) {
+  request->home = place.home;
+  request->arithmetic = place.arithmetic;
+  request->signature.on_device = !place.deterministic && place.arithmetic != nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<Engine> FindEngine() {
@@ -124,18 +130,20 @@ void SubmitToEngine(Request request) {
 }
 
 void StartAllReduce(const std::string& name, const std::vector<Tensor>& values, const AllReduceOptions& options,
-                    std::function<void(StatusOr<Answer>)> done) {
+                    const DevicePlace& place, std::function<void(StatusOr<Answer>)> done) {
   Request request = MakeReduction(RequestKind::kAllReduce, name, values, options);
+  SetPlace(place, &request);
   request.done = std::move(done);
   SubmitToEngine(std::move(request));
 }
 
 void StartExchange(RequestKind kind, const std::string& name, const Tensor& value, const ExchangeOptions& options,
-                   std::function<void(StatusOr<Answer>)> done) {
+                   const DevicePlace& place, std::function<void(StatusOr<Answer>)> done) {
   Request request = kind == RequestKind::kReduceScatter ? MakeReduction(kind, name, {value}, options.reduce)
                                                         : MakeExchange(kind, name, value, options.reduce.set);
   request.signature.root = options.root;
   request.splits = options.splits;
+  SetPlace(place, &request);
   request.done = std::move(done);
   SubmitToEngine(std::move(request));
 }

@@ -92,11 +92,20 @@ void CollectiveRun::HaveGroup(StatusOr<GroupPtr> group) {
   join.name = call_.name;
   join.spec = call_.spec;
   join.deadline = deadline_;
+  join.offer = OfferSeat();
+  if (moment_ != nullptr) join.make_id = [moment = moment_] { return moment->MakeCommunicatorId(); };
   domain_->JoinRound(group_, join, &cancellation_,
                      [self](StatusOr<RoundPtr> round) { self->HaveRound(std::move(round)); });
 }
 
 void CollectiveRun::HaveRound(StatusOr<RoundPtr> round) {
+  std::shared_ptr<DeviceSeat> seat;
+  {
+    absl::MutexLock lock(&mu_);
+    is_joining_ = false;
+    if (round.ok()) generation_ = (*round)->communicator.generation;
+    seat = seat_;
+  }
   if (!round.ok()) return Fail(round.status());
   if (static_cast<int>((*round)->shapes.size()) != group_->size()) {
     return Fail(Internal("The round of instance ", call_.instance_key, " has ", (*round)->shapes.size(),
@@ -109,10 +118,14 @@ void CollectiveRun::HaveRound(StatusOr<RoundPtr> round) {
   }
   // If the run was cancelled in the meantime, the members that wait for its chunks have not been told.
   if (ended_.load()) {
-    domain_->chunks().Abort(round_->id, Aborted(call_.device->name, " has left the collective ", call_.name),
-                            absl::Now() + kKeepRound);
+    const Status left = Aborted(call_.device->name, " has left the collective ", call_.name);
+    domain_->chunks().Abort(round_->id, left, absl::Now() + kKeepRound);
+    if (seat != nullptr) seat->Doubt();
     return;
   }
+  if (round_->communicator.generation > 0) return RunInCommunicator();
+  output_ = Tensor();
+  if (seat != nullptr && !round_->communicator.obstacle.empty()) seat->Explain(round_->communicator.obstacle);
   is_staged_ = call_.home != nullptr && !StaysOnDevices();
   if (!is_staged_ || !call_.input.has_value()) return StartData();
   // The callback runs on a thread of the device, which must not be blocked.
@@ -128,6 +141,128 @@ void CollectiveRun::HaveRound(StatusOr<RoundPtr> round) {
 void CollectiveRun::StartData() {
   Status started = StartAlgorithm(shared_from_this());
   if (!started.ok()) Fail(started);
+}
+
+SeatOffer CollectiveRun::OfferSeat() {
+  SeatOffer offer;
+  auto* const source = dynamic_cast<CommunicatorSource*>(call_.arithmetic.get());
+  if (source == nullptr || group_->size() < 2) return offer;
+  std::shared_ptr<DeviceSeat> seat = domain_->SeatOf(group_, rank_);
+  offer = seat->Offer(*source);
+  if (offer.obstacle.empty() && call_.deterministic) {
+    offer.card.clear();
+    offer.obstacle = "the session is deterministic";
+  }
+  if (!offer.card.empty()) {
+    PrepareOutput().IgnoreError();  // what fails now is tried again when it is needed
+    StatusOr<std::shared_ptr<DeviceMoment>> moment = source->Mark();
+    if (moment.ok()) {
+      moment_ = *std::move(moment);
+    } else {
+      offer.card.clear();
+      offer.obstacle = std::string(Message(moment.status()));
+    }
+  }
+  absl::MutexLock lock(&mu_);
+  seat_ = std::move(seat);
+  is_joining_ = true;
+  return offer;
+}
+
+// Memory for the result, if its size is known already.
+Status CollectiveRun::PrepareOutput() {
+  Shape shape = call_.spec.shape;
+  switch (call_.spec.kind) {
+    case CollectiveKind::kGather: {
+      if (round_ == nullptr) return Unavailable("The size of a gather follows from the other members");
+      int64_t rows = 0;
+      for (const Shape& each : round_->shapes) rows += each.dim(0);
+      WEIR_RETURN_IF_ERROR(shape.SetDim(0, rows));
+      break;
+    }
+    case CollectiveKind::kReduceScatter:
+      WEIR_RETURN_IF_ERROR(CheckShape(call_.spec, group_->size()));
+      WEIR_RETURN_IF_ERROR(shape.SetDim(0, shape.dim(0) / group_->size()));
+      break;
+    case CollectiveKind::kBroadcast:
+      if (!call_.spec.is_source) break;
+      output_ = call_.input;
+      return OkStatus();
+    default:
+      break;
+  }
+  WEIR_ASSIGN_OR_RETURN(output_, Tensor::Allocate(call_.spec.dtype, shape, call_.allocator));
+  return OkStatus();
+}
+
+StatusOr<DeviceCollectiveCall> CollectiveRun::MakeDeviceCall() {
+  DeviceCollectiveCall call;
+  call.to_is_newer = !output_.has_value();
+  if (call.to_is_newer) WEIR_RETURN_IF_ERROR(PrepareOutput());
+  call.from = call_.input;
+  call.to = output_;
+  call.moment = moment_;
+  call.merge = static_cast<ChunkMerge>(call_.spec.merge);
+  const int n = group_->size();
+  const int64_t elements = call_.spec.shape.num_elements();
+  switch (call_.spec.kind) {
+    case CollectiveKind::kReduce:
+      call.kind = DeviceCollective::kReduce;
+      break;
+    case CollectiveKind::kReduceScatter:
+      call.kind = DeviceCollective::kReduceScatter;
+      break;
+    case CollectiveKind::kBroadcast:
+      call.kind = DeviceCollective::kBroadcast;
+      call.root = round_->source_rank;
+      break;
+    case CollectiveKind::kGather:
+      call.kind = DeviceCollective::kGather;
+      for (const Shape& each : round_->shapes) call.counts.push_back(each.num_elements());
+      break;
+    case CollectiveKind::kAllToAll:
+      call.kind = DeviceCollective::kExchange;
+      call.counts.assign(n, elements / n);
+      call.received = call.counts;
+      break;
+    case CollectiveKind::kPermute:
+      call.kind = DeviceCollective::kExchange;
+      call.counts.assign(n, 0);
+      call.received.assign(n, 0);
+      for (int rank = 0; rank < n; ++rank) {
+        const int to = call_.spec.permutation[rank];
+        if (rank == rank_) call.counts[to] = elements;
+        if (to == rank_) call.received[rank] = elements;
+      }
+      break;
+  }
+  return call;
+}
+
+void CollectiveRun::RunInCommunicator() {
+  StatusOr<DeviceCollectiveCall> call = MakeDeviceCall();
+  std::shared_ptr<DeviceSeat> seat;
+  {
+    absl::MutexLock lock(&mu_);
+    seat = seat_;
+  }
+  if (!call.ok()) return Fail(call.status());
+  seat->Run(round_->communicator, *std::move(call),
+            [self = shared_from_this()](const Status& status) { self->EndInCommunicator(status); });
+}
+
+void CollectiveRun::EndInCommunicator(const Status& status) {
+  if (!status.ok()) return Fail(status);
+  if (ended_.load()) return;
+  // This is a thread of the device, which the nodes that follow must not keep.
+  call_.runner([self = shared_from_this()] {
+    Status divided;
+    if (self->call_.spec.divide && !self->ended_.load()) {
+      divided = self->call_.arithmetic->Divide(self->output_, self->group_->size());
+    }
+    if (!divided.ok()) return self->Fail(divided);
+    self->Finish(self->output_);
+  });
 }
 
 bool CollectiveRun::StaysOnDevices() const {
@@ -212,16 +347,26 @@ void CollectiveRun::End(StatusOr<Tensor> result) {
 void CollectiveRun::Fail(const Status& status) {
   if (ended_.exchange(true)) return;
   auto self = shared_from_this();
-  uint64_t round_id = 0;
+  uint64_t round_id = 0, generation = 0;
   GroupPtr group;
+  std::shared_ptr<DeviceSeat> seat;
+  bool is_joining = false;
   {
     absl::MutexLock lock(&mu_);
     round_id = round_id_;
     group = known_group_;
+    seat = seat_;
+    generation = generation_;
+    is_joining = is_joining_;
   }
   if (group != nullptr &&
       (absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsFailedPrecondition(status))) {
     domain_->ForgetGroup(*group);
+  }
+  if (seat != nullptr && is_joining) seat->Doubt();
+  if (seat != nullptr && generation > 0) {
+    seat->Lose(generation,
+               Annotate(status, Cat("The collective ", call_.name, " was ended by ", call_.device->name, ": ")));
   }
   if (round_id != 0) {
     Status told = Annotate(status, Cat("The collective ", call_.name, " was ended by ", call_.device->name, ": "));
@@ -244,10 +389,16 @@ std::string CollectiveRun::Senders() {
 }
 
 void CollectiveRun::OnDeadline() {
-  bool has_round = false;
+  bool has_round = false, in_communicator = false;
   {
     absl::MutexLock lock(&mu_);
     has_round = round_id_ != 0;
+    in_communicator = generation_ > 0;
+  }
+  if (in_communicator) {
+    return Fail(DeadlineExceeded("Collective has timed out during execution: instance ", call_.instance_key,
+                                 " of group ", call_.group_key, " (", call_.name, ") has all of its ", call_.group_size,
+                                 " members, but they did not end it together"));
   }
   if (has_round) {
     return Fail(DeadlineExceeded("Collective has timed out during execution: instance ", call_.instance_key,

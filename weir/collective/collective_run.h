@@ -39,6 +39,12 @@ class CollectiveRun final : public RoundRun, public std::enable_shared_from_this
   void HaveRound(StatusOr<RoundPtr> round);
   bool StaysOnDevices() const;
   void StartData();
+  // What this member says about communicators; finds its seat and what a call needs.
+  SeatOffer OfferSeat();
+  Status PrepareOutput();
+  void RunInCommunicator();
+  StatusOr<DeviceCollectiveCall> MakeDeviceCall();
+  void EndInCommunicator(const Status& status);
   void End(StatusOr<Tensor> result);
   void Fail(const Status& status);
   void OnDeadline();
@@ -56,10 +62,15 @@ class CollectiveRun final : public RoundRun, public std::enable_shared_from_this
   GroupPtr group_;
   RoundPtr round_;
   int rank_ = -1;
-  bool is_staged_ = false;  // the data is copied to host memory and back
+  bool is_staged_ = false;                // the data is copied to host memory and back
+  Tensor output_;                         // of a communicator
+  std::shared_ptr<DeviceMoment> moment_;  // when the input and the output were there; null: no communicator
   absl::Mutex mu_;
-  GroupPtr known_group_ ABSL_GUARDED_BY(mu_);        // group_, for threads other than the one that runs the stages
-  uint64_t round_id_ ABSL_GUARDED_BY(mu_) = 0;       // 0: none yet
+  GroupPtr known_group_ ABSL_GUARDED_BY(mu_);   // group_, for threads other than the one that runs the stages
+  uint64_t round_id_ ABSL_GUARDED_BY(mu_) = 0;  // 0: none yet
+  std::shared_ptr<DeviceSeat> seat_ ABSL_GUARDED_BY(mu_);
+  bool is_joining_ ABSL_GUARDED_BY(mu_) = false;     // with a seat, and without an answer so far
+  uint64_t generation_ ABSL_GUARDED_BY(mu_) = 0;     // of the communicator in which the round runs
   std::map<int, int> awaited_ ABSL_GUARDED_BY(mu_);  // the number of chunks expected, by sender
 };
 

@@ -72,11 +72,14 @@ void CollectiveDomain::Adopt(const std::vector<std::shared_ptr<Device>>& devices
 
 void CollectiveDomain::Close() {
   std::vector<uint64_t> adopted;
+  std::map<std::pair<GroupPtr, int>, std::shared_ptr<DeviceSeat>> seats;
   {
     absl::MutexLock lock(&mu_);
     adopted.swap(adopted_);
+    seats.swap(seats_);
     peers_ = nullptr;
   }
+  for (auto& [member, seat] : seats) seat->Close(Closed());
   {
     Registry& registry = DomainRegistry();
     absl::MutexLock lock(&registry.mu);
@@ -178,6 +181,26 @@ void CollectiveDomain::JoinRound(const GroupPtr& group, const RoundJoin& join, C
   CollectivePeers* peers = this->peers();
   if (peers == nullptr) return done(Closed());
   peers->JoinRound(coordinator, join, cancellation, std::move(done));
+}
+
+std::shared_ptr<DeviceSeat> CollectiveDomain::SeatOf(const GroupPtr& group, int rank) {
+  std::vector<std::shared_ptr<DeviceSeat>> obsolete;
+  std::shared_ptr<DeviceSeat> seat;
+  {
+    absl::MutexLock lock(&mu_);
+    // A group may be known under two pointers, but its id is its own.
+    for (auto it = seats_.begin(); it != seats_.end();) {
+      const auto& [known, known_rank] = it->first;
+      if (known->key == group->key && known->id == group->id && known_rank == rank) return it->second;
+      const bool is_old = known->key == group->key && known->id != group->id;
+      if (is_old) obsolete.push_back(std::move(it->second));
+      it = is_old ? seats_.erase(it) : std::next(it);
+    }
+    seat = std::make_shared<DeviceSeat>(weak_from_this(), group, rank);
+    seats_[{group, rank}] = seat;
+  }
+  for (auto& old : obsolete) old->Close(Aborted("The group ", group->key, " was formed anew"));
+  return seat;
 }
 
 void CollectiveDomain::NextStepId(int64_t graph_key, std::function<void(StatusOr<int64_t>)> done) {

@@ -7,13 +7,15 @@
 //   2. the round: all members meet at the RoundTable of the task of rank 0 and agree on the operation. A group with
 //      members that run TensorFlow has no such table: as TensorFlow's tasks do, the leader is told of each instance
 //      once (InstanceTable), and the step's id identifies the round;
-//   3. the data: the algorithm (algorithm.h) moves chunks between the ChunkTables of the members' tasks.
+//   3. the data: the algorithm (algorithm.h) moves chunks between the ChunkTables of the members' tasks; or, if the
+//      members are devices with a communicator (NCCL, for GPUs), that does all of it (device_seat.h).
 //
 // A failure is confined to the round: the member that fails ends its own round with the error, so that the members that
 // fetch data from it also fail, and so on around the ring. The next round starts clean.
 #ifndef WEIR_COLLECTIVE_DOMAIN_H_
 #define WEIR_COLLECTIVE_DOMAIN_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
 #include "weir/collective/chunk_table.h"
+#include "weir/collective/device_seat.h"
 #include "weir/collective/group_table.h"
 #include "weir/collective/instance_table.h"
 #include "weir/collective/round_table.h"
@@ -75,11 +78,13 @@ struct CollectiveCall {
   absl::Time step_deadline = absl::InfiniteFuture();
   CancellationManager* cancellation = nullptr;  // must live until `done` is called; may be null
   Allocator* allocator = CpuAllocator();
-  // Set if the member's tensors are in the memory of a device. They stay there if all members are devices of its type
-  // in this process; otherwise the data goes through host memory.
+  // Set if the member's tensors are in the memory of a device. They stay there if the members' devices have a
+  // communicator (device_seat.h), or if all members are devices of its type in this process; otherwise the data goes
+  // through host memory.
   Device* home = nullptr;
   DeviceRun* device_run = nullptr;
   std::shared_ptr<ChunkArithmetic> arithmetic;
+  bool deterministic = false;  // sums are added in the order of algorithm.h: without a communicator
   std::function<void(std::function<void()>)> runner;  // runs merges of large chunks
 };
 
@@ -132,6 +137,8 @@ class CollectiveDomain : public std::enable_shared_from_this<CollectiveDomain> {
                     InstanceTable::Done done);
   void JoinRound(const GroupPtr& group, const RoundJoin& join, CancellationManager* cancellation,
                  RoundTable::Done done);
+  // A member's seat, which lives until the group is formed anew.
+  std::shared_ptr<DeviceSeat> SeatOf(const GroupPtr& group, int rank);
 
  private:
   CollectiveDomain(CollectiveDomainOptions options, CollectivePeers* peers)
@@ -150,6 +157,7 @@ class CollectiveDomain : public std::enable_shared_from_this<CollectiveDomain> {
   CollectivePeers* peers_ ABSL_GUARDED_BY(mu_);
   std::vector<uint64_t> adopted_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<int32_t, GroupPtr> known_groups_ ABSL_GUARDED_BY(mu_);
+  std::map<std::pair<GroupPtr, int>, std::shared_ptr<DeviceSeat>> seats_ ABSL_GUARDED_BY(mu_);   // by group and rank
   absl::flat_hash_map<std::pair<uint64_t, int32_t>, int> known_instances_ ABSL_GUARDED_BY(mu_);  // the source's rank
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -88,6 +89,11 @@ void Engine::Submit(Request request) {
                std::find(members->second.begin(), members->second.end(), rank_) == members->second.end()) {
       refused = InvalidArgument("Rank ", rank_, " is not in the process set ", request.set);
     } else {
+      if (request.signature.on_device) {
+        // A rank has one seat in a communicator: tensors of its other devices go through host memory.
+        if (device_memory_ == nullptr) device_memory_ = request.home->allocator();
+        request.signature.on_device = device_memory_ == request.home->allocator() && CanRunOnDevices(request.signature);
+      }
       queue_.push_back(std::move(request));
       news_.Signal();
       return;
@@ -253,14 +259,9 @@ void Engine::RunBucket(const Bucket& bucket) {
   if (!bucket.status.ok()) return answer_all(bucket.status);
   ProcessGroup& group = bucket.set == kAllRanks ? *group_ : *sets_[bucket.set];
   std::vector<Answer> answers(requests.size());
-  Status status;
-  if (bucket.signatures[0].kind == RequestKind::kAllReduce) {
-    status = RunReduction(group, bucket, requests, &answers);
-  } else {
-    StatusOr<Answer> answer = RunOne(group, bucket.signatures[0], requests[0]);
-    status = answer.status();
-    if (answer.ok()) answers[0] = *std::move(answer);
-  }
+  StatusOr<bool> is_done = RunOnDevices(group, bucket, requests, &answers);
+  Status status = is_done.status();
+  if (status.ok() && !*is_done) status = RunOnHost(group, bucket, requests, &answers);
   // All ranks get the same error for bad arguments and continue. Any other error is final.
   if (!status.ok() && !absl::IsInvalidArgument(status) && !absl::IsUnimplemented(status)) {
     absl::MutexLock lock(&mu_);
@@ -272,6 +273,42 @@ void Engine::RunBucket(const Bucket& bucket) {
     timeline_.Add(NameInKey(bucket.keys[i]), EventName(bucket.signatures[i].kind), begin, end);
     requests[i].done(std::move(answers[i]));
   }
+}
+
+StatusOr<bool> Engine::RunOnDevices(ProcessGroup& group, const Bucket& bucket, const std::vector<Request>& requests,
+                                    std::vector<Answer>* answers) {
+  const Signature& first = bucket.signatures[0];
+  if (!first.on_device || group.size() == 1) return false;
+  std::unique_ptr<DeviceExchange>& devices = device_exchanges_[bucket.set];
+  if (devices == nullptr) devices = std::make_unique<DeviceExchange>(group, options_.timeout);
+  WEIR_ASSIGN_OR_RETURN(const bool is_possible, devices->IsPossible(requests[0]));
+  if (!is_possible) return false;
+  const absl::Time begin = absl::Now();
+  if (first.kind == RequestKind::kAllReduce) {
+    WEIR_RETURN_IF_ERROR(devices->Reduce(first, requests, answers));
+  } else {
+    WEIR_ASSIGN_OR_RETURN(std::optional<Answer> answer, devices->Run(first, requests[0]));
+    if (!answer.has_value()) return false;
+    (*answers)[0] = *std::move(answer);
+  }
+  for (const std::string& key : bucket.keys) {
+    timeline_.Add(NameInKey(key), Cat("NCCL_", EventName(first.kind)), begin, absl::Now());
+  }
+  return true;
+}
+
+Status Engine::RunOnHost(ProcessGroup& group, const Bucket& bucket, std::vector<Request>& requests,
+                         std::vector<Answer>* answers) {
+  for (Request& request : requests) WEIR_RETURN_IF_ERROR(BringToHost(&request));
+  if (bucket.signatures[0].kind == RequestKind::kAllReduce) {
+    WEIR_RETURN_IF_ERROR(RunReduction(group, bucket, requests, answers));
+  } else {
+    WEIR_ASSIGN_OR_RETURN((*answers)[0], RunOne(group, bucket.signatures[0], requests[0]));
+  }
+  for (size_t i = 0; i < requests.size(); ++i) {
+    WEIR_RETURN_IF_ERROR(BringToDevice(requests[i], &(*answers)[i]));
+  }
+  return OkStatus();
 }
 
 StatusOr<Answer> Engine::RunOne(ProcessGroup& group, const Signature& signature, Request& request) {

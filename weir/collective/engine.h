@@ -15,6 +15,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "weir/collective/device_exchange.h"
 #include "weir/collective/negotiation.h"
 #include "weir/collective/process_group.h"
 #include "weir/collective/request.h"
@@ -59,6 +60,11 @@ class Engine {
   Status Cycle(bool* was_idle);
   CycleMessage Collect();
   void RunBucket(const Bucket& bucket);
+  // Runs a bucket of tensors on devices. False if it has to go through host memory, on all ranks.
+  StatusOr<bool> RunOnDevices(ProcessGroup& group, const Bucket& bucket, const std::vector<Request>& requests,
+                              std::vector<Answer>* answers);
+  Status RunOnHost(ProcessGroup& group, const Bucket& bucket, std::vector<Request>& requests,
+                   std::vector<Answer>* answers);
   StatusOr<Answer> RunOne(ProcessGroup& group, const Signature& signature, Request& request);
   Status RunReduction(ProcessGroup& group, const Bucket& bucket, std::vector<Request>& requests,
                       std::vector<Answer>* answers);
@@ -82,10 +88,12 @@ class Engine {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   Status failed_ ABSL_GUARDED_BY(mu_);
   std::map<ProcessSet, std::vector<int>> set_ranks_ ABSL_GUARDED_BY(mu_);
+  const Allocator* device_memory_ ABSL_GUARDED_BY(mu_) = nullptr;  // of the device that brought the first request
 
   // Used by the thread only:
   std::unique_ptr<ProcessGroup> group_;
   std::map<ProcessSet, std::unique_ptr<ProcessGroup>> sets_;  // null if this rank is not a member
+  std::map<ProcessSet, std::unique_ptr<DeviceExchange>> device_exchanges_;
   Negotiation negotiation_;
   std::map<std::string, std::deque<Request>> pending_;  // by key; the first request of each key has been announced
   std::vector<std::string> to_announce_;

@@ -18,8 +18,14 @@ std::shared_ptr<Engine> FindEngine();
 // `request.done` gets FAILED_PRECONDITION if there is no engine.
 void SubmitToEngine(Request request);
 
+// Where the tensors of a request are, if not in host memory. Its results will be there, too.
+struct DevicePlace {
+  Device* home = nullptr;
+  std::shared_ptr<ChunkArithmetic> arithmetic;  // of the step's run of the device
+  bool deterministic = false;                   // the results are to be those of host memory, bit for bit
+};
 void StartAllReduce(const std::string& name, const std::vector<Tensor>& values, const AllReduceOptions& options,
-                    std::function<void(StatusOr<Answer>)> done);
+                    const DevicePlace& place, std::function<void(StatusOr<Answer>)> done);
 
 struct ExchangeOptions {
   AllReduceOptions reduce;  // for a reduce-scatter; `set` applies to all
@@ -28,7 +34,7 @@ struct ExchangeOptions {
 };
 // For AllGather, Broadcast, AllToAll and ReduceScatter.
 void StartExchange(RequestKind kind, const std::string& name, const Tensor& value, const ExchangeOptions& options,
-                   std::function<void(StatusOr<Answer>)> done);
+                   const DevicePlace& place, std::function<void(StatusOr<Answer>)> done);
 
 }  // namespace weir::collective
 

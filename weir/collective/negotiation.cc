@@ -33,6 +33,9 @@ bool TakeString(std::string_view* bytes, std::string* text) {
   return true;
 }
 
+// What ranks must agree on: all but the last byte of an encoded signature.
+std::string_view Agreed(std::string_view encoded) { return encoded.substr(0, encoded.size() - 1); }
+
 std::string_view PlainName(std::string_view key) { return key.substr(key.find('/') + 1); }
 
 }  // namespace
@@ -85,11 +88,12 @@ void Negotiation::Announce(int rank, const std::string& key, const std::string& 
     entry.signature = signature;
     entry.order = next_order_++;
     entry.since = absl::Now();
-  } else if (entry.encoded != encoded && entry.disagreement.ok()) {
+  } else if (Agreed(entry.encoded) != Agreed(encoded) && entry.disagreement.ok()) {
     entry.disagreement =
         InvalidArgument("The ranks disagree about '", PlainName(key), "': rank ", *entry.ready.begin(), " calls ",
                         entry.signature.ToString(), " but rank ", rank, " calls ", signature.ToString());
   }
+  entry.signature.on_device = entry.signature.on_device && signature.on_device;
   entry.ready.insert(rank);
 }
 
@@ -152,6 +156,8 @@ StatusOr<CycleResult> Negotiation::Take(const std::vector<std::string_view>& mes
       ++each;
       continue;
     }
+    // A rank that has joined stands in with values of the host.
+    if (entry.ready.size() < MembersOf(entry.key).size()) entry.signature.on_device = false;
     ready.push_back(std::move(entry));
     each = waiting_.erase(each);
   }
@@ -162,6 +168,7 @@ StatusOr<CycleResult> Negotiation::Take(const std::vector<std::string_view>& mes
     if (entry.status.ok() && known_.size() < kMostKnown &&
         known_numbers_.try_emplace(entry.key + entry.encoded, known_.size()).second) {
       known_.push_back({entry.key, entry.encoded, entry.signature});
+      known_.back().signature.on_device = entry.encoded.back() != 0;
     }
     // Use the first bucket that has room, so that a large request does not end the fusion of later ones.
     size_t b = 0;

@@ -167,6 +167,12 @@ StatusOr<Place> FindPlace(const Variables& variables) {
                              ", ...), which is impossible");
     }
     WEIR_RETURN_IF_ERROR(FindRankZeroAddress(variables, &place));
+    const std::string transport = variables("WEIR_TRANSPORT");
+    if (transport == "mpi") {
+      place.transport = Transport::kMpi;
+    } else if (!transport.empty() && transport != "direct") {
+      return InvalidArgument("WEIR_TRANSPORT=", transport, " is neither direct nor mpi");
+    }
     return place;
   }
   if (!variables("WEIR_ELASTIC").empty()) {

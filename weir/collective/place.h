@@ -19,6 +19,12 @@ struct TlsOptions {
   std::string certificate, key, ca;
 };
 
+// How ranks exchange data.
+enum class Transport {
+  kDirect,  // over shared memory and TCP connections of weir's own
+  kMpi,     // by Open MPI's library
+};
+
 struct Place {
   int rank = 0;
   int size = 1;
@@ -32,6 +38,7 @@ struct Place {
   std::string secret;   // known only to the processes of the job
   int listener = -1;    // for rank 0: a socket that already listens at the address; the group takes ownership. -1: none
   TlsOptions tls;
+  Transport transport = Transport::kDirect;
 };
 
 // The value of an environment variable; empty if it is not set.
@@ -47,6 +54,7 @@ std::string ProcessVariable(const char* name);
 // torchrun's own store uses that one), or on the first node of SLURM_STEP_NODELIST at a port derived from the job's
 // number. The secret is WEIR_SECRET, or else the job's name, which prevents accidents but not attacks. WEIR_TLS=1 turns
 // TLS on, with the secret as its key; WEIR_TLS_CERT, WEIR_TLS_KEY and WEIR_TLS_CA name files to use instead.
+// WEIR_TRANSPORT=mpi chooses the transport ("direct": the default).
 StatusOr<Place> FindPlace(const Variables& variables = ProcessVariable);
 // Its `tls` alone. INVALID_ARGUMENT if TLS is on without WEIR_SECRET and without all three files.
 StatusOr<TlsOptions> FindTlsOptions(const Variables& variables);

@@ -8,7 +8,8 @@
 // shape), it fails with INVALID_ARGUMENT on every rank, and the next call works. If a rank dies, leaves or is late, the
 // call fails with an error that names it; the group can then no longer be used.
 //
-// Ranks of one host exchange data through shared memory, hosts through TCP (docs/guide/collectives.md).
+// Ranks of one host exchange data through shared memory, hosts through TCP (docs/guide/collectives.md). With
+// WEIR_TRANSPORT=mpi, all of them by MPI; sums are then equal on all ranks only as far as MPI's are.
 #ifndef WEIR_COLLECTIVE_PROCESS_GROUP_H_
 #define WEIR_COLLECTIVE_PROCESS_GROUP_H_
 
@@ -92,6 +93,9 @@ class ProcessGroup {
 
   // Whether other ranks wait for this one in a call.
   bool IsAwaited() const;
+  // The error that ends the group if a rank has been lost since the last call, as far as that can be seen. For ranks
+  // that wait for each other in another way.
+  Status CheckPeers();
 
  private:
   ProcessGroup(Place place, std::unique_ptr<Team> team);

@@ -30,7 +30,7 @@ bool TakePlain(std::string_view* bytes, T* value) {
 bool Signature::TravelsWith(const Signature& other) const {
   return kind == RequestKind::kAllReduce && other.kind == kind && op == other.op && op != ReduceOp::kAdasum &&
          compression == other.compression && prescale == other.prescale && postscale == other.postscale &&
-         !dtypes.empty() && !other.dtypes.empty() && dtypes[0] == other.dtypes[0];
+         !dtypes.empty() && !other.dtypes.empty() && dtypes[0] == other.dtypes[0] && on_device == other.on_device;
 }
 
 std::string Signature::ToString() const {
@@ -77,6 +77,7 @@ std::string Signature::Encode() const {
   }
   PutPlain(&out, static_cast<uint32_t>(ranks.size()));
   for (const int32_t rank : ranks) PutPlain(&out, rank);
+  PutPlain(&out, static_cast<uint8_t>(on_device));
   return out;
 }
 
@@ -99,6 +100,9 @@ StatusOr<Signature> Signature::Decode(std::string_view bytes) {
   good = good && TakePlain(&bytes, &count) && count <= bytes.size() / sizeof(int32_t);
   out.ranks.resize(good ? count : 0);
   for (int32_t& rank : out.ranks) good = good && TakePlain(&bytes, &rank);
+  uint8_t on_device = 0;
+  good = good && TakePlain(&bytes, &on_device);
+  out.on_device = on_device != 0;
   if (!good || op > static_cast<uint8_t>(ReduceOp::kAdasum) || out.kind > RequestKind::kAddSet) {
     return Internal("another rank's request cannot be read");
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "weir/base/strings.h"
+#include "weir/collective/algorithm.h"
 
 namespace weir {
 namespace {
@@ -68,7 +69,7 @@ Status RoundTable::Agree(const Open& open, const RoundJoin& join) const {
   return OkStatus();
 }
 
-StatusOr<RoundPtr> RoundTable::Complete(const Open& open, const RoundJoin& join) const {
+Status RoundTable::Complete(const Open& open, const RoundJoin& join, Answers* answers) {
   auto round = std::make_shared<Round>();
   round->id = RandomCollectiveId();
   for (const auto& [rank, seat] : open.seats) {
@@ -79,7 +80,76 @@ StatusOr<RoundPtr> RoundTable::Complete(const Open& open, const RoundJoin& join)
     return Internal("Instance ", join.instance_key, " found no source for broadcast. This could mean that there were ",
                     "group_size=", open.size, " BcastRecvs but no BcastSend.");
   }
-  return RoundPtr(round);
+  round->communicator = NextInCommunicator(open, join);
+  if (round->communicator.generation > 0 && round->communicator.order == 0) {
+    answers->unnamed = round;
+    answers->make_id = open.seats.begin()->second.make_id;
+  }
+  answers->value = RoundPtr(round);
+  return OkStatus();
+}
+
+std::string RoundTable::Obstacle(const Open& open, const RoundJoin& join) const {
+  std::map<std::string_view, int> ranks;  // by card
+  for (const auto& [rank, seat] : open.seats) {
+    if (!seat.offer.card.empty()) continue;
+    if (seat.offer.obstacle.empty()) return "";
+    return Cat(MemberName(join.group_key, join.group_id, rank), ": ", seat.offer.obstacle);
+  }
+  for (const auto& [rank, seat] : open.seats) {
+    auto [other, is_new] = ranks.emplace(seat.offer.card, rank);
+    if (is_new) continue;
+    return Cat(MemberName(join.group_key, join.group_id, other->second), " and ",
+               MemberName(join.group_key, join.group_id, rank), " are on one card");
+  }
+  return "";
+}
+
+RoundCommunicator RoundTable::NextInCommunicator(const Open& open, const RoundJoin& join) {
+  RoundCommunicator next;
+  next.obstacle = Obstacle(open, join);
+  int64_t elements = 0;
+  bool all_have_cards = open.size > 1 && open.seats.begin()->second.make_id != nullptr;
+  for (const auto& [rank, seat] : open.seats) {
+    elements += seat.spec.shape.num_elements();
+    all_have_cards = all_have_cards && !seat.offer.card.empty();
+  }
+  if (!all_have_cards || !next.obstacle.empty() || elements == 0) return next;
+  if (!CheckShape(open.seats.begin()->second.spec, open.size).ok()) return next;  // the algorithm says what is wrong
+  Communicator& current = communicators_[join.group_id];
+  bool is_lost = current.generation == 0 || std::exchange(current.is_nameless, false);
+  current.doubts.resize(static_cast<size_t>(open.size));
+  for (const auto& [rank, seat] : open.seats) {
+    is_lost = is_lost || seat.offer.lost >= current.generation || seat.offer.doubts > current.doubts[rank];
+    current.doubts[rank] = std::max(current.doubts[rank], seat.offer.doubts);
+  }
+  if (is_lost) {
+    ++current.generation;
+    current.next_order = 0;
+  }
+  next.generation = current.generation;
+  next.order = current.next_order++;
+  return next;
+}
+
+void RoundTable::NameCommunicator(uint64_t group_id, Answers* answers) {
+  if (answers->unnamed == nullptr) return;
+  StatusOr<std::string> id = answers->make_id();
+  if (id.ok()) {
+    answers->unnamed->communicator.id = *std::move(id);
+    return;
+  }
+  answers->value = id.status();
+  absl::MutexLock lock(&mu_);
+  communicators_[group_id].is_nameless = true;
+}
+
+void RoundTable::FailGroup(uint64_t group_id, const Status& status) {
+  {
+    absl::MutexLock lock(&mu_);
+    communicators_.erase(group_id);
+  }
+  FailRounds(group_id, -1, status);
 }
 
 void RoundTable::JoinLocked(const RoundJoin& join, const RoundWaiter& waiter, Answers* answers) {
@@ -108,10 +178,10 @@ void RoundTable::JoinLocked(const RoundJoin& join, const RoundWaiter& waiter, An
   }
   open->seats.erase(join.rank);
   const Status agreed = Agree(*open, join);
-  open->seats[join.rank] = {join.name, join.spec, waiter};
+  open->seats[join.rank] = {join.name, join.spec, join.offer, join.make_id, waiter};
   const bool complete = static_cast<int32_t>(open->seats.size()) == open->size;
   if (agreed.ok() && !complete) return ArmProbe();
-  answers->value = agreed.ok() ? Complete(*open, join) : agreed;
+  if (Status begun = agreed.ok() ? Complete(*open, join, answers) : agreed; !begun.ok()) answers->value = begun;
   if (!complete) {
     Failed failed{agreed, now + kRememberFailure, {}};
     for (const auto& [rank, seat] : open->seats) failed.told.insert(rank);
@@ -150,6 +220,7 @@ void RoundTable::Join(const RoundJoin& join, CancellationManager* cancellation, 
     absl::MutexLock lock(&mu_);
     if (!waiter->finished()) JoinLocked(join, waiter, &answers);
   }
+  NameCommunicator(join.group_id, &answers);
   answers.Send();
   if (waiter->finished()) Withdraw(key);
 }

@@ -82,6 +82,22 @@ struct CollectiveSpec {
   std::string ToString() const;  // "Add-reduce of float [2,3]"
 };
 
+// What a member says about communicators of devices (device_seat.h) when it joins a round.
+struct SeatOffer {
+  std::string card;      // of its device; empty: it can have no communicator
+  std::string obstacle;  // the reason; empty if its device is of a kind that has none
+  uint64_t lost = 0;     // the latest generation that it has lost; 0: none
+  uint64_t doubts = 0;   // how many joins it has given up without an answer
+};
+
+// The communicator in which a round runs.
+struct RoundCommunicator {
+  uint64_t generation = 0;  // counts the group's communicators from 1; 0: the round runs in none
+  uint64_t order = 0;       // of this round in it, from 0
+  std::string id;           // with order 0: for joining
+  std::string obstacle;     // why there is none, if the members are devices that have communicators
+};
+
 }  // namespace weir
 
 #endif  // WEIR_COLLECTIVE_TYPES_H_

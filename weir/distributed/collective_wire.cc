@@ -164,6 +164,10 @@ void ToProto(const RoundJoin& join, JoinRoundRequest* out) {
   out->mutable_permutation()->Add(spec.permutation.begin(), spec.permutation.end());
   out->set_is_source(spec.is_source);
   out->set_timeout_ms(TimeoutMs(join.deadline));
+  out->set_card(join.offer.card);
+  out->set_obstacle(join.offer.obstacle);
+  out->set_lost_communicator(join.offer.lost);
+  out->set_doubts(join.offer.doubts);
 }
 
 StatusOr<RoundJoin> FromProto(const JoinRoundRequest& request) {
@@ -190,6 +194,7 @@ StatusOr<RoundJoin> FromProto(const JoinRoundRequest& request) {
   spec.max_subdivs = request.max_subdivs();
   spec.permutation.assign(request.permutation().begin(), request.permutation().end());
   spec.is_source = request.is_source();
+  join.offer = {request.card(), request.obstacle(), request.lost_communicator(), request.doubts()};
   join.deadline = Deadline(request.timeout_ms());
   return join;
 }
@@ -198,6 +203,10 @@ void ToProto(const Round& round, JoinRoundResponse* out) {
   out->set_round(round.id);
   out->set_source_rank(round.source_rank);
   for (const Shape& shape : round.shapes) ToProto(shape, out->add_shape());
+  out->set_communicator(round.communicator.generation);
+  out->set_communicator_order(round.communicator.order);
+  out->set_communicator_id(round.communicator.id);
+  out->set_obstacle(round.communicator.obstacle);
 }
 
 StatusOr<RoundPtr> FromProto(const JoinRoundResponse& response) {
@@ -208,6 +217,8 @@ StatusOr<RoundPtr> FromProto(const JoinRoundResponse& response) {
     WEIR_ASSIGN_OR_RETURN(Shape shape, ShapeFromProto(proto));
     round->shapes.push_back(std::move(shape));
   }
+  round->communicator = {response.communicator(), response.communicator_order(), response.communicator_id(),
+                         response.obstacle()};
   return RoundPtr(round);
 }
 

@@ -1,180 +1,114 @@
-// A stand-in for libnccl.so.2 on the emulated driver: ranks are threads or streams of one process. As with the real
-// library, a call enqueues work that waits in its stream until all ranks have come to it.
-#include <algorithm>
+// A stand-in for libnccl.so.2 on the emulated driver: ranks are threads, streams or processes of one machine
+// (nccl_hub.h). As with the real library,
+// - a call enqueues work that waits in its stream until all ranks have come to it, or this rank aborts;
+// - a rank that dies or aborts leaves the others waiting; only the loss of the process that made the id is noticed, by
+//   ncclCommGetAsyncError;
+// - a nonblocking communicator is joined in the background;
+// - two ranks on one card are refused.
+#include <dlfcn.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
 #include "tests/cuda_emulator/libraries/emulator.h"
+#include "tests/cuda_emulator/libraries/nccl_hub.h"
 #include "weir/device/cuda/abi/nccl_abi.h"
 
 namespace weir::cuda {
 namespace {
 
-using cuda_emulator::Element;
 using cuda_emulator::Enqueue;
 using cuda_emulator::HostAddress;
 
-// What one rank brings to a call.
-struct Part {
-  const char* send = nullptr;
-  char* receive = nullptr;
-};
+// A rank's side of a communicator. The work in streams keeps it.
+class Rank {
+ public:
+  Rank(std::string hub, int ranks, int rank) : hub_(std::move(hub)), ranks_(ranks), rank_(rank) {}
 
-enum class Kind { kAllReduce, kBroadcast, kReduce, kAllGather, kReduceScatter };
+  int ranks() const { return ranks_; }
+  int rank() const { return rank_; }
 
-struct Call {
-  Kind kind;
-  size_t count;
-  NcclDataType type;
-  NcclReduction reduction;
-  int root;
-  bool operator==(const Call&) const = default;
-};
-
-// The ranks' n-th call: the last one to come does the work for all.
-struct Meeting {
-  int arrived = 0, left = 0;
-  bool is_done = false;
-  Call call{};
-  std::vector<Part> parts;
-};
-
-size_t SizeOf(NcclDataType type) {
-  switch (type) {
-    case kNcclInt8:
-    case kNcclUint8:
-      return 1;
-    case kNcclFloat16:
-    case kNcclBfloat16:
-      return 2;
-    case kNcclInt32:
-    case kNcclUint32:
-    case kNcclFloat32:
-      return 4;
-    case kNcclInt64:
-    case kNcclUint64:
-    case kNcclFloat64:
-      return 8;
+  NcclResult state() {
+    std::lock_guard lock(mutex_);
+    return state_;
   }
-  return 0;
-}
-
-template <typename T>
-T Combine(NcclReduction reduction, T a, T b) {
-  switch (reduction) {
-    case kNcclProd:
-      return static_cast<T>(a * b);
-    case kNcclMax:
-      return std::max(a, b);
-    case kNcclMin:
-      return std::min(a, b);
-    case kNcclSum:
-    case kNcclAvg:
-      break;
+  void set_state(NcclResult state) {
+    std::lock_guard lock(mutex_);
+    state_ = state;
   }
-  return static_cast<T>(a + b);
-}
-
-// Element `at` of all ranks as one; T is what it is stored as, W what it is computed in.
-template <typename T, typename W>
-void ReduceElement(const Call& call, const std::vector<Part>& parts, size_t at, char* to) {
-  auto load = [&](const Part& part) { return cuda_emulator::Convert<W>(reinterpret_cast<const T*>(part.send)[at]); };
-  W value = load(parts[0]);
-  for (size_t rank = 1; rank < parts.size(); ++rank) value = Combine(call.reduction, value, load(parts[rank]));
-  if (call.reduction == kNcclAvg) value = static_cast<W>(value / static_cast<W>(parts.size()));
-  *reinterpret_cast<T*>(to) = static_cast<T>(value);
-}
-void ReduceElement(const Call& call, const std::vector<Part>& parts, size_t at, char* to) {
-  switch (call.type) {
-    case kNcclInt8:
-      return ReduceElement<int8_t, int64_t>(call, parts, at, to);
-    case kNcclUint8:
-      return ReduceElement<uint8_t, uint64_t>(call, parts, at, to);
-    case kNcclInt32:
-      return ReduceElement<int32_t, int64_t>(call, parts, at, to);
-    case kNcclUint32:
-      return ReduceElement<uint32_t, uint64_t>(call, parts, at, to);
-    case kNcclInt64:
-      return ReduceElement<int64_t, int64_t>(call, parts, at, to);
-    case kNcclUint64:
-      return ReduceElement<uint64_t, uint64_t>(call, parts, at, to);
-    case kNcclFloat16:
-      return ReduceElement<_Float16, double>(call, parts, at, to);
-    case kNcclFloat32:
-      return ReduceElement<float, double>(call, parts, at, to);
-    case kNcclFloat64:
-      return ReduceElement<double, double>(call, parts, at, to);
-    case kNcclBfloat16:
-      return ReduceElement<cuda_emulator::Bfloat16, double>(call, parts, at, to);
+  uint64_t NextNumber(NcclKind kind, int peer) {
+    std::lock_guard lock(mutex_);
+    const bool is_collective = kind != NcclKind::kSend && kind != NcclKind::kReceive;
+    return ++numbers_[is_collective ? std::pair(NcclKind::kAllReduce, -1) : std::pair(kind, peer)];
   }
-}
 
-// Results are made apart first: a rank may receive where another still reads.
-void DoWork(const Meeting& meeting) {
-  const Call& call = meeting.call;
-  const size_t size = SizeOf(call.type), ranks = meeting.parts.size();
-  const bool gathers = call.kind == Kind::kAllGather, scatters = call.kind == Kind::kReduceScatter;
-  const size_t total = gathers || scatters ? call.count * ranks : call.count;
-  std::vector<char> whole(total * size);
-  if (gathers) {
-    for (size_t r = 0; r < ranks; ++r) {
-      std::memcpy(whole.data() + r * call.count * size, meeting.parts[r].send, call.count * size);
+  void Abort() {
+    std::lock_guard lock(mutex_);
+    is_aborted_ = true;
+    for (int file : open_) shutdown(file, SHUT_RDWR);
+    aborted_.notify_all();
+  }
+
+  // One call, from the greeting to the answer, which must be `room` bytes if there is any. Errors become the state.
+  void Converse(NcclGreeting greeting, const void* brought, void* answer, size_t room) {
+    greeting.ranks = ranks_;
+    greeting.rank = rank_;
+    const int file = ConnectToNcclHub(hub_);
+    {
+      std::lock_guard lock(mutex_);
+      if (is_aborted_) {
+        if (file >= 0) close(file);
+        return;
+      }
+      if (file >= 0) open_.insert(file);
     }
-  } else if (call.kind == Kind::kBroadcast) {
-    std::memcpy(whole.data(), meeting.parts[static_cast<size_t>(call.root)].send, total * size);
-  } else {
-    for (size_t i = 0; i < total; ++i) ReduceElement(call, meeting.parts, i, whole.data() + i * size);
-  }
-  for (size_t r = 0; r < ranks; ++r) {
-    if (call.kind == Kind::kReduce && static_cast<int>(r) != call.root) continue;
-    const size_t first = scatters ? r * call.count * size : 0;
-    std::memcpy(meeting.parts[r].receive, whole.data() + first, scatters ? call.count * size : total * size);
-  }
-}
-
-// All ranks of a communicator.
-struct Group {
-  int ranks = 0;
-  int joined = 0;
-  bool is_aborted = false;
-  bool has_failed = false;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::map<uint64_t, Meeting> meetings;
-  std::map<std::pair<int, int>, std::vector<std::vector<char>>> messages;  // by sender and receiver
-
-  // False if the communicator was aborted, or the ranks' calls differ.
-  bool Meet(uint64_t number, int rank, const Call& call, const Part& part) {
-    std::unique_lock lock(mutex);
-    Meeting& meeting = meetings[number];
-    if (meeting.arrived == 0) {
-      meeting.call = call;
-      meeting.parts.resize(static_cast<size_t>(ranks));
+    NcclReply reply{};
+    std::string bytes;
+    bool is_heard = file >= 0 && SendAll(file, &greeting, sizeof(greeting)) && SendAll(file, brought, greeting.bytes) &&
+                    ReceiveAll(file, &reply, sizeof(reply));
+    if (is_heard) {
+      bytes.resize(reply.bytes);
+      is_heard = ReceiveAll(file, bytes.data(), bytes.size());
     }
-    if (!(meeting.call == call)) has_failed = true;
-    meeting.parts[static_cast<size_t>(rank)] = part;
-    if (++meeting.arrived == ranks) {
-      if (!has_failed) DoWork(meeting);
-      meeting.is_done = true;
-      changed.notify_all();
+    std::unique_lock lock(mutex_);
+    open_.erase(file);
+    if (file >= 0) close(file);
+    if (is_aborted_) return;
+    if (!is_heard) {
+      state_ = kNcclRemoteError;  // and the work goes on waiting until somebody ends it
+      aborted_.wait(lock, [&] { return is_aborted_; });
+      return;
     }
-    changed.wait(lock, [&] { return meeting.is_done || is_aborted; });
-    if (++meeting.left == ranks) meetings.erase(number);
-    return !is_aborted && !has_failed;
+    if (reply.result != kNcclSuccess || (!bytes.empty() && bytes.size() != room)) {
+      state_ = kNcclInvalidUsage;
+      return;
+    }
+    if (!bytes.empty()) std::memcpy(answer, bytes.data(), bytes.size());
   }
+
+ private:
+  const std::string hub_;
+  const int ranks_, rank_;
+  std::mutex mutex_;
+  std::condition_variable aborted_;
+  NcclResult state_ = kNcclSuccess;
+  bool is_aborted_ = false;
+  std::set<int> open_;
+  std::map<std::pair<NcclKind, int>, uint64_t> numbers_;
 };
 
-std::mutex groups_mutex;
-std::map<std::string, std::shared_ptr<Group>>& Groups() {
-  static auto& groups = *new std::map<std::string, std::shared_ptr<Group>>;
-  return groups;
-}
+std::atomic<int64_t> calls_made = 0;
 
 // Calls between GroupStart and GroupEnd are enqueued at its end.
 thread_local int group_depth = 0;
@@ -188,20 +122,39 @@ NcclResult Submit(std::function<bool()> enqueue) {
   return enqueue() ? kNcclSuccess : kNcclUnhandledCudaError;
 }
 
+// The card whose context is current in this thread.
+std::string CurrentCard() {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) return {};
+  auto device = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuCtxGetDevice"));
+  auto bus = reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetPCIBusId"));
+  int ordinal = 0;
+  char text[32] = "";
+  if (device != nullptr && bus != nullptr && device(&ordinal) == 0) bus(text, sizeof(text), ordinal);
+  return text;
+}
+
 }  // namespace
 
 struct NcclCommOpaque {
-  std::shared_ptr<Group> group;
-  int rank = 0;
-  uint64_t calls = 0;
+  std::shared_ptr<Rank> rank;
 
-  NcclResult Collect(const Call& call, const void* send, void* receive, void* stream) {
-    if (call.count > 0 && (send == nullptr || receive == nullptr)) return kNcclInvalidArgument;
-    if (call.root < 0 || call.root >= group->ranks || SizeOf(call.type) == 0) return kNcclInvalidArgument;
-    return Submit([group = group, rank = rank, number = calls++, call, send, receive, stream] {
+  NcclResult Run(NcclKind kind, uint64_t count, NcclDataType type, NcclReduction reduction, int root, const void* send,
+                 size_t sent, void* receive, size_t received, void* stream) {
+    if (rank->state() != kNcclSuccess) return rank->state() == kNcclInProgress ? kNcclInvalidUsage : rank->state();
+    if ((sent > 0 && send == nullptr) || (received > 0 && receive == nullptr)) return kNcclInvalidArgument;
+    if (root < 0 || root >= rank->ranks() || NcclSizeOf(type) == 0) return kNcclInvalidArgument;
+    ++calls_made;
+    NcclGreeting greeting{};
+    const bool is_pair = kind == NcclKind::kSend || kind == NcclKind::kReceive;
+    greeting.call = {kind, is_pair ? 0 : root, type, reduction, count};
+    greeting.peer = root;
+    greeting.number = rank->NextNumber(kind, root);
+    greeting.bytes = sent;
+    return Submit([rank = rank, greeting, send, receive, received, stream] {
       return Enqueue(stream, [=] {
-        group->Meet(number, rank, call,
-                    {static_cast<const char*>(HostAddress(send)), static_cast<char*>(HostAddress(receive))});
+        rank->Converse(greeting, greeting.bytes > 0 ? HostAddress(send) : nullptr,
+                       received > 0 ? HostAddress(receive) : nullptr, received);
       });
     });
   }
@@ -218,33 +171,38 @@ WEIR_EXPORT NcclResult ncclGetVersion(int* version) {
 
 WEIR_EXPORT NcclResult ncclGetUniqueId(NcclUniqueId* id) {
   if (id == nullptr) return kNcclInvalidArgument;
-  std::lock_guard lock(groups_mutex);
-  static uint64_t next = 1;
+  const std::string hub = StartNcclHub();
+  if (hub.empty()) return kNcclSystemError;
   *id = {};
-  std::memcpy(id->internal, &next, sizeof(next));
-  ++next;
+  std::memcpy(id->internal, hub.data(), hub.size());
   return kNcclSuccess;
 }
 
-WEIR_EXPORT NcclResult ncclCommInitRank(NcclComm* comm, int ranks, NcclUniqueId id, int rank) {
+WEIR_EXPORT NcclResult ncclCommInitRankConfig(NcclComm* comm, int ranks, NcclUniqueId id, int rank,
+                                              NcclConfig* config) {
   if (comm == nullptr || ranks < 1 || rank < 0 || rank >= ranks) return kNcclInvalidArgument;
-  std::shared_ptr<Group> group;
-  {
-    std::lock_guard lock(groups_mutex);
-    std::shared_ptr<Group>& found = Groups()[std::string(id.internal, sizeof(id.internal))];
-    if (found == nullptr) found = std::make_shared<Group>();
-    group = found;
+  if (config != nullptr && (config->magic != NcclConfig().magic || config->version < 21400))
+    return kNcclInvalidArgument;
+  auto state = std::make_shared<Rank>(std::string(id.internal, strnlen(id.internal, sizeof(id.internal))), ranks, rank);
+  *comm = new NcclCommOpaque{state};
+  NcclGreeting greeting{};
+  greeting.call.kind = NcclKind::kJoin;
+  const std::string card = CurrentCard();
+  std::memcpy(greeting.card, card.data(), std::min(card.size(), sizeof(greeting.card) - 1));
+  auto join = [state, greeting] {
+    state->Converse(greeting, nullptr, nullptr, 0);
+    if (state->state() == kNcclInProgress) state->set_state(kNcclSuccess);
+  };
+  state->set_state(kNcclInProgress);
+  if (config != nullptr && config->blocking == 0) {
+    std::thread(join).detach();
+    return kNcclInProgress;
   }
-  std::unique_lock lock(group->mutex);
-  if (group->ranks == 0) group->ranks = ranks;
-  if (group->ranks != ranks) return kNcclInvalidUsage;
-  *comm = new NcclCommOpaque{group, rank};
-  ++group->joined;
-  group->changed.notify_all();
-  // Inside a group the other ranks may be this thread's own.
-  if (group_depth == 0) group->changed.wait(lock, [&] { return group->joined == ranks; });
-  return kNcclSuccess;
+  join();
+  return state->state();
 }
+
+WEIR_EXPORT NcclResult ncclCommFinalize(NcclComm comm) { return comm == nullptr ? kNcclInvalidArgument : kNcclSuccess; }
 
 WEIR_EXPORT NcclResult ncclCommDestroy(NcclComm comm) {
   delete comm;
@@ -253,19 +211,14 @@ WEIR_EXPORT NcclResult ncclCommDestroy(NcclComm comm) {
 
 WEIR_EXPORT NcclResult ncclCommAbort(NcclComm comm) {
   if (comm == nullptr) return kNcclInvalidArgument;
-  {
-    std::lock_guard lock(comm->group->mutex);
-    comm->group->is_aborted = true;
-    comm->group->changed.notify_all();
-  }
+  comm->rank->Abort();
   delete comm;
   return kNcclSuccess;
 }
 
 WEIR_EXPORT NcclResult ncclCommGetAsyncError(NcclComm comm, NcclResult* error) {
   if (comm == nullptr || error == nullptr) return kNcclInvalidArgument;
-  std::lock_guard lock(comm->group->mutex);
-  *error = comm->group->has_failed ? kNcclInvalidUsage : comm->group->is_aborted ? kNcclRemoteError : kNcclSuccess;
+  *error = comm->rank->state();
   return kNcclSuccess;
 }
 
@@ -294,60 +247,48 @@ WEIR_EXPORT const char* ncclGetErrorString(NcclResult result) {
 WEIR_EXPORT NcclResult ncclAllReduce(const void* send, void* receive, size_t count, NcclDataType type,
                                      NcclReduction reduction, NcclComm comm, void* stream) {
   if (comm == nullptr) return kNcclInvalidArgument;
-  return comm->Collect({Kind::kAllReduce, count, type, reduction, 0}, send, receive, stream);
+  const size_t bytes = count * NcclSizeOf(type);
+  return comm->Run(NcclKind::kAllReduce, count, type, reduction, 0, send, bytes, receive, bytes, stream);
 }
 WEIR_EXPORT NcclResult ncclBroadcast(const void* send, void* receive, size_t count, NcclDataType type, int root,
                                      NcclComm comm, void* stream) {
   if (comm == nullptr) return kNcclInvalidArgument;
+  const size_t bytes = count * NcclSizeOf(type);
   // Only the root's `send` is looked at.
-  return comm->Collect({Kind::kBroadcast, count, type, kNcclSum, root}, comm->rank == root ? send : receive, receive,
-                       stream);
+  return comm->Run(NcclKind::kBroadcast, count, type, kNcclSum, root, send, comm->rank->rank() == root ? bytes : 0,
+                   receive, bytes, stream);
 }
 WEIR_EXPORT NcclResult ncclReduce(const void* send, void* receive, size_t count, NcclDataType type,
                                   NcclReduction reduction, int root, NcclComm comm, void* stream) {
   if (comm == nullptr) return kNcclInvalidArgument;
-  void* into = comm->rank == root ? receive : const_cast<void*>(send);  // which is not written
-  return comm->Collect({Kind::kReduce, count, type, reduction, root}, send, into, stream);
+  const size_t bytes = count * NcclSizeOf(type);
+  return comm->Run(NcclKind::kReduce, count, type, reduction, root, send, bytes, receive,
+                   comm->rank->rank() == root ? bytes : 0, stream);
 }
 WEIR_EXPORT NcclResult ncclAllGather(const void* send, void* receive, size_t send_count, NcclDataType type,
                                      NcclComm comm, void* stream) {
   if (comm == nullptr) return kNcclInvalidArgument;
-  return comm->Collect({Kind::kAllGather, send_count, type, kNcclSum, 0}, send, receive, stream);
+  const size_t bytes = send_count * NcclSizeOf(type);
+  return comm->Run(NcclKind::kAllGather, send_count, type, kNcclSum, 0, send, bytes, receive,
+                   bytes * static_cast<size_t>(comm->rank->ranks()), stream);
 }
 WEIR_EXPORT NcclResult ncclReduceScatter(const void* send, void* receive, size_t receive_count, NcclDataType type,
                                          NcclReduction reduction, NcclComm comm, void* stream) {
   if (comm == nullptr) return kNcclInvalidArgument;
-  return comm->Collect({Kind::kReduceScatter, receive_count, type, reduction, 0}, send, receive, stream);
+  const size_t bytes = receive_count * NcclSizeOf(type);
+  return comm->Run(NcclKind::kReduceScatter, receive_count, type, reduction, 0, send,
+                   bytes * static_cast<size_t>(comm->rank->ranks()), receive, bytes, stream);
 }
 
 WEIR_EXPORT NcclResult ncclSend(const void* send, size_t count, NcclDataType type, int peer, NcclComm comm,
                                 void* stream) {
-  if (comm == nullptr || peer < 0 || peer >= comm->group->ranks || SizeOf(type) == 0) return kNcclInvalidArgument;
-  return Submit([group = comm->group, from = comm->rank, peer, send, bytes = count * SizeOf(type), stream] {
-    return Enqueue(stream, [=] {
-      const char* host = static_cast<const char*>(HostAddress(send));
-      std::lock_guard lock(group->mutex);
-      group->messages[{from, peer}].emplace_back(host, host + bytes);
-      group->changed.notify_all();
-    });
-  });
+  if (comm == nullptr) return kNcclInvalidArgument;
+  return comm->Run(NcclKind::kSend, count, type, kNcclSum, peer, send, count * NcclSizeOf(type), nullptr, 0, stream);
 }
 WEIR_EXPORT NcclResult ncclRecv(void* receive, size_t count, NcclDataType type, int peer, NcclComm comm, void* stream) {
-  if (comm == nullptr || peer < 0 || peer >= comm->group->ranks || SizeOf(type) == 0) return kNcclInvalidArgument;
-  return Submit([group = comm->group, to = comm->rank, peer, receive, bytes = count * SizeOf(type), stream] {
-    return Enqueue(stream, [=] {
-      std::unique_lock lock(group->mutex);
-      auto& queue = group->messages[{peer, to}];
-      group->changed.wait(lock, [&] { return !queue.empty() || group->is_aborted; });
-      if (queue.empty()) return;
-      if (queue.front().size() == bytes) {
-        std::memcpy(HostAddress(receive), queue.front().data(), bytes);
-      } else {
-        group->has_failed = true;
-      }
-      queue.erase(queue.begin());
-    });
-  });
+  if (comm == nullptr) return kNcclInvalidArgument;
+  return comm->Run(NcclKind::kReceive, count, type, kNcclSum, peer, nullptr, 0, receive, count * NcclSizeOf(type),
+                   stream);
 }
 
 WEIR_EXPORT NcclResult ncclGroupStart() {
@@ -363,5 +304,10 @@ WEIR_EXPORT NcclResult ncclGroupEnd() {
   for (const auto& call : calls) ok = call() && ok;
   return ok ? kNcclSuccess : kNcclUnhandledCudaError;
 }
+
+// For tests.
+WEIR_EXPORT int64_t emulatedNcclCalls() { return calls_made; }
+WEIR_EXPORT void emulatedNcclHold(int hold) { HoldNcclHubs(hold != 0); }
+WEIR_EXPORT void emulatedNcclAwaitHeld(int count) { AwaitHeldInNcclHubs(count); }
 
 WEIR_NCCL_FUNCTIONS(WEIR_CHECK_SIGNATURE)

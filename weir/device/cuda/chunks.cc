@@ -2,6 +2,7 @@
 #include <map>
 
 #include "weir/base/strings.h"
+#include "weir/device/cuda/communicator.h"
 #include "weir/device/cuda/launch.h"
 
 namespace weir::cuda {
@@ -10,7 +11,7 @@ namespace {
 constexpr std::string_view kSource = "weir/device/cuda/device_code/chunks.cuh";
 constexpr int kBlocksPerMultiprocessor = 8;
 
-class CudaChunks : public ChunkArithmetic {
+class CudaChunks : public ChunkArithmetic, public CommunicatorSource {
  public:
   explicit CudaChunks(std::shared_ptr<CudaRun> run) : run_(std::move(run)) {}
 
@@ -46,6 +47,9 @@ class CudaChunks : public ChunkArithmetic {
         "copying a chunk between GPUs");
     return Keep(source);
   }
+
+  StatusOr<std::string> CommunicatorCard() override { return cuda::CommunicatorCard(*parts().gpu); }
+  StatusOr<std::shared_ptr<DeviceMoment>> Mark() override { return MarkMoment(run_); }
 
  private:
   CudaParts& parts() { return run_->parts(); }

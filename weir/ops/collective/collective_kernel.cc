@@ -27,6 +27,7 @@ void StartCollective(KernelContext& ctx, CollectiveCall call, Completion done) {
   call.cancellation = step.cancellation;
   call.allocator = ctx.device().allocator();
   call.runner = step.runner;
+  call.deterministic = step.deterministic;
   if (!ctx.device().is_host() && step.device_run != nullptr) {
     call.home = &ctx.device();
     call.device_run = step.device_run;

@@ -72,6 +72,18 @@ std::function<void(StatusOr<Answer>)> WhenAnswered(KernelContext& ctx, Completio
   };
 }
 
+// The tensors of the node, if they are in a device's memory.
+collective::DevicePlace PlaceOf(KernelContext& ctx) {
+  collective::DevicePlace place;
+  const StepContext& step = ctx.step();
+  auto* const chunks = dynamic_cast<ChunkDevice*>(&ctx.device());
+  if (ctx.device().is_host() || step.device_run == nullptr || chunks == nullptr) return place;
+  place.home = &ctx.device();
+  place.arithmetic = chunks->ChunksOf(*step.device_run);
+  place.deterministic = step.deterministic;
+  return place;
+}
+
 Status TakeFirst(KernelContext& ctx, Answer& answer) {
   ctx.set_output(0, std::move(answer.values[0]));
   return OkStatus();
@@ -95,20 +107,21 @@ class ProcessKernel : public AsyncKernel {
     if constexpr (kKind == RequestKind::kAllReduce) {
       std::vector<Tensor> values;
       for (int i = 0; i < ctx.num_inputs(); ++i) values.push_back(ctx.input(i));
-      collective::StartAllReduce(node_.name, values, node_.options.reduce, WhenAnswered(ctx, std::move(done), TakeAll));
+      collective::StartAllReduce(node_.name, values, node_.options.reduce, PlaceOf(ctx),
+                                 WhenAnswered(ctx, std::move(done), TakeAll));
     } else if constexpr (kKind == RequestKind::kAllToAll) {
       const Tensor& splits = ctx.input(1);
       if (splits.rank() != 1) return done(InvalidArgument("The splits must be a vector"));
       ExchangeOptions options = node_.options;
       options.splits.assign(splits.data<int64_t>(), splits.data<int64_t>() + splits.num_elements());
-      collective::StartExchange(kKind, node_.name, ctx.input(0), options,
+      collective::StartExchange(kKind, node_.name, ctx.input(0), options, PlaceOf(ctx),
                                 WhenAnswered(ctx, std::move(done), [](KernelContext& at, Answer& answer) {
                                   at.set_output(
                                       1, Tensor::Vector<int64_t>(std::span<const int64_t>(answer.received_splits)));
                                   return TakeFirst(at, answer);
                                 }));
     } else {
-      collective::StartExchange(kKind, node_.name, ctx.input(0), node_.options,
+      collective::StartExchange(kKind, node_.name, ctx.input(0), node_.options, PlaceOf(ctx),
                                 WhenAnswered(ctx, std::move(done), TakeFirst));
     }
   }
@@ -135,7 +148,7 @@ class GatherGradientKernel : public AsyncKernel {
     auto answer = WhenAnswered(ctx, std::move(done), TakeFirst);
     const ProcessNode node = node_;
     collective::StartExchange(
-        RequestKind::kAllGather, node.name + "/rows", Tensor::Vector<int64_t>({rows}), node.options,
+        RequestKind::kAllGather, node.name + "/rows", Tensor::Vector<int64_t>({rows}), node.options, {},
         [=](StatusOr<Answer> counts) {
           if (!counts.ok()) return answer(counts.status());
           const auto engine = collective::FindEngine();
@@ -145,7 +158,7 @@ class GatherGradientKernel : public AsyncKernel {
           for (size_t i = 0; i < ranks.size() && ranks[i] != engine->rank(); ++i) {
             begin += counts->values[0].data<int64_t>()[i];
           }
-          collective::StartAllReduce(node.name, {gradient}, node.options.reduce, [=](StatusOr<Answer> sum) {
+          collective::StartAllReduce(node.name, {gradient}, node.options.reduce, {}, [=](StatusOr<Answer> sum) {
             if (!sum.ok()) return answer(sum.status());
             Tensor& whole = sum->values[0];
             if (whole.rank() < 1 || whole.dim(0) < begin + rows) {
@@ -176,7 +189,7 @@ class BroadcastGradientKernel : public AsyncKernel {
 
   void ComputeAsync(KernelContext& ctx, Completion done) override {
     const ProcessNode& node = node_;
-    collective::StartAllReduce(node.name, {ctx.input(0)}, node.options.reduce,
+    collective::StartAllReduce(node.name, {ctx.input(0)}, node.options.reduce, {},
                                WhenAnswered(ctx, std::move(done), [&node](KernelContext& at, Answer& answer) -> Status {
                                  const auto engine = collective::FindEngine();
                                  const std::vector<int> ranks =

@@ -381,6 +381,10 @@ WEIR_VALUE(kNcclFloat32, ncclFloat32);
 WEIR_VALUE(kNcclFloat64, ncclFloat64);
 WEIR_VALUE(kNcclBfloat16, ncclBfloat16);
 static_assert(sizeof(NcclUniqueId) == sizeof(ncclUniqueId));
+static_assert(offsetof(NcclConfig, magic) == offsetof(ncclConfig_t, magic));
+static_assert(offsetof(NcclConfig, version) == offsetof(ncclConfig_t, version));
+static_assert(offsetof(NcclConfig, blocking) == offsetof(ncclConfig_t, blocking));
+static_assert(sizeof(NcclConfig) <= sizeof(ncclConfig_t));
 WEIR_NCCL_FUNCTIONS(WEIR_SIGNATURE)
 
 }  // namespace

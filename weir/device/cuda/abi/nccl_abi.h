@@ -38,11 +38,21 @@ struct NcclUniqueId {
 
 using NcclComm = struct NcclCommOpaque*;
 
+// As NCCL 2.14 has it; later versions see from `size` and `version` which of their own fields are not set.
+struct NcclConfig {
+  size_t size = sizeof(NcclConfig);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 21400;
+  int blocking = 1;
+};
+
 // The functions, by the names that the library exports them under after "nccl".
 #define WEIR_NCCL_FUNCTIONS(X)                                                                                         \
   X(NcclResult, GetVersion, ncclGetVersion, (int* version))                                                            \
   X(NcclResult, GetUniqueId, ncclGetUniqueId, (NcclUniqueId * id))                                                     \
-  X(NcclResult, CommInitRank, ncclCommInitRank, (NcclComm * comm, int ranks, NcclUniqueId id, int rank))               \
+  X(NcclResult, CommInitRankConfig, ncclCommInitRankConfig,                                                            \
+    (NcclComm * comm, int ranks, NcclUniqueId id, int rank, NcclConfig* config))                                       \
+  X(NcclResult, CommFinalize, ncclCommFinalize, (NcclComm comm))                                                       \
   X(NcclResult, CommDestroy, ncclCommDestroy, (NcclComm comm))                                                         \
   X(NcclResult, CommAbort, ncclCommAbort, (NcclComm comm))                                                             \
   X(NcclResult, CommGetAsyncError, ncclCommGetAsyncError, (NcclComm comm, NcclResult * error))                         \
