@@ -38,7 +38,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   if (!PyArg_ParseTuple(args, "spOO", &name, &is_stateful, &inputs, &outputs)) return nullptr;
   AttrList in, out;
   if (!ToTypes(inputs, &in) || !ToTypes(outputs, &out)) return nullptr;
-  PyCall* self = As(type->tp_alloc(type, 0));
+  PyCall* self = As(AllocateObject(type));
   if (self == nullptr) return nullptr;
   self->state = new CallState;
   self->state->schema = Ops().Find(is_stateful ? "StatefulPartitionedCall" : "PartitionedCall");
@@ -54,7 +54,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
 void Dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   delete As(self)->state;
-  type->tp_free(self);
+  FreeObject(type, self);
   Py_DECREF(type);
 }
 

@@ -50,9 +50,8 @@ bool Scan(PyObject* object, int depth, std::vector<int64_t>* dims, Kind* kind) {
   } else if ((*dims)[depth] != size) {
     return false;
   }
-  PyObject** items = PySequence_Fast_ITEMS(object);
   for (Py_ssize_t i = 0; i < size; ++i) {
-    if (!Scan(items[i], depth + 1, dims, kind)) return false;
+    if (!Scan(PySequence_Fast_GET_ITEM(object, i), depth + 1, dims, kind)) return false;
   }
   return true;
 }
@@ -65,9 +64,9 @@ bool Read(PyObject* leaf, T* out) {
     *out = leaf == Py_True;
     return true;
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-    const Py_complex value = PyComplex_AsCComplex(leaf);
-    *out = T(value.real, value.imag);
-    return !(value.real == -1 && PyErr_Occurred());
+    const double real = PyComplex_RealAsDouble(leaf);
+    *out = T(real, PyComplex_ImagAsDouble(leaf));
+    return !(real == -1 && PyErr_Occurred());
   } else if constexpr (std::is_integral_v<T>) {
     *out = static_cast<T>(PyLong_AsUnsignedLongLongMask(leaf));
     return !PyErr_Occurred();
@@ -83,9 +82,8 @@ template <typename T>
 bool Fill(PyObject* object, T** next) {
   if (!IsSequence(object)) return Read(object, (*next)++);
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(object);
-  PyObject** items = PySequence_Fast_ITEMS(object);
   for (Py_ssize_t i = 0; i < size; ++i) {
-    if (!Fill(items[i], next)) return false;
+    if (!Fill(PySequence_Fast_GET_ITEM(object, i), next)) return false;
   }
   return true;
 }

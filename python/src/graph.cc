@@ -170,7 +170,7 @@ PyGraph* As(PyObject* self) { return reinterpret_cast<PyGraph*>(self); }
 
 PyObject* New(PyTypeObject* type, PyObject*, PyObject*) {
   static int64_t next_serial = 0;
-  PyGraph* self = reinterpret_cast<PyGraph*>(type->tp_alloc(type, 0));
+  PyGraph* self = reinterpret_cast<PyGraph*>(AllocateObject(type));
   if (self == nullptr) return nullptr;
   EagerRuntime& runtime = Runtime();
   self->state = new GraphState(Graph(runtime.environment()->ops, runtime.functions()));
@@ -187,7 +187,7 @@ void Dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   delete As(self)->state;
-  type->tp_free(self);
+  FreeObject(type, self);
   Py_DECREF(type);
 }
 

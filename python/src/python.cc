@@ -45,9 +45,7 @@ PyObject* SetHook(PyObject*, PyObject* args) {
   const char* name;
   PyObject* value;
   if (!PyArg_ParseTuple(args, "sO", &name, &value)) return nullptr;
-  Py_INCREF(value);
-  PyObject*& slot = Hooks()[name];
-  Py_XSETREF(slot, value);
+  Ref before = Ref::Own(std::exchange(Hooks()[name], Py_NewRef(value)));
   Py_RETURN_NONE;
 }
 
@@ -78,7 +76,7 @@ Status TakeException() {
   Ref text = Ref::Own(PyObject_Str(value));
   std::string message;
   if (!text || !ToString(text.get(), &message)) PyErr_Clear();
-  const std::string class_name = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  const std::string class_name = TypeName(reinterpret_cast<PyTypeObject*>(type));
   if (PyErr_GivenExceptionMatches(type, PyExc_StopIteration)) {  // an end, by which the kernels around know it
     Py_XDECREF(type);
     Py_XDECREF(value);
@@ -97,6 +95,17 @@ Status TakeException() {
   Status status = absl::UnknownError(Cat(class_name, ": ", message));
   status.SetPayload(kExceptionUrl, absl::Cord(std::to_string(number)));
   return status;
+}
+
+std::string TypeName(PyTypeObject* type) {
+#ifdef Py_LIMITED_API
+  Ref name = Ref::Own(PyType_GetName(type));
+  std::string text;
+  if (!name || !ToString(name.get(), &text)) PyErr_Clear();
+  return text;
+#else
+  return type->tp_name;
+#endif
 }
 
 bool ToString(PyObject* object, std::string* out) {
@@ -118,7 +127,7 @@ bool ToString(PyObject* object, std::string* out) {
     out->assign(data, size);
     return true;
   }
-  PyErr_Format(PyExc_TypeError, "expected bytes or str, got %.100s", Py_TYPE(object)->tp_name);
+  PyErr_Format(PyExc_TypeError, "expected bytes or str, got %.100s", TypeName(Py_TYPE(object)).c_str());
   return false;
 }
 

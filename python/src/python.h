@@ -2,16 +2,14 @@
 #ifndef WEIR_PYTHON_PYTHON_H_
 #define WEIR_PYTHON_PYTHON_H_
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
 #include <cxxabi.h>
-#include <structmember.h>
 #include <unistd.h>
 
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "python/src/stable_abi.h"
 #include "weir/base/status.h"
 
 namespace weir::python {

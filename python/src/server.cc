@@ -49,7 +49,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
     server = Start(def, port);
   }
   if (!server.ok()) return Raise(server.status());
-  PyServer* self = As(type->tp_alloc(type, 0));
+  PyServer* self = As(AllocateObject(type));
   if (self != nullptr) self->server = server->release();
   return reinterpret_cast<PyObject*>(self);
 }
@@ -61,7 +61,7 @@ void Dealloc(PyObject* self) {
     WithoutLock unlocked;
     delete server;
   }
-  type->tp_free(self);
+  FreeObject(type, self);
   Py_DECREF(type);
 }
 

@@ -53,7 +53,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
     session = Session::Create(Runtime().environment(), std::move(options));
   }
   if (!session.ok()) return Raise(session.status());
-  PySession* self = As(type->tp_alloc(type, 0));
+  PySession* self = As(AllocateObject(type));
   if (self != nullptr) self->session = session->release();
   return reinterpret_cast<PyObject*>(self);
 }
@@ -65,7 +65,7 @@ void Dealloc(PyObject* self) {
     WithoutLock unlocked;  // waits for running steps
     delete session;
   }
-  type->tp_free(self);
+  FreeObject(type, self);
   Py_DECREF(type);
 }
 

@@ -323,7 +323,7 @@ PyTape* As(PyObject* self) { return reinterpret_cast<PyTape*>(self); }
 PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   int watch_accessed = 1;
   if (!PyArg_ParseTuple(args, "|p", &watch_accessed)) return nullptr;
-  PyTape* self = As(type->tp_alloc(type, 0));
+  PyTape* self = As(AllocateObject(type));
   if (self == nullptr) return nullptr;
   self->watched = new absl::flat_hash_set<int64_t>;
   self->records = new std::vector<std::shared_ptr<const Recorded>>;
@@ -361,7 +361,7 @@ void Dealloc(PyObject* self) {
   ClearTape(self);
   delete As(self)->watched;
   delete As(self)->records;
-  type->tp_free(self);
+  FreeObject(type, self);
   Py_DECREF(type);
 }
 

@@ -33,6 +33,13 @@ class MirroredTest(unittest.TestCase):
         self.assertEqual(float(strategy.reduce("SUM", scaled, axis=None)), 6.0)
         self.assertEqual(float(strategy.reduce(tf.distribute.ReduceOp.MEAN, scaled, axis=None)), 3.0)
 
+    def test_printed_forms(self):
+        strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+        values = strategy.experimental_distribute_values_from_function(lambda c: tf.constant(c.replica_id_in_sync_group))
+        self.assertEqual(str(values), "PerReplica:{\n  0: tf.Tensor(0, shape=(), dtype=int32),\n"
+                                      "  1: tf.Tensor(1, shape=(), dtype=int32)\n}")
+        self.assertEqual(type(tf.distribute.get_strategy()).__name__, "_DefaultDistributionStrategy")
+
     def test_variables_by_aggregation(self):
         with strategy.scope():
             mean = tf.Variable(1.0, aggregation=tf.VariableAggregation.MEAN)

@@ -7,6 +7,7 @@ import weakref
 import numpy as np
 
 import weir as tf
+from weir.framework.graph import FuncGraph
 
 
 def value(x):
@@ -267,6 +268,17 @@ class CustomGradientsOfFunctions(unittest.TestCase):
         made(self.x)
         self.assertGreater(known(), before)
         del made
+        variables = []
+
+        @tf.function
+        def twice(x):  # traced once to make its variable and once to be kept
+            if not variables:
+                variables.append(tf.Variable(2.0))
+            return self.times_hundred(x, x)[0] * variables[0]
+        twice(self.x)
+        with FuncGraph("scratch").as_default():
+            self.times_hundred(tf.zeros([2]), tf.zeros([2]))
+        del twice
         gc.collect()
         self.assertEqual(known(), before)
 

@@ -285,6 +285,15 @@ ERRORS = [
 
 
 class Names(unittest.TestCase):
+    def test_products(self):
+        with tf.Graph().as_default():
+            x, m = tf.compat.v1.placeholder(tf.float32), tf.ones([2, 2])
+            self.assertEqual([(t.op.name, t.op.type) for t in (tf.matmul(m, x), tf.matmul(x, x, name="q"), x @ x, m @ m)],
+                             [("MatMul", "BatchMatMulV2"), ("q", "BatchMatMulV2"), ("matmul_1", "BatchMatMulV2"),
+                              ("matmul_2", "MatMul")])
+            with self.assertRaisesRegex(ValueError, "Shape must be rank 2 but is rank 1 for '{{node matmul_3}} = MatMul"):
+                tf.ones([2]) @ tf.ones([2])
+
     def test_of_nodes(self):
         for expression, expected in NODES:
             with self.subTest(expression), tf.Graph().as_default() as graph:

@@ -48,6 +48,8 @@ class Sessions(unittest.TestCase):
             with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
                 session.run(x * 2.0)
             self.assertEqual((caught.exception.op.name, caught.exception.node_def.op), ("x", "Placeholder"))
+            self.assertRegex(caught.exception.message, "(?s)^Graph execution error:\n\nDetected at node 'x' defined at .*\n"
+                                                       "Node: 'x'\nYou must feed a value for placeholder tensor 'x'")
             with self.assertRaisesRegex(TypeError, "^Cannot interpret feed_dict key as Tensor: The name 'no:0' refers"):
                 session.run(x, {"no:0": 1})
             with self.assertRaisesRegex(TypeError, "Argument `fetch` = None has invalid type"):
@@ -179,12 +181,12 @@ class Main(unittest.TestCase):
                    "    try:\n"
                    "        session.run(w)\n"
                    "    except tf.errors.FailedPreconditionError as error:\n"
-                   "        print(error.message.split('\\n')[0])\n"
+                   "        print(error.message.split('\\n')[0], 'Attempting to use uninitialized value w' in error.message)\n"
                    "    session.run([step.initializer, tf.assign(w, 2.0)])\n"
                    "    for _ in range(2):\n"
                    "        print(*session.run([train, step, w, 'w:0'])[1:])\n")
         self.assertEqual(self.run_weir(program).split("\n"),
-                         ["Attempting to use uninitialized value w", "1 -2.0 -2.0", "2 2.0 2.0"])
+                         ["Graph execution error: True", "1 -2.0 -2.0", "2 2.0 2.0"])
 
     def test_datasets_of_tensorflow_1(self):
         program = ("import tensorflow.compat.v1 as tf\n"

@@ -304,7 +304,12 @@ class ReplicaContext:
         return self._entered.__exit__(*error)
 
 
-_default = Strategy()
+class _DefaultDistributionStrategy(Strategy):
+    """The strategy of programs that have none."""
+
+
+_DefaultDistributionStrategy.__module__ = "tensorflow.python.distribute.distribute_lib"
+_default = _DefaultDistributionStrategy()
 _default_replica = ReplicaContext(_default)
 
 

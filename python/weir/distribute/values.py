@@ -28,6 +28,9 @@ class DistributedValues:
         lines = "".join(f"  {i}: {v!r},\n" for i, v in enumerate(self._values))
         return f"{type(self).__name__}:{{\n{lines.rstrip().rstrip(',')}\n}}"
 
+    def __str__(self):
+        return f"{type(self).__name__}:{{\n" + ",\n".join(f"  {i}: {v!s}" for i, v in enumerate(self._values)) + "\n}"
+
 
 class PerReplica(DistributedValues, CompositeTensor):
     """Values that differ by replica, such as the parts of a batch."""

@@ -19,6 +19,7 @@ from weir.eager import tape as tapes
 from weir.eager import traced_gradient
 from weir.eager.function_arguments import (Generalized, Keywords, Leaves, argument_names, in_user_code,
                                            is_nested, leaf_key, name_of, specs_of, structure_of)
+from weir.eager.ownership import Ownership, live_functions
 from weir.framework import config, errors
 from weir.framework.conversion import convert_to_tensor
 from weir.framework.graph import FuncGraph, Operation, tensor_handle_data
@@ -192,35 +193,6 @@ class GenericFunction:
 
 
 GenericFunction.__module__ = "tensorflow.python.types.core"
-
-
-live_functions = set()  # names of functions that objects of Python stand for
-
-
-class _Ownership:
-    """Removes a function, and those of its custom gradients, from the runtime's library when the last object that can
-    call it is gone."""
-
-    __slots__ = ("_names", "_for_good", "__weakref__")
-
-    def __init__(self, name, gradients=()):
-        self._names = [name, *gradients]
-        self._for_good = False
-        live_functions.update(self._names)
-
-    def give_up(self):
-        """From now on something else may call the function, for as long as it likes."""
-        self._for_good = True
-
-    def __del__(self):
-        if self._for_good or _core is None or live_functions is None:
-            return
-        live_functions.difference_update(self._names)
-        try:
-            for name in self._names:
-                _core.remove_function(name, live_functions)
-        except Exception:  # noqa: BLE001 at the interpreter's end anything may be missing
-            pass
 
 
 def _keep_alive(concrete, graph):
@@ -594,7 +566,7 @@ class Function(GenericFunction):
                 self._count += 1
                 graph = trace(function, args, flat, specs, name, self, False, [])
         concrete = ConcreteFunction(graph, name, python_function=self._python_function)
-        concrete._ownership = _Ownership(concrete._name, traced_gradient.functions_of(graph))
+        concrete._ownership = Ownership(concrete._name, traced_gradient.functions_of(graph))
         concrete._arg_keywords = [s.name for s in specs]
         concrete._signature = (specs_of(args, specs), {})
         given = [v.name if isinstance(v, TensorSpec) else None for v in flat if isinstance(v, (Tensor, TensorSpec))]

@@ -11,6 +11,7 @@ import threading
 
 from weir import _core
 from weir.eager import tape as tapes
+from weir.eager.ownership import Ownership
 from weir.framework.conversion import convert_to_tensor
 from weir.framework.raw_ops import raw_ops
 
@@ -60,13 +61,15 @@ def bind(graph, outputs, inputs, backward):
 
 
 def functions_of(graph):
-    """The gradient functions that the body of a function, and the bodies in it, name: they live as long as it does."""
+    """The owners of the gradient functions that the body of a function, and the bodies in it, name."""
     return graph._store.get("gradient_functions", ())
 
 
 def _note(graph, name):
+    """The graphs around own the function: it goes when they do, unless one has become a function without an owner."""
+    owner = Ownership(name)
     while graph is not None and graph.building_function:
-        graph._store.setdefault("gradient_functions", []).append(name)
+        graph._store.setdefault("gradient_functions", []).append(owner)
         graph = graph.outer_graph
 
 

@@ -606,6 +606,20 @@ class FuncGraph(Graph):
             from weir.framework import random_seed
             self.seed = random_seed.global_seed()
 
+    def _to_function(self, *args):
+        made = super()._to_function(*args)
+        owners = self._store.get("gradient_functions")
+        if owners and not self._is_part_of_concrete():  # nobody tells when such a function goes
+            for owner in owners:
+                owner.give_up()
+        return made
+
+    def _is_part_of_concrete(self):
+        graph = self
+        while isinstance(graph, FuncGraph) and not graph._is_concrete:
+            graph = graph.outer_graph
+        return isinstance(graph, FuncGraph)
+
     def add_argument(self, dtype, shape, name=None, handle_data=None):
         """A new input, after those that exist."""
         tensor = self._placeholder(dtype, shape, name, handle_data)

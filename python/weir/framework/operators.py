@@ -110,7 +110,8 @@ def _true_quotient(x, y, name=None):
 
 
 def _product(x, y, name=None):
-    if x.shape.rank == 2 and y.shape.rank == 2 and x.dtype not in (dtypes.int8, dtypes.uint8):
+    batched = any(rank is None or rank > 2 for rank in (x.shape.rank, y.shape.rank))
+    if not batched and x.dtype not in (dtypes.int8, dtypes.uint8):
         return raw_ops.MatMul(x, y, name=name)
     return raw_ops.BatchMatMulV3(x, y, Tout=x.dtype, name=name) if x.dtype in (dtypes.int8, dtypes.uint8) else \
         raw_ops.BatchMatMulV2(x, y, name=name)

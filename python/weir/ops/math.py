@@ -9,7 +9,8 @@ import contextlib
 import numpy as np
 
 from weir import _core
-from weir.framework import EagerTensor, as_dtype, convert_to_tensor, dispatch, get_static_value, is_tensor, raw_ops
+from weir.framework import (EagerTensor, as_dtype, convert_to_tensor, dispatch, executing_eagerly, get_static_value,
+                            is_tensor, raw_ops)
 from weir.framework.dispatch import scoped
 from weir.ops import array, dtypes
 from weir.ops.dtypes import cast
@@ -447,6 +448,8 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
     sparse = a_is_sparse or b_is_sparse
     batched = rank_a is None or rank_a > 2 or rank_b is None or rank_b > 2
     if (batched and not sparse) or output_type is not None:
+        if name is None and not executing_eagerly():
+            name = "MatMul"
         a, adjoint_a = _conjugate_for_batch(a, transpose_a, adjoint_a)
         b, adjoint_b = _conjugate_for_batch(b, transpose_b, adjoint_b)
         if output_type is not None:

@@ -105,9 +105,9 @@ class BaseSession:
             if last:
                 results = [*results, *session.run({}, last, [])]
         except errors.OpError as error:
-            _name_operation(error, self._graph)
             if names_mean_values():
                 error._message = _UNINITIALIZED.sub(r"Attempting to use uninitialized value \1", error.message)
+            _name_operation(error, self._graph)
             raise
         by_name = dict(zip(asked + last, results))
         by_name.update({n: feeds[n] for n in fed})
@@ -268,6 +268,7 @@ def _value(tensor):
     return tensor.numpy()
 
 
+_PREFIX = "Graph execution error:"
 _UNINITIALIZED = re.compile(r"Could not find variable (\S+)\. This could mean .*?(?=\n|$)")
 
 
@@ -283,9 +284,13 @@ def _name_operation(error, graph):
     if error.op is None and named is not None:
         try:
             error._op = graph.get_operation_by_name(named.group(1))
+            error._node_def = error._op.node_def
         except (KeyError, ValueError):
-            return
-        error._node_def = error._op.node_def
+            pass
+    if not error.message.startswith(_PREFIX):
+        place = "" if error.op is None else (f"Detected at node '{error.op.name}' defined at (most recent call last):\n"
+                                             f"<stack traces unavailable>\nNode: '{error.op.name}'\n")
+        error._message = f"{_PREFIX}\n\n{place}{error.message}"
 
 
 def _element(graph, item):
