@@ -250,6 +250,8 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
         return self._read().numpy()
 
     def eval(self, session=None):
+        if self._graph_element is None:
+            raise RuntimeError("This operation is not supported when eager execution is enabled.")
         return self._graph_element.eval(session=session)
 
     def load(self, value, session=None):
@@ -270,8 +272,8 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
 
     def __tf_tensor__(self, dtype=None, name=None):
         if dtype is not None and not dtypes.as_dtype(dtype).is_compatible_with(self._dtype):
-            raise ValueError(f"Incompatible type conversion requested to type {dtypes.as_dtype(dtype).name!r} for "
-                             f"`tf.Variable of type {self._dtype.name!r}'. (Variable: {self})")
+            raise ValueError(f"Incompatible type conversion requested to type {dtypes.as_dtype(dtype).name} for "
+                             f"`tf.Variable of type {self._dtype.name}. (Variable: {self})")
         return self._read()
 
     def _dense_var_to_tensor(self, dtype=None, name=None, as_ref=False):
