@@ -40,6 +40,23 @@ class MirroredTest(unittest.TestCase):
                                       "  1: tf.Tensor(1, shape=(), dtype=int32)\n}")
         self.assertEqual(type(tf.distribute.get_strategy()).__name__, "_DefaultDistributionStrategy")
 
+    def test_custom_gradients_may_reduce(self):
+        strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+        with strategy.scope():
+            v = tf.Variable([1.0, 2.0])
+
+        @tf.custom_gradient
+        def f(x):
+            return x * 2.0, lambda dy: tf.distribute.get_replica_context().all_reduce("SUM", dy) * 10.0
+
+        def replica():
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(f(v * 1.0))
+            return tape.gradient(loss, v)
+        for run in (strategy.run, tf.function(strategy.run)):
+            results = strategy.experimental_local_results(run(replica))
+            self.assertEqual([r.numpy().tolist() for r in results], [[20.0, 20.0], [20.0, 20.0]])
+
     def test_variables_by_aggregation(self):
         with strategy.scope():
             mean = tf.Variable(1.0, aggregation=tf.VariableAggregation.MEAN)

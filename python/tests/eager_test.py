@@ -49,5 +49,26 @@ class PrintedForms(unittest.TestCase):
                 np.testing.assert_allclose(initializer([2]), expected, rtol=1e-6)
 
 
+
+class ListsOfTensors(unittest.TestCase):
+    def test_the_first_tensor_gives_the_type(self):
+        whole, half = tf.constant(1), tf.constant(2.5)
+        self.assertEqual(tf.convert_to_tensor([np.float64(1), half]).dtype, tf.float32)
+        self.assertEqual(tf.convert_to_tensor([[3, whole], [2, 4]]).numpy().tolist(), [[3, 1], [2, 4]])
+        self.assertEqual(tf.convert_to_tensor([whole, half], tf.float32).numpy().tolist(), [1.0, 2.5])
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "expected to be a int32 tensor but is a float tensor"):
+            tf.convert_to_tensor([whole, half])
+        with self.assertRaisesRegex(TypeError, "Cannot convert a list containing a tensor of dtype <dtype: 'float32'>"):
+            tf.function(lambda: tf.convert_to_tensor([whole, half]))()
+
+    def test_nodes_have_the_names_of_their_places(self):
+        with tf.Graph().as_default() as graph:
+            x = tf.compat.v1.placeholder(tf.int32, [])
+            tf.convert_to_tensor([[x, 1], [2, 3]], name="table")
+            tf.convert_to_tensor([x, x])
+            self.assertEqual([o.name for o in graph.get_operations()][1:],
+                             ["table/0/1", "table/0", "table/1_1", "table", "packed"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -42,6 +42,15 @@ class Sessions(unittest.TestCase):
                 tf.function(lambda: in_function.append(pair()))()
                 self.assertIs(type(in_function[0]), list)
 
+    def test_the_default_graph_is_not_reset_in_a_session(self):
+        with v1.Session(graph=tf.Graph()):
+            self.assertRaises(AssertionError, v1.reset_default_graph)
+        v1.reset_default_graph()
+        with v1.Session():
+            self.assertRaises(AssertionError, v1.reset_default_graph)
+        v1.reset_default_graph()
+        self.assertEqual(v1.get_default_graph().get_operations(), [])
+
     def test_errors_name_their_operation(self):
         with tf.Graph().as_default(), v1.Session() as session:
             x = v1.placeholder(tf.float32, [None], name="x")

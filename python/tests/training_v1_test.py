@@ -263,6 +263,35 @@ class InputTest(Base):
 
 
 class ValuesTest(Base):
+    def test_constants_repeat_their_last_value(self):
+        with tf.Graph().as_default(), tf.Session() as session:
+            made = [tf.constant([1, 2], shape=[3]), tf.constant([[1.0, 2.0]], shape=[2, 2]), tf.constant([], shape=[2])]
+            self.assertEqual([v.tolist() for v in session.run(made)], [[1, 2, 2], [[1, 2], [2, 2]], [0, 0]])
+            with self.assertRaisesRegex(ValueError, "Too many elements provided. Takes at most 2, but got 3"):
+                tf.constant([1, 2, 3], shape=[2])
+
+    def test_variables_that_lack_a_shape_or_have_two(self):
+        with tf.Graph().as_default():
+            with self.assertRaisesRegex(ValueError, "did not get an initializer, so its `shape` argument must be specified"):
+                tf.get_variable("a")
+            with self.assertRaisesRegex(ValueError, "If initializer is a constant, do not specify shape"):
+                tf.get_variable("b", [2], initializer=tf.ones([2]))
+
+    def test_sessions_tell_what_they_do(self):
+        with tf.Graph().as_default(), tempfile.TemporaryDirectory() as folder:
+            step = tf.train.get_or_create_global_step()
+            with self.assertLogs("tensorflow", "INFO") as logs:
+                with tf.train.MonitoredTrainingSession(checkpoint_dir=folder, save_checkpoint_steps=1,
+                                                       log_step_count_steps=None) as session:
+                    session.run(step)
+            texts = [r.getMessage() for r in logs.records]
+            for text in ("Create CheckpointSaverHook.", "Graph was finalized.", "Running local_init_op.",
+                         "Done running local_init_op.", "Calling checkpoint listeners before saving checkpoint 0...",
+                         f"Saving checkpoints for 0 into {folder}/model.ckpt."):
+                self.assertIn(text, texts)
+            reader = tf.train.NewCheckpointReader(os.path.join(folder, "model.ckpt-0"))
+            self.assertEqual(reader.debug_string(), b"global_step (DT_INT64) []\n")
+
     def test_compressed_records(self):
         for number, name in enumerate(("NONE", "ZLIB", "GZIP")):
             options = tf.python_io.TFRecordOptions(getattr(tf.python_io.TFRecordCompressionType, name))

@@ -16,7 +16,7 @@ from weir.eager.tape import variable_accessed
 from weir.framework import dtypes
 from weir.framework.conversion import convert_to_tensor, register_tensor_conversion_function
 from weir.framework.graph import (FuncGraph, GraphKeys, current_name_scope, executing_eagerly_outside_functions,
-                                  get_default_graph, init_scope, name_scope)
+                                  get_default_graph, init_scope, name_scope, names_mean_values)
 from weir.framework.raw_ops import raw_ops
 from weir.framework.shapes import TensorShape, as_shape
 from weir.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor, types_Tensor
@@ -250,6 +250,8 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
         return self._read().numpy()
 
     def eval(self, session=None):
+        if self._graph_element is None:
+            raise RuntimeError("This operation is not supported when eager execution is enabled.")
         return self._graph_element.eval(session=session)
 
     def load(self, value, session=None):
@@ -270,8 +272,8 @@ class Variable(Trackable, types_Tensor, metaclass=VariableMetaclass):
 
     def __tf_tensor__(self, dtype=None, name=None):
         if dtype is not None and not dtypes.as_dtype(dtype).is_compatible_with(self._dtype):
-            raise ValueError(f"Incompatible type conversion requested to type {dtypes.as_dtype(dtype).name!r} for "
-                             f"`tf.Variable of type {self._dtype.name!r}'. (Variable: {self})")
+            raise ValueError(f"Incompatible type conversion requested to type {dtypes.as_dtype(dtype).name} for "
+                             f"`tf.Variable of type {self._dtype.name}. (Variable: {self})")
         return self._read()
 
     def _dense_var_to_tensor(self, dtype=None, name=None, as_ref=False):
@@ -509,6 +511,9 @@ class VariableV1(Variable):
                  name=None, variable_def=None, dtype=None, expected_shape=None, import_scope=None, constraint=None,
                  use_resource=None, synchronization=VariableSynchronization.AUTO,
                  aggregation=VariableAggregation.NONE, shape=None):
+        if names_mean_values() and validate_shape and not use_resource and isinstance(initial_value, Tensor) and \
+                not initial_value.shape.is_fully_defined():
+            raise ValueError(f"initial_value must have a shape specified: {initial_value}")
         super().__init__(initial_value, trainable, validate_shape, caching_device, name, variable_def, dtype,
                          import_scope, constraint, synchronization, aggregation, shape, collections=collections)
 

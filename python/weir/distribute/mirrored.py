@@ -10,6 +10,7 @@ import threading
 from weir import _core, nest
 from weir.distribute import context, values
 from weir.distribute.strategy import Extended, ReplicaContext, Strategy
+from weir.eager import traced_gradient
 from weir.framework import config
 from weir.variables import VariableSynchronization, _creators, variable_creator_scope
 
@@ -92,7 +93,7 @@ class _MirroredReplicaContext(ReplicaContext):
         if self._thread is None or threading.current_thread() is not self._thread:
             with context.enter(context.Frame(self.strategy)):
                 return values.select(self.replica_id, merge_fn(self.strategy, *args, **(kwargs or {})))
-        if frame is None or frame.replica is not self:
+        if frame is None or frame.replica is not self or traced_gradient.is_tracing():
             raise RuntimeError("`merge_call` called while defining a new graph or a tf.function. This can often happen if "
                                "the function `fn` passed to `strategy.run()` contains a nested `@tf.function`.")
         return self._thread.wait_for_merge(merge_fn, args, kwargs or {})

@@ -15,7 +15,7 @@ from weir.eager.ownership import Ownership
 from weir.framework.conversion import convert_to_tensor
 from weir.framework.raw_ops import raw_ops
 
-__all__ = ["bind", "failures", "functions_of"]
+__all__ = ["bind", "failures", "functions_of", "is_tracing"]
 
 _MOST_DERIVATIVES = 3  # gradients of gradients may have custom gradients without end: those of a sine and a cosine
 _numbers = itertools.count()
@@ -27,6 +27,11 @@ class _Depth(threading.local):
 
 
 _depth = _Depth()
+
+
+def is_tracing():
+    """Whether this thread traces a gradient, which may never be computed."""
+    return _depth.value > 0
 
 
 def _has_gradient(tensor):

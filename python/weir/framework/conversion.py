@@ -1,5 +1,7 @@
 """tf.constant and tf.convert_to_tensor: Python values as tensors, with TensorFlow's rules for types."""
 
+import contextlib
+
 import numpy as np
 
 from weir import _core
@@ -45,24 +47,48 @@ def _has_tensors(value):
     return isinstance(value, types_Tensor) or hasattr(value, "__tf_tensor__")
 
 
-def _pack(value, dtype):
-    """A nest of lists with tensors in it, as one tensor."""
-    from weir.framework.raw_ops import raw_ops
-    if dtype is None:
-        dtype = _nested_dtype(value)
+def _pack(value, dtype, name=None):
+    """A nest of lists with tensors in it, as one tensor. The first tensor gives the type, if none is asked for, and the
+    others must have it."""
+    found = _nested_dtype(value)
+    casts = dtype is not None and dtype != found
+    return _packed(value, found if dtype is None else dtype, name if name not in (None, "Const") else "packed", casts)
 
-    def item(v):
-        if isinstance(v, (list, tuple)):
-            return _pack(v, dtype) if _has_tensors(v) else convert_to_tensor(v, dtype)
-        if isinstance(v, types_Tensor) and dtype is not None and v.dtype != dtype:
-            return raw_ops.Cast(x=convert_to_tensor(v), DstT=dtype)  # the wanted type holds for tensors inside, too
-        return convert_to_tensor(v, dtype)
-    return raw_ops.Pack(values=[item(v) for v in value])
+
+def _packed(value, dtype, name, casts):
+    from weir.framework.graph import name_scope
+    from weir.framework.raw_ops import raw_ops
+    graph = _core.current_graph()
+    if graph is None and not casts and all(isinstance(v, types_Tensor) for v in value):
+        return raw_ops.Pack(values=list(value), name=name)
+    with name_scope(name) if graph is not None else contextlib.nullcontext(name) as scope:
+        items = []
+        for i, item in enumerate(value):
+            if isinstance(item, (list, tuple)):
+                if _has_tensors(item):
+                    item = _packed(item, dtype, str(i), casts)
+                elif graph is not None:
+                    graph.unique_name(str(i))  # taken, as if something had been packed
+            elif _has_tensors(item):
+                if not casts and dtypes.as_dtype(item.dtype).base_dtype != dtype:
+                    raise TypeError(f"Cannot convert a list containing a tensor of dtype {item.dtype} to {dtype} "
+                                    f"(Tensor is: {item!r})")
+                item = convert_to_tensor(item)
+                if item.dtype.base_dtype != dtype:
+                    item = raw_ops.Cast(x=item, DstT=dtype)
+            items.append(item)
+        items = [item if isinstance(item, types_Tensor) else constant(item, dtype, name=str(i))
+                 for i, item in enumerate(items)]
+        return raw_ops.Pack(values=items, name=scope)
 
 
 def _nested_dtype(value):
+    """The type of the first tensor in a nest of lists."""
     for v in value:
-        found = _nested_dtype(v) if isinstance(v, (list, tuple)) else (v.dtype if hasattr(v, "dtype") else None)
+        if isinstance(v, (list, tuple)):
+            found = _nested_dtype(v)
+        else:
+            found = v.dtype if _has_tensors(v) else None
         if found is not None:
             return dtypes.as_dtype(found).base_dtype
     return None
@@ -95,7 +121,7 @@ def _from_array(array, dtype):
     return tensor
 
 
-def _eager_constant(value, dtype):
+def _eager_constant(value, dtype, name=None):
     """An EagerTensor with the value."""
     if isinstance(value, EagerTensor):
         if dtype is not None and value.dtype is not dtype:
@@ -115,7 +141,7 @@ def _eager_constant(value, dtype):
         return _from_array(np.asarray(value), dtype)
     if isinstance(value, (list, tuple)):
         if _has_tensors(value):
-            return _pack(value, dtype)
+            return _pack(value, dtype, name)
         return _from_array(*to_array(value, dtype))
     if isinstance(value, (bool, int, float, complex, str, bytes, Dimension)):
         return _from_array(*to_array(value, dtype))
@@ -154,10 +180,10 @@ def constant(value, dtype=None, shape=None, name="Const"):
         return value if shape is None else _reshape(value, shape)
     graph = _core.current_graph()
     if graph is None:
-        tensor = _eager_constant(value, dtype)
+        tensor = _eager_constant(value, dtype, name)
         return tensor if shape is None else _fill_shape(tensor, shape)
     if isinstance(value, (list, tuple)) and _has_tensors(value):
-        return _pack(value, dtype)
+        return _pack(value, dtype, name)
     if isinstance(value, (list, tuple)) and any(v is None for v in leaves(value)):
         raise TypeError(f"Failed to convert elements of {value} to Tensor. Consider casting elements to a supported type. "
                         "See https://www.tensorflow.org/api_docs/python/tf/dtypes for supported TF dtypes.")

@@ -96,13 +96,25 @@ def _get_global_graph():
 
 def reset_default_graph():
     global _global_graph
-    if isinstance(_core.current_graph(), Graph) and _core.current_graph() is not _global_graph:
+    if _is_nested():
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, "
                              "exit the nesting and create a new graph.")
     _global_graph = None
     if not _eager_by_default:
         _core.pop_graph()
         _core.push_graph(_get_global_graph())
+
+
+def _is_nested():
+    """Whether the default graph is that of a `with`."""
+    graph = _core.current_graph()
+    if _eager_by_default or graph is None:
+        return graph is not None
+    _core.pop_graph()
+    try:
+        return _core.current_graph() is not None
+    finally:
+        _core.push_graph(graph)
 
 
 def get_default_graph():

@@ -723,7 +723,8 @@ def broadcast_static_shape(shape_x, shape_y):
         elif x == 1 or y == 1 or x == y:
             result.append(y if x == 1 else x)
         else:
-            raise ValueError(f"Incompatible shapes for broadcasting: {shape_x} and {shape_y}")
+            raise ValueError("Incompatible shapes for broadcasting. Two shapes are compatible if for each dimension pair they "
+                             f"are either equal or one of them is 1. Received: {shape_x} and {shape_y}.")
     return TensorShape(result)
 
 

@@ -370,12 +370,12 @@ def _eager_while(cond, body, loop_vars, maximum_iterations, single, call):  # py
 # Functions over the first dimension.
 
 
-def _element_count(flat):
+def _element_count(flat, refusal="elems must be a 1+ dimensional Tensor, not a scalar"):
     known = None
     for value in flat:
         shape = value.shape
         if shape.rank == 0:
-            raise ValueError("elems must be a 1+ dimensional Tensor, not a scalar")
+            raise ValueError(refusal)
         if shape.rank is not None and shape[0] is not None:
             if known is not None and known != shape[0]:
                 raise ValueError(f"All elements must have the same first dimension, got {known} and {shape[0]}")
@@ -445,7 +445,7 @@ def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap
     if not callable(fn):
         raise TypeError(f"The provided function {getattr(fn, '__name__', fn)} is not callable. fn must be callable.")
     leaves = _prepare(elems)
-    count = _element_count(leaves)
+    count = _element_count(leaves, "Elements in elems must be 1+ dimensional Tensors, not scalars")
     readers = [_element_reader(leaf) for leaf in leaves]
     element = lambda i: nest.pack_sequence_as(elems, [read(i) for read in readers])  # noqa: E731
     if executing_eagerly() and int(count) > 0:

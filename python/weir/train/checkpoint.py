@@ -11,7 +11,7 @@ import re
 import time
 
 from weir import _core
-from weir.framework import dtypes, errors
+from weir.framework import dtypes, errors, protos
 from weir.framework.raw_ops import raw_ops
 from weir.trackable import AutoTrackable, Trackable
 from weir.train import object_graph
@@ -373,6 +373,12 @@ class CheckpointReader:
 
     def has_tensor(self, name):
         return name in self._rows
+
+    def debug_string(self):
+        """The names, types and shapes of the tensors, a line for each."""
+        kinds = protos.enum("DataType")
+        return "".join(f"{name} ({kinds.Name(dtype.as_datatype_enum)}) [{','.join(str(d) for d in shape.as_list())}]\n"
+                       for name, (dtype, shape) in sorted(self._rows.items())).encode()
 
     def get_tensor(self, name):
         if name not in self._rows:

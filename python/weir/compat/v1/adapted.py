@@ -1,7 +1,9 @@
 """Functions of tf.compat.v1 whose work differs from TensorFlow 2's in more than the names of parameters."""
 
+import math
+
 from weir.framework import convert_to_tensor as _convert
-from weir.framework import dtypes
+from weir.framework import dtypes, executing_eagerly
 from weir.framework.conversion import constant as _constant
 from weir.framework.raw_ops import raw_ops
 
@@ -11,12 +13,26 @@ __all__ = ["constant", "convert_to_tensor", "space_to_batch", "batch_to_space", 
 
 def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     """A constant; with `verify_shape` its value must have exactly this shape."""
-    if verify_shape and shape is not None:
+    if shape is not None:
         import numpy as np
         found = np.shape(value)
-        if tuple(shape) != tuple(found):
+        if verify_shape and tuple(shape) != tuple(found):
             raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {tuple(found)}.")
+        if not executing_eagerly() and found and math.prod(found) != math.prod(shape):
+            value, shape = _filled(_convert(value, dtype), [int(d) for d in shape]), None
     return _constant(value, dtype, shape, name)
+
+
+def _filled(tensor, shape):
+    """The array of a constant in a graph, whose last value is repeated until it has a shape."""
+    import numpy as np
+    from weir.framework import get_static_value
+    flat = np.ravel(get_static_value(tensor))
+    missing = math.prod(shape) - flat.size
+    if missing < 0:
+        raise ValueError(f"Too many elements provided. Takes at most {math.prod(shape)}, but got {flat.size}.")
+    last = flat[-1:] if flat.size else np.zeros(1, flat.dtype)
+    return np.concatenate([flat, np.repeat(last, missing)]).reshape(shape)
 
 
 def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):

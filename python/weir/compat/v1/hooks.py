@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from weir.compat.v1 import global_step as global_steps
+from weir.compat.v1 import logging
 from weir.framework import errors, protos
 from weir.framework.graph import GraphKeys, get_default_graph
 
@@ -133,7 +134,6 @@ class LoggingTensorHook(SessionRunHook):
         return SessionRunArgs(self._current) if self._due else None
 
     def _log(self, values):
-        from weir.compat.v1 import logging
         elapsed, _ = self._timer.update_last_triggered_step(self._count)
         if self._formatter:
             logging.info(self._formatter(values))
@@ -202,6 +202,7 @@ class CheckpointSaverHook(SessionRunHook):
                  scaffold=None, listeners=None, save_graph_def=True):
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
+        logging.info("Create CheckpointSaverHook.")
         self._dir, self._saver, self._scaffold = checkpoint_dir, saver, scaffold
         self._path = os.path.join(checkpoint_dir, checkpoint_basename)
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
@@ -245,11 +246,14 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session, step):
+        logging.info("Calling checkpoint listeners before saving checkpoint %d...", step)
         for listener in self._listeners:
             listener.before_save(session, step)
+        logging.info("Saving checkpoints for %d into %s.", step, self._path)
         self._get_saver().save(session, self._path, global_step=step, write_meta_graph=self._save_graph)
         self._writer.add_session_log(protos.message("SessionLog")(status=protos.message("SessionLog").CHECKPOINT,
                                                                   checkpoint_path=self._path), step)
+        logging.info("Calling checkpoint listeners after saving checkpoint %d...", step)
         return any([listener.after_save(session, step) for listener in self._listeners])
 
     def _get_saver(self):
@@ -295,7 +299,6 @@ class StepCounterHook(SessionRunHook):
                     self._log_and_record(steps, seconds, step)
 
     def _log_and_record(self, elapsed_steps, elapsed_time, global_step):
-        from weir.compat.v1 import logging
         rate = elapsed_steps / elapsed_time
         if self._writer is not None:
             summary = protos.message("Summary")()

@@ -2,7 +2,7 @@
 
 import os
 
-from weir.compat.v1 import graph_ops
+from weir.compat.v1 import graph_ops, logging
 from weir.compat.v1 import hooks as basic_hooks
 from weir.compat.v1.coordinator import Coordinator
 from weir.compat.v1.queues import start_queue_runners
@@ -65,6 +65,7 @@ class Scaffold:
                 graph.add_to_collection(GraphKeys.SAVERS, self._saver)
         self._saver.build()
         graph.finalize()
+        logging.info("Graph was finalized.")
         return self
 
     init_fn = property(lambda self: self._init_fn)

@@ -6,7 +6,7 @@ import re
 import time
 
 
-from weir.compat.v1 import scopes
+from weir.compat.v1 import logging, scopes
 from weir.compat.v1.graph_ops import group, import_graph_def
 from weir.compat.v1.ref_variable import RefVariable, is_reference, variable_ops
 from weir.framework import convert_to_tensor, dtypes, errors, protos, raw_ops
@@ -220,6 +220,7 @@ class Saver:
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
         path = os.fspath(save_path)
+        logging.info("Restoring parameters from %s", path)
         if not checkpoint_exists(path):
             raise ValueError("The passed save_path is not a valid checkpoint: " + path)
         if executing_eagerly():

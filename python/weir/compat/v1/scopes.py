@@ -246,6 +246,8 @@ def _single(store, name, shape, dtype, initializer, regularizer, reuse, trainabl
         raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to "
                          "set reuse=tf.AUTO_REUSE in VarScope?")
     if initializer is None:
+        if shape is None:
+            raise ValueError(f"Variable {name} did not get an initializer, so its `shape` argument must be specified.")
         initializer = _default_initializer(name, dtype)
     if callable(initializer):
         if isinstance(initializer, type):
@@ -267,9 +269,8 @@ def _single(store, name, shape, dtype, initializer, regularizer, reuse, trainabl
                              "should be fully defined.")
     else:
         value = initializer if isinstance(initializer, Tensor) else convert_to_tensor(initializer)
-        if shape is not None and as_shape(shape).is_fully_defined() and not as_shape(shape).is_compatible_with(value.shape):
-            raise ValueError(f"If initializer is a constant, do not specify shape. Received shape {as_shape(shape)} for "
-                             f"variable {name}")
+        if shape is not None and partition is None:
+            raise ValueError("If initializer is a constant, do not specify shape.")
     if trainable is None and synchronization == VariableSynchronization.ON_READ:
         trainable = False
     with init_scope() if callable(value) and _in_function() else contextlib.nullcontext():

@@ -3,6 +3,7 @@
 import os
 import time
 
+from weir.compat.v1 import logging
 from weir.compat.v1.session import Session
 from weir.framework import errors
 from weir.framework.graph import get_default_graph
@@ -121,7 +122,9 @@ class SessionManager:
         ready, message = self._ask(session, self._ready_for_local)
         if not ready:
             return False, message
+        logging.info("Running local_init_op.")
         session.run(self._local_init_op, feed_dict=self._feeds)
+        logging.info("Done running local_init_op.")
         return True, None
 
 
