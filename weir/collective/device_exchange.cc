@@ -19,6 +19,10 @@ constexpr absl::Duration kLook = absl::Milliseconds(20);
 constexpr int64_t kCardBytes = 256;
 constexpr char kIsCard = 'c', kIsObstacle = 'o';
 constexpr int64_t kIdBytes = 129;  // the first byte says whether there is one
+// How long ranks try whether NCCL works.
+constexpr absl::Duration kTrial = absl::Seconds(60);
+// A rank whose trial has failed waits for the others. If theirs does not end soon, it has failed, too.
+constexpr absl::Duration kTrialOfOthers = absl::Seconds(2);
 // Tensors in a buffer begin at multiples of this.
 constexpr int64_t kSlotBytes = 256;
 
@@ -50,6 +54,15 @@ StatusOr<Tensor> TextTensor(std::string text, int64_t bytes) {
   return out;
 }
 
+// What each rank says, by rank; at most kCardBytes - 1 bytes.
+StatusOr<std::vector<std::string>> GatherTexts(ProcessGroup& group, const std::string& own) {
+  WEIR_ASSIGN_OR_RETURN(const Tensor text, TextTensor(own.substr(0, kCardBytes - 1), kCardBytes));
+  WEIR_ASSIGN_OR_RETURN(const Tensor all, group.AllGather(text));
+  std::vector<std::string> texts;
+  for (int r = 0; r < group.size(); ++r) texts.push_back(static_cast<const char*>(all.raw_data()) + r * kCardBytes);
+  return texts;
+}
+
 }  // namespace
 
 bool CanRunOnDevices(const Signature& signature) {
@@ -78,12 +91,11 @@ StatusOr<bool> DeviceExchange::IsPossible(const Request& request) {
 Status DeviceExchange::Join(const Request& request) {
   const StatusOr<std::string> card = SourceOf(request).CommunicatorCard();
   const std::string text = card.ok() ? kIsCard + *card : kIsObstacle + std::string(Message(card.status()));
-  WEIR_ASSIGN_OR_RETURN(const Tensor own, TextTensor(text.substr(0, kCardBytes - 1), kCardBytes));
-  WEIR_ASSIGN_OR_RETURN(const Tensor cards, group_.AllGather(own));
+  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> cards, GatherTexts(group_, text));
   std::string obstacle;
   std::map<std::string, int> ranks;  // by card
   for (int r = 0; r < group_.size() && obstacle.empty(); ++r) {
-    const std::string theirs = static_cast<const char*>(cards.raw_data()) + r * kCardBytes;
+    const std::string& theirs = cards[static_cast<size_t>(r)];
     if (theirs[0] == kIsObstacle) {
       obstacle = Cat("rank ", r, ": ", theirs.substr(1));
     } else if (auto [other, is_new] = ranks.emplace(theirs, r); !is_new) {
@@ -104,14 +116,30 @@ Status DeviceExchange::Join(const Request& request) {
     if (id[0] == kIsObstacle) obstacle = Cat("rank 0: ", id.substr(1));
   }
   if (obstacle.empty()) {
-    communicator_ = (*moment)->Join(id.substr(1), group_.size(), group_.rank());
-  } else if (group_.rank() == 0) {
+    const Status works = Try(request, **moment, id.substr(1));
+    WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> results,
+                          GatherTexts(group_, works.ok() ? "" : std::string(Message(works))));
+    for (int r = 0; r < group_.size() && obstacle.empty(); ++r) {
+      if (!results[static_cast<size_t>(r)].empty()) obstacle = Cat("rank ", r, ": ", results[static_cast<size_t>(r)]);
+    }
+    if (!obstacle.empty()) communicator_ = nullptr;
+  }
+  if (!obstacle.empty() && group_.rank() == 0) {
     WEIR_LOG(INFO) << "Collectives of the GPUs of " << group_.size() << " ranks run without NCCL: " << obstacle;
   }
   return OkStatus();
 }
 
-Status DeviceExchange::Call(const Request& request, DeviceCollectiveCall call) {
+Status DeviceExchange::Try(const Request& request, DeviceMoment& moment, const std::string& id) {
+  communicator_ = moment.Join(id, group_.size(), group_.rank());
+  DeviceCollectiveCall call;
+  WEIR_ASSIGN_OR_RETURN(call.to, AllocateFor(request, DType::kInt64, Shape({1})));
+  call.from = call.to;
+  return Call(request, std::move(call), std::min(timeout_, kTrial), kTrialOfOthers);
+}
+
+Status DeviceExchange::Call(const Request& request, DeviceCollectiveCall call, absl::Duration timeout,
+                            absl::Duration patience) {
   WEIR_ASSIGN_OR_RETURN(call.moment, SourceOf(request).Mark());
   struct Ending {
     absl::Notification done;
@@ -122,16 +150,23 @@ Status DeviceExchange::Call(const Request& request, DeviceCollectiveCall call) {
     ending->status = status;
     ending->done.Notify();
   });
-  const absl::Time deadline = absl::Now() + timeout_;
+  absl::Time deadline = absl::Now() + timeout;
   Status lost;
   while (lost.ok() && !ending->done.WaitForNotificationWithTimeout(kLook)) {
     lost = group_.CheckPeers();
+    if (patience < timeout && group_.IsAwaited()) {
+      deadline = std::min(deadline, absl::Now() + patience);
+      patience = timeout;
+    }
     if (lost.ok() && absl::Now() > deadline) {
       lost = DeadlineExceeded("All ranks have begun a collective of their GPUs, but it has not ended within ",
-                              absl::FormatDuration(timeout_));
+                              absl::FormatDuration(timeout));
     }
   }
-  if (lost.ok()) return ending->status;
+  if (lost.ok()) {
+    // Ranks that all get INVALID_ARGUMENT go on, but this one may be the only one.
+    return absl::IsInvalidArgument(ending->status) ? Internal(Message(ending->status)) : ending->status;
+  }
   communicator_->Abort(lost);
   ending->done.WaitForNotification();
   return lost;

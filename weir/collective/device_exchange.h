@@ -42,8 +42,14 @@ class DeviceExchange {
 
  private:
   Status Join(const Request& request);
-  // Starts the call and waits for its end, for the time-out, or for the loss of another rank.
-  Status Call(const Request& request, DeviceCollectiveCall call);
+  // Joins, and makes a first call, to see whether NCCL works.
+  Status Try(const Request& request, DeviceMoment& moment, const std::string& id);
+  // Starts the call and waits for its end, for the time-out, or for the loss of another rank; and not for longer than
+  // `patience` once other ranks wait elsewhere.
+  Status Call(const Request& request, DeviceCollectiveCall call, absl::Duration timeout, absl::Duration patience);
+  Status Call(const Request& request, DeviceCollectiveCall call) {
+    return Call(request, std::move(call), timeout_, absl::InfiniteDuration());
+  }
   StatusOr<std::optional<Answer>> Gather(const Request& request);
   StatusOr<std::optional<Answer>> AllToAll(const Request& request);
 

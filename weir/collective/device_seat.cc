@@ -28,6 +28,10 @@ SeatOffer DeviceSeat::Offer(CommunicatorSource& source) {
     offer.obstacle = std::string(Message(card.status()));
   }
   absl::MutexLock lock(&mu_);
+  if (!unusable_.empty()) {
+    offer.card.clear();
+    offer.obstacle = unusable_;
+  }
   offer.lost = lost_;
   offer.doubts = doubts_;
   return offer;
@@ -91,6 +95,7 @@ void DeviceSeat::StartCalls() {
     if (watch != nullptr) Watch(generation, watch);
     communicator->Start(std::move(waiting.call),
                         [self = shared_from_this(), generation, done = std::move(waiting.done)](const Status& status) {
+                          self->Learn(status);
                           if (!status.ok()) self->Lose(generation, status);
                           done(status);
                         });
@@ -163,6 +168,15 @@ void DeviceSeat::Lose(uint64_t generation, const Status& reason) {
   }
   Settle(std::move(ended), reason);
   if (is_new) Tell(generation, reason);
+}
+
+void DeviceSeat::Learn(const Status& status) {
+  // Other errors come from other members, or from deadlines.
+  const bool is_own = absl::IsInternal(status) || absl::IsInvalidArgument(status) || absl::IsUnimplemented(status) ||
+                      absl::IsFailedPrecondition(status) || absl::IsNotFound(status);
+  absl::MutexLock lock(&mu_);
+  has_worked_ = has_worked_ || status.ok();
+  if (!has_worked_ && is_own) unusable_ = std::string(Message(status));
 }
 
 void DeviceSeat::Doubt() {

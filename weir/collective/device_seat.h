@@ -54,6 +54,8 @@ class DeviceSeat : public std::enable_shared_from_this<DeviceSeat> {
   void Doubt();
   // Logs why a round has no communicator, once.
   void Explain(std::string_view obstacle);
+  // Notes how a call has ended. If the library fails before it has ever worked, there will be no more communicators.
+  void Learn(const Status& status);
   // Ends everything.
   void Close(const Status& reason);
 
@@ -89,6 +91,8 @@ class DeviceSeat : public std::enable_shared_from_this<DeviceSeat> {
   bool is_lost_ ABSL_GUARDED_BY(mu_) = false;
   bool is_starting_ ABSL_GUARDED_BY(mu_) = false;
   bool was_explained_ ABSL_GUARDED_BY(mu_) = false;
+  bool has_worked_ ABSL_GUARDED_BY(mu_) = false;  // a communicator of this group, once
+  std::string unusable_ ABSL_GUARDED_BY(mu_);     // why none will
   Status closed_ ABSL_GUARDED_BY(mu_);
   uint64_t next_order_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<uint64_t, Waiting> queue_ ABSL_GUARDED_BY(mu_);  // by order

@@ -90,9 +90,15 @@ Status DirectTeam::Meet() {
 
 Status DirectTeam::Check() {
   if (!failed_.ok()) return failed_;
-  Status status = segment_ != nullptr ? segment_->CheckAlive() : OkStatus();
+  Status status = segment_ != nullptr ? segment_->Check() : OkStatus();
   if (status.ok() && network_ != nullptr) status = network_->watch().Check();
   return status.ok() ? status : Fail(status);
+}
+
+void DirectTeam::GiveUp(const Status& status) {
+  if (!failed_.ok()) return;
+  if (segment_ != nullptr) segment_->GiveUp(status).IgnoreError();
+  Fail(status).IgnoreError();
 }
 
 bool DirectTeam::IsAwaited() const {

@@ -32,6 +32,7 @@ class DirectTeam : public Team {
                      const std::vector<char*>& in, const std::vector<size_t>& in_bytes, size_t most_local) override;
   bool IsAwaited() const override;
   Status Check() override;
+  void GiveUp(const Status& status) override;
 
  private:
   struct Range {

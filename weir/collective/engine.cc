@@ -264,6 +264,9 @@ void Engine::RunBucket(const Bucket& bucket) {
   if (status.ok() && !*is_done) status = RunOnHost(group, bucket, requests, &answers);
   // All ranks get the same error for bad arguments and continue. Any other error is final.
   if (!status.ok() && !absl::IsInvalidArgument(status) && !absl::IsUnimplemented(status)) {
+    // Errors of this rank alone must not leave the others waiting.
+    group.GiveUp(status);
+    group_->GiveUp(status);
     absl::MutexLock lock(&mu_);
     failed_ = status;
   }

@@ -25,7 +25,7 @@ constexpr absl::Duration kImpatience = absl::Milliseconds(1), kNap = absl::Micro
 constexpr absl::Duration kRollCall = absl::Seconds(1);
 constexpr int kListenEvery = 256;
 // The first letter of messages about failures.
-constexpr char kWhoIsHere = '?', kHere = '!', kGone = 'x';
+constexpr char kWhoIsHere = '?', kHere = '!', kGone = 'x', kGaveUp = 'e';
 
 }  // namespace
 
@@ -48,9 +48,11 @@ Status MpiTeam::Prepare(const Place& place) {
                               place.launcher == "Slurm" ? " or by srun --mpi=pmix" : "");
   }
   for (MpiHandle* comm : {&data_, &control_}) {
-    MpiHandle request = nullptr;
-    WEIR_RETURN_IF_ERROR(mpi_.Check(mpi_.Comm_idup(mpi_.world, comm, &request), "MPI_Comm_idup"));
+    // MPI gives a handle at once, but nothing may use it, as Listen does, before the request is done.
+    MpiHandle made = nullptr, request = nullptr;
+    WEIR_RETURN_IF_ERROR(mpi_.Check(mpi_.Comm_idup(mpi_.world, &made, &request), "MPI_Comm_idup"));
     WEIR_RETURN_IF_ERROR(Wait(request));
+    *comm = made;
   }
   std::vector<char> names(kNameBytes * static_cast<size_t>(size_), 0);
   std::memcpy(names.data(), place.host.data(), std::min(place.host.size(), kNameBytes - 1));
@@ -166,6 +168,7 @@ Status MpiTeam::Listen() {
     if (text[0] == kGone) {
       return DeadlineExceeded("The other ranks have given up on rank ", rank_, ", which is late: ", text.substr(1));
     }
+    if (text[0] == kGaveUp) return Aborted("Rank ", from.source, " has given up: ", text.substr(1));
     const bool is_calling = !present_.empty();
     if (is_calling) present_[from.source] = true;
     if (text[0] == kHere) continue;
@@ -361,6 +364,15 @@ bool MpiTeam::IsAwaited() const {
 
 Status MpiTeam::Check() {
   return Run([&] { return Listen(); });
+}
+
+void MpiTeam::GiveUp(const Status& status) {
+  Run([&]() -> Status {
+    for (int r = 0; r < size_; ++r) {
+      if (r != rank_) Say(r, Cat(std::string(1, kGaveUp), Message(status)));
+    }
+    return status;
+  }).IgnoreError();
 }
 
 }  // namespace weir::collective

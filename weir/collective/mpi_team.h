@@ -36,6 +36,7 @@ class MpiTeam : public Team {
                      const std::vector<char*>& in, const std::vector<size_t>& in_bytes, size_t most_local) override;
   bool IsAwaited() const override;
   Status Check() override;
+  void GiveUp(const Status& status) override;
 
  private:
   MpiTeam(Mpi* mpi, absl::Duration timeout) : mpi_(*mpi), timeout_(timeout) {}

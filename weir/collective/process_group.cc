@@ -71,6 +71,7 @@ int ProcessGroup::local_size() const { return team_->local_size(); }
 int ProcessGroup::host() const { return team_->host(); }
 int ProcessGroup::num_hosts() const { return team_->num_hosts(); }
 bool ProcessGroup::IsAwaited() const { return team_->IsAwaited(); }
+void ProcessGroup::GiveUp(const Status& status) { team_->GiveUp(status); }
 Status ProcessGroup::CheckPeers() { return size() > 1 ? team_->Check() : OkStatus(); }
 
 StatusOr<std::unique_ptr<ProcessGroup>> ProcessGroup::Part(const std::vector<int>& ranks) {

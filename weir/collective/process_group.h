@@ -96,6 +96,8 @@ class ProcessGroup {
   // The error that ends the group if a rank has been lost since the last call, as far as that can be seen. For ranks
   // that wait for each other in another way.
   Status CheckPeers();
+  // Ends the group with an error that this rank has found by itself, so that no other rank waits for it.
+  void GiveUp(const Status& status);
 
  private:
   ProcessGroup(Place place, std::unique_ptr<Team> team);

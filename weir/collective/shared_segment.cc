@@ -219,6 +219,19 @@ Status SharedSegment::CheckAlive() const {
   return OkStatus();
 }
 
+Status SharedSegment::CheckPresent(int rank) const {
+  const uint32_t state = member(rank).state;
+  if (state == kLeft) return Aborted("Rank ", NameOf(rank), " has left the job");
+  if (state == kGaveUp) return Aborted("Rank ", NameOf(rank), " has given up after an error of its own");
+  return OkStatus();
+}
+
+Status SharedSegment::Check() const {
+  WEIR_RETURN_IF_ERROR(CheckAlive());
+  for (int i = 0; i < size_; ++i) WEIR_RETURN_IF_ERROR(CheckPresent(i));
+  return OkStatus();
+}
+
 Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
   Member& other = member(rank);
   auto has_come = [&] { return static_cast<int32_t>(other.phase.load(std::memory_order_acquire) - phase) >= 0; };
@@ -256,8 +269,7 @@ Status SharedSegment::WaitFor(int rank, uint32_t phase, absl::Time deadline) {
       }
     }
     if (state == kLeft || state == kGaveUp) WEIR_RETURN_IF_ERROR(CheckAlive());
-    if (state == kLeft) return Aborted("Rank ", NameOf(rank), " has left the job");
-    if (state == kGaveUp) return Aborted("Rank ", NameOf(rank), " has given up after an error of its own");
+    WEIR_RETURN_IF_ERROR(CheckPresent(rank));
     WEIR_RETURN_IF_ERROR(CheckAlive(rank));
     if (absl::Now() > deadline) return OutOfRange("too late");
   }

@@ -53,8 +53,10 @@ class SharedSegment {
   // Publishes the next phase and waits for all others. UNAVAILABLE if a process has died, ABORTED if one has left or
   // given up, DEADLINE_EXCEEDED with the missing ranks. After an error, Meet always fails.
   Status Meet();
-  // UNAVAILABLE if a process has died without leaving.
-  Status CheckAlive() const;
+  // UNAVAILABLE if a process has died without leaving; ABORTED if one has left or given up.
+  Status Check() const;
+  // Fails, and lets the others fail that wait for this process. Returns `status`.
+  Status GiveUp(Status status);
   // Whether another process has published a phase that this one has not.
   bool IsAwaited() const;
 
@@ -64,9 +66,11 @@ class SharedSegment {
   SharedSegment(int rank, int size, const Options& options) : rank_(rank), size_(size), options_(options) {}
   int NameOf(int rank) const { return options_.names.empty() ? rank : options_.names[rank]; }
   Status Map(int file);
+  // UNAVAILABLE if the rank (or any rank) has died without leaving.
   Status CheckAlive(int rank) const;
+  Status CheckAlive() const;
+  Status CheckPresent(int rank) const;
   Status WaitFor(int rank, uint32_t phase, absl::Time deadline);
-  Status GiveUp(Status status);
   static size_t Bytes(int size);
   Header* header() const;
   Member& member(int rank) const;

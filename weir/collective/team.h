@@ -71,6 +71,8 @@ class Team {
   virtual bool IsAwaited() const = 0;
   // Looks whether ranks that this one does not wait for at the moment have failed, as far as that can be seen.
   virtual Status Check() = 0;
+  // Ends the team with an error that this rank has found by itself, so that no other rank waits for it.
+  virtual void GiveUp(const Status& status) = 0;
 
  protected:
   // Orders the ranks by host: host_of_ has any number for each host, rank_ and size_ are set.

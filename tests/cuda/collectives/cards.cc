@@ -48,6 +48,7 @@ EagerRuntime& CardsRuntime() {
 
 int64_t NcclCalls() { return Find<int64_t (*)()>("emulatedNcclCalls")(); }
 void HoldNcclCalls(bool hold) { Find<void (*)(int)>("emulatedNcclHold")(hold); }
+void FailNcclCalls(int count) { Find<void (*)(int)>("emulatedNcclFail")(count); }
 void AwaitHeldNcclCalls(int count) { Find<void (*)(int)>("emulatedNcclAwaitHeld")(count); }
 
 StatusOr<Tensor> RunMember(const MemberCall& call) {

@@ -21,6 +21,8 @@ EagerRuntime& CardsRuntime();
 int64_t NcclCalls();
 // Keeps calls waiting, in communicators whose ids this process has made, until it is told otherwise.
 void HoldNcclCalls(bool hold);
+// Lets the next calls of this process fail.
+void FailNcclCalls(int count);
 // Waits until so many calls of ranks are kept waiting.
 void AwaitHeldNcclCalls(int count);
 

@@ -194,6 +194,16 @@ TEST(NcclCollectives, AStepThatIsCancelledWithinNcclEndsForAllAndLaterStepsWork)
   EXPECT_EQ(NcclCallsOf(both, {Tensor::Vector<float>({2})}), 2);
 }
 
+TEST(NcclCollectives, ANcclThatHasNeverWorkedIsLeftAlone) {
+  CardsRuntime();
+  const Tensor value = Tensor::Vector<float>({1});
+  std::vector<MemberCall> both = Calls("CollectiveReduceV2", Sum(), {value, value}, 121);
+  for (MemberCall& call : both) call.inputs[2] = Int(120);  // a group of its own
+  FailNcclCalls(1);
+  for (const auto& result : RunMembers(both)) EXPECT_FALSE(result.ok());
+  EXPECT_EQ(NcclCallsOf(both, {Tensor::Vector<float>({2})}), 0);
+}
+
 TEST(NcclCollectives, WorkOfTheGpuGoesOnWhileACollectiveWaits) {
   const Tensor value = Tensor::Vector<float>({3});
   std::vector<MemberCall> both = Calls("CollectiveReduceV2", Sum(), {value, value}, 111);

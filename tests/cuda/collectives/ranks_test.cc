@@ -164,6 +164,36 @@ TEST(CudaRanks, ATensorOnAGpuMeetsOneInHostMemory) {
   });
 }
 
+TEST(CudaRanks, WhereNcclDoesNotWorkTheHostExchanges) {
+  InRanks({0, 1}, [] {
+    if (collective::Rank() == 1) FailNcclCalls(1);  // the trial
+    for (int step = 0; step < 2; ++step) {
+      const StatusOr<std::vector<Tensor>> out = RunAt("/device:GPU:0", [](const Scope& scope) -> std::vector<Output> {
+        return {collective::AllReduce(scope, Value(scope, 2), {}, "mean")};
+      });
+      ASSERT_TRUE(out.ok()) << out.status();
+      ExpectTensorEqual((*out)[0], Tensor::Vector<float>({5, 6}));
+    }
+    EXPECT_LE(NcclCalls(), 1);
+  });
+}
+
+TEST(CudaRanks, AnErrorOfNcclOnOneRankEndsAll) {
+  InRanks({0, 1}, [] {
+    auto reduce = [] {
+      return RunAt("/device:GPU:0", [](const Scope& scope) -> std::vector<Output> {
+        return {collective::AllReduce(scope, Value(scope, 2), {}, "mean")};
+      });
+    };
+    ASSERT_TRUE(reduce().ok());
+    if (collective::Rank() == 1) FailNcclCalls(1);
+    const Status failed = reduce().status();
+    const bool is_own = collective::Rank() == 1;
+    EXPECT_EQ(failed.code(), is_own ? absl::StatusCode::kInternal : absl::StatusCode::kAborted) << failed;
+    EXPECT_THAT(Message(failed), HasSubstr(is_own ? "NCCL says" : "Rank 1 has given up"));
+  });
+}
+
 TEST(CudaRanks, ARankThatDiesWithinNcclIsNamed) {
   InRanks(
       {0, 1},

@@ -109,6 +109,7 @@ class Rank {
 };
 
 std::atomic<int64_t> calls_made = 0;
+std::atomic<int> calls_to_fail = 0;  // the next ones
 
 // Calls between GroupStart and GroupEnd are enqueued at its end.
 thread_local int group_depth = 0;
@@ -145,6 +146,7 @@ struct NcclCommOpaque {
     if ((sent > 0 && send == nullptr) || (received > 0 && receive == nullptr)) return kNcclInvalidArgument;
     if (root < 0 || root >= rank->ranks() || NcclSizeOf(type) == 0) return kNcclInvalidArgument;
     ++calls_made;
+    if (calls_to_fail > 0 && --calls_to_fail >= 0) return kNcclInternalError;
     NcclGreeting greeting{};
     const bool is_pair = kind == NcclKind::kSend || kind == NcclKind::kReceive;
     greeting.call = {kind, is_pair ? 0 : root, type, reduction, count};
@@ -307,6 +309,7 @@ WEIR_EXPORT NcclResult ncclGroupEnd() {
 
 // For tests.
 WEIR_EXPORT int64_t emulatedNcclCalls() { return calls_made; }
+WEIR_EXPORT void emulatedNcclFail(int calls) { calls_to_fail = calls; }
 WEIR_EXPORT void emulatedNcclHold(int hold) { HoldNcclHubs(hold != 0); }
 WEIR_EXPORT void emulatedNcclAwaitHeld(int count) { AwaitHeldInNcclHubs(count); }
 
