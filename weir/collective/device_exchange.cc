@@ -17,7 +17,7 @@ namespace {
 constexpr absl::Duration kLook = absl::Milliseconds(20);
 // Bytes of a card's name, or of an obstacle, when ranks exchange them; the first byte says which of them it is.
 constexpr int64_t kCardBytes = 256;
-constexpr char kIsCard = 'c', kIsObstacle = 'o';
+constexpr char kIsCard = 'c', kIsObstacle = 'o', kIsLate = 'l';
 constexpr int64_t kIdBytes = 129;  // the first byte says whether there is one
 // How long ranks try whether NCCL works.
 constexpr absl::Duration kTrial = absl::Seconds(60);
@@ -117,10 +117,15 @@ Status DeviceExchange::Join(const Request& request) {
   }
   if (obstacle.empty()) {
     const Status works = Try(request, **moment, id.substr(1));
+    const char kind = absl::IsDeadlineExceeded(works) ? kIsLate : kIsObstacle;
     WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> results,
-                          GatherTexts(group_, works.ok() ? "" : std::string(Message(works))));
-    for (int r = 0; r < group_.size() && obstacle.empty(); ++r) {
-      if (!results[static_cast<size_t>(r)].empty()) obstacle = Cat("rank ", r, ": ", results[static_cast<size_t>(r)]);
+                          GatherTexts(group_, works.ok() ? "" : kind + std::string(Message(works))));
+    // Ranks that have waited in vain know the reason least.
+    for (const char wanted : {kIsObstacle, kIsLate}) {
+      for (int r = 0; r < group_.size() && obstacle.empty(); ++r) {
+        const std::string& result = results[static_cast<size_t>(r)];
+        if (!result.empty() && result[0] == wanted) obstacle = Cat("rank ", r, ": ", result.substr(1));
+      }
     }
     if (!obstacle.empty()) communicator_ = nullptr;
   }
@@ -159,8 +164,7 @@ Status DeviceExchange::Call(const Request& request, DeviceCollectiveCall call, a
       patience = timeout;
     }
     if (lost.ok() && absl::Now() > deadline) {
-      lost = DeadlineExceeded("All ranks have begun a collective of their GPUs, but it has not ended within ",
-                              absl::FormatDuration(timeout));
+      lost = DeadlineExceeded("All ranks have begun a collective of their GPUs, but it has not ended in time");
     }
   }
   if (lost.ok()) {

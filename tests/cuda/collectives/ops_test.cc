@@ -45,6 +45,12 @@ int64_t NcclCallsOf(const std::vector<MemberCall>& calls, const std::vector<Tens
   return NcclCalls() - before;
 }
 
+// A key for a group of which nothing is known yet.
+int NewGroup() {
+  static int last = 1000;
+  return ++last;
+}
+
 TEST(NcclCollectives, ReducesOfAllKindsAndTypes) {
   const Tensor a = Tensor::Vector<float>({1, 5}), b = Tensor::Vector<float>({4, 2}), c = Tensor::Vector<float>({1, 8});
   auto expect = [&](std::string_view merge, std::string_view final_op, std::vector<float> expected, int key) {
@@ -143,7 +149,8 @@ TEST(NcclCollectives, MembersReachInstancesInDifferentOrders) {
 TEST(NcclCollectives, GpusOfOneCardGoWithoutNccl) {
   const Tensor value = Tensor::Vector<float>({1});
   std::vector<MemberCall> calls;
-  for (int gpu : {2, 3}) calls.push_back({gpu, "CollectiveReduceV2", {value, Int(2), Int(71), Int(71)}, Sum()});
+  const int group = NewGroup();
+  for (int gpu : {2, 3}) calls.push_back({gpu, "CollectiveReduceV2", {value, Int(2), Int(group), Int(71)}, Sum()});
   testing::internal::CaptureStderr();
   for (int step = 0; step < 2; ++step) EXPECT_EQ(NcclCallsOf(calls, {Tensor::Vector<float>({2})}), 0);
   const std::string log = testing::internal::GetCapturedStderr();
@@ -198,7 +205,8 @@ TEST(NcclCollectives, ANcclThatHasNeverWorkedIsLeftAlone) {
   CardsRuntime();
   const Tensor value = Tensor::Vector<float>({1});
   std::vector<MemberCall> both = Calls("CollectiveReduceV2", Sum(), {value, value}, 121);
-  for (MemberCall& call : both) call.inputs[2] = Int(120);  // a group of its own
+  const int group = NewGroup();
+  for (MemberCall& call : both) call.inputs[2] = Int(group);
   FailNcclCalls(1);
   for (const auto& result : RunMembers(both)) EXPECT_FALSE(result.ok());
   EXPECT_EQ(NcclCallsOf(both, {Tensor::Vector<float>({2})}), 0);

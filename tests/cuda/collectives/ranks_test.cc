@@ -167,6 +167,7 @@ TEST(CudaRanks, ATensorOnAGpuMeetsOneInHostMemory) {
 TEST(CudaRanks, WhereNcclDoesNotWorkTheHostExchanges) {
   InRanks({0, 1}, [] {
     if (collective::Rank() == 1) FailNcclCalls(1);  // the trial
+    testing::internal::CaptureStderr();
     for (int step = 0; step < 2; ++step) {
       const StatusOr<std::vector<Tensor>> out = RunAt("/device:GPU:0", [](const Scope& scope) -> std::vector<Output> {
         return {collective::AllReduce(scope, Value(scope, 2), {}, "mean")};
@@ -175,6 +176,10 @@ TEST(CudaRanks, WhereNcclDoesNotWorkTheHostExchanges) {
       ExpectTensorEqual((*out)[0], Tensor::Vector<float>({5, 6}));
     }
     EXPECT_LE(NcclCalls(), 1);
+    const std::string log = testing::internal::GetCapturedStderr();
+    if (collective::Rank() == 0) {
+      EXPECT_THAT(log, HasSubstr("run without NCCL: rank 1: a reduction over GPUs: NCCL says internal error"));
+    }
   });
 }
 
