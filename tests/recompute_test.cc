@@ -8,6 +8,7 @@
 #include "weir/client/control_flow.h"
 #include "weir/client/nn/model.h"
 #include "weir/proto/config.pb.h"
+#include "weir/proto/graph.pb.h"
 #include "weir/testing/tensor_matchers.h"
 #include "weir/weir.h"
 
@@ -146,6 +147,38 @@ TEST_F(RecomputeTest, LoopsAndBranchesKeepWhatTheyHave) {
       [&](const Scope& scope) { return std::vector<Output>{ops::Mul(scope, bent, w)}; });
   Rewritten(ops::L2Loss(root_, chosen[0]), {x, w}, Recomputation::kChosen);
   ExpectSameResults();
+}
+
+TEST_F(RecomputeTest, SessionsThatRewriteNothingRecomputeNothing) {
+  const Output x = Input({64, 64}), w = Input({64, 64});
+  const Output bent = ops::Tanh(root_, ops::Softplus(root_, ops::MatMul(root_, x, w)));
+  gradients_ = ops::Gradients(root_, {ops::L2Loss(root_, ops::MatMul(root_, bent, w))}, {x, w});
+  auto count = [&](bool disable_all) {
+    SessionOptions options;
+    options.recompute.what = Recomputation::kChosen;
+    options.rewrites.disable_all = disable_all;
+    options.rewrites.fusion = Toggle::kOff;
+    auto session = Session::Create(root_.environment(), options);
+    EXPECT_TRUE(session.ok() && (*session)->Extend(root_.graph()).ok());
+    StepOptions step;
+    step.partition_graphs = true;
+    std::vector<Feed> feeds;
+    for (const auto& [input, value] : feeds_) feeds.emplace_back(input.name(), value);
+    std::vector<std::string> names = {gradients_[0].name(), gradients_[1].name()};
+    std::vector<Tensor> out;
+    StepReport report;
+    const Status status = (*session)->Run(step, feeds, names, {}, &out, &report);
+    EXPECT_TRUE(status.ok()) << status;
+    int softplus = 0;
+    for (const std::string& bytes : report.partition_graphs) {
+      GraphDef def;
+      EXPECT_TRUE(def.ParseFromString(bytes));
+      softplus += static_cast<int>(std::ranges::count(def.node(), "Softplus", [](const NodeDef& n) { return n.op(); }));
+    }
+    return softplus;
+  };
+  EXPECT_EQ(count(false), 2);
+  EXPECT_EQ(count(true), 1);
 }
 
 TEST(RecomputeConfig, IsTensorFlowsMemoryOptimization) {

@@ -41,8 +41,10 @@ Status OptimizeGraph(RewriteContext& context, const OptimizeOptions& options, co
     }
   }
   if (options.dependencies) WEIR_RETURN_IF_ERROR(run(SimplifyDependencies));
-  WEIR_RETURN_IF_ERROR(RecomputeActivations(context, options.recompute));
-  context.EndPass();
+  if (options.recompute.what != Recomputation::kNone) {
+    WEIR_RETURN_IF_ERROR(RecomputeActivations(context, options.recompute));
+    context.EndPass();
+  }
   return OkStatus();
 }
 

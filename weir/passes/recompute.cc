@@ -64,7 +64,7 @@ class Recomputer {
     std::vector<bool> needs_no_gradient = is_backward_;
     for (NodeId id : order_) {
       const Node& node = *graph_.node(id);
-      is_backward_[id] = IsInScope(node.name, options_.gradient_scope) || IsInScope(node.name, "gradient_tape");
+      is_backward_[id] = IsOfGradients(node);
       needs_no_gradient[id] =
           is_backward_[id] && IsCheap(*node.schema) && IsPure(node) &&
           std::ranges::all_of(node.inputs, [&](Endpoint input) {
@@ -80,6 +80,11 @@ class Recomputer {
       if (is_activation[*id]) is_backward_[*id] = false;
     }
     return std::ranges::count(is_backward_, true) > 0;
+  }
+
+  // By its name. TensorFlow's functions have their gradients in a scope of their own.
+  bool IsOfGradients(const Node& node) const {
+    return IsInScope(node.name, options_.gradient_scope) || IsInScope(node.name, "gradient_tape");
   }
 
   bool MayRunAgain(const Node& node) const {
@@ -125,7 +130,7 @@ class Recomputer {
   // What gradients make of a marked block's activations is part of the block.
   std::optional<std::string> BlockOfDerivative(const Node& node,
                                                const std::vector<std::optional<std::string>>& key) const {
-    if (!IsInScope(node.name, options_.gradient_scope)) return std::nullopt;
+    if (!IsOfGradients(node)) return std::nullopt;
     for (Endpoint input : node.inputs) {
       if (key[input.node] && key[input.node]->starts_with('m')) return key[input.node];
     }

@@ -25,6 +25,7 @@ std::string_view Name(Recomputation recomputation);
 struct RecomputeOptions {
   Recomputation what = Recomputation::kNone;
   // A node belongs to the backward pass if a part of its name begins with this: "gradients_1/MatMul_grad/MatMul".
+  // So do those in a scope "gradient_tape", which TensorFlow's functions have.
   std::string gradient_scope = "gradients";
 };
 

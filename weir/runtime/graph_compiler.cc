@@ -128,7 +128,7 @@ Status GraphCompiler::Optimize(RewriteContext& context, KernelCache& kernels) co
   options.arithmetic = IsOn(rewrites, rewrites.arithmetic);
   options.dependencies = IsOn(rewrites, rewrites.dependencies);
   options.max_folded_constant_bytes = rewrites.max_folded_constant_bytes;
-  options.recompute = options_.recompute;
+  if (!rewrites.disable_all) options.recompute = options_.recompute;
   return OptimizeGraph(context, options, [&](const Node& node, std::span<const Tensor> inputs) {
     return Evaluate(kernels, devices_.host(), intra_op_, node, inputs);
   });
