@@ -2,6 +2,7 @@
 #include "weir/ops/nn/batch_norm.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "weir/device/cuda/launch.h"
 #include "weir/ops/nn/cuda/register.h"
@@ -10,6 +11,8 @@ namespace weir::cuda {
 namespace {
 
 constexpr char kNormSource[] = "weir/ops/nn/cuda/batch_norm.cu";
+constexpr int64_t kPacksOfThread = 4;    // at least, if there are many
+constexpr int64_t kNormalizeBlocks = 3;  // on a processor, as in the source
 
 // These four as in the source.
 struct NormImages {
@@ -43,14 +46,27 @@ NormImages ImagesOf(const Shape& shape, DType dtype, bool channels_second) {
                     shape.Slice(axis + 1, shape.rank()).num_elements(), 0, 0};
   // Enough blocks for the largest card, of work that is worth one; by the sizes alone, so that sums are the same
   // everywhere. With channels last three blocks run on a processor at a time, and a second round of them would mostly
-  // wait; 32 threads of them take 16 bytes of a row each.
+  // wait; 32 threads of them take 16 bytes of a row each, and a block takes at least 8 rows at a time.
   const auto line = static_cast<int64_t>(32 * (16 / SizeOf(dtype)));
   const int64_t columns = images.inner == 1 ? (images.channels + line - 1) / line : images.channels;
-  const int64_t shortest = images.inner == 1 ? 256 : 2048, blocks = images.inner == 1 ? 384 : 1024;
+  const int64_t shortest = images.inner == 1 ? 32 : 2048, blocks = images.inner == 1 ? 384 : 1024;
   const int64_t wanted = std::max<int64_t>(1, blocks / std::max<int64_t>(columns, 1));
   images.pieces = std::clamp<int64_t>(images.count() / shortest, 1, wanted);
-  images.piece = (images.count() + images.pieces - 1) / images.pieces;
+  images.piece = ((images.count() + images.pieces - 1) / images.pieces + 7) / 8 * 8;
+  images.pieces = std::max<int64_t>(1, (images.count() + images.piece - 1) / std::max<int64_t>(images.piece, 1));
   return images;
+}
+
+// Threads to normalize so many packs of channels, each of which stays with its channels if possible. What they read of
+// those is worth some packs of the image.
+LaunchShape NormalizeShape(const KernelContext& ctx, const NormImages& images, int64_t packs, int64_t total) {
+  LaunchShape shape = ShapeFor(ctx, (total + kPacksOfThread - 1) / kPacksOfThread);
+  if (images.inner != 1) return shape;
+  // More blocks than run at a time would read the channels' numbers once more.
+  const int64_t most = int64_t{DeviceOf(ctx).gpu().multiprocessors()} * kNormalizeBlocks;
+  const int64_t unit = packs / std::gcd<int64_t>(packs, shape.block), grid = std::min<int64_t>(shape.grid, most);
+  shape.grid = static_cast<unsigned>(unit <= grid ? grid / unit * unit : grid);
+  return shape;
 }
 
 // Channels that a thread loads at once: 16 bytes of them, if the tensors allow it.
@@ -82,7 +98,7 @@ StatusOr<Tensor> SumTerms(KernelContext& ctx, const NormImages& images, std::str
       .grid = static_cast<unsigned>(images.channels), .grid_y = static_cast<unsigned>(images.pieces), .block = 256};
   std::string name = Cat("SumPlanes<", terms, ", ", rectifier.kind(), ", ", type, ">");
   if (images.inner == 1) {
-    const int pack = PackSize(images, dtype, {x, dy, rectifier.output});
+    const int pack = PackSize(images, dtype, {x, dy, means, rectifier.output});
     const unsigned lanes = LanesFor(images.channels / pack);
     name = Cat("SumRows<", terms, ", ", rectifier.kind(), ", ", type, ", ", pack, ", ", lanes, ">");
     shape.grid = static_cast<unsigned>((images.channels + lanes * pack - 1) / (lanes * pack));
@@ -138,11 +154,12 @@ class GpuBatchNormKernel : public Kernel {
     WEIR_RETURN_IF_ERROR(Launch(ctx, {kNormSource, Cat("FinishNorm<", type, ">")}, ChannelsShape(images.channels),
                                 images, Address(x), sums.has_value() ? Address(sums) : 0, statistics));
     const DeviceAddress side = ctx.num_inputs() > 5 ? Address(ctx.input(5)) : 0;
-    const int pack = PackSize(images, x.dtype(), {Address(x), side, Address(*y)});
-    return LaunchOver(
+    const DeviceAddress offset = Address(ctx.input(2)), mean = Address(*vectors[2]);
+    const int pack = PackSize(images, x.dtype(), {Address(x), side, Address(*y), offset, mean, Address(factor)});
+    return Launch(
         ctx, {kNormSource, Cat("Normalize<", type, ", ", attrs_.has_relu, ", ", images.inner == 1, ", ", pack, ">")},
-        x.num_elements() / pack, images, Address(x), Address(*vectors[2]), Address(factor), Address(ctx.input(2)), side,
-        Address(*y));
+        NormalizeShape(ctx, images, images.channels / pack, x.num_elements() / pack), images, Address(x), mean,
+        Address(factor), offset, side, Address(*y));
   }
 
  private:
@@ -186,12 +203,14 @@ class GpuBatchNormGradKernel : public Kernel {
                                   .is_training = attrs_.is_training};
     WEIR_RETURN_IF_ERROR(
         Launch(ctx, {kNormSource, "FinishNormGrad"}, ChannelsShape(images.channels), images, Address(sums), gradients));
-    const int pack = PackSize(images, x.dtype(), {Address(x), Address(dy), rectifier.output, Address(*dx)});
-    return LaunchOver(ctx,
-                      {kNormSource, Cat("NormalizeGrad<", DeviceTypeName(x.dtype()), ", ", rectifier.kind(), ", ",
-                                        images.inner == 1, ", ", pack, ">")},
-                      x.num_elements() / pack, images, Address(x), Address(dy), rectifier, mean, gradients.factor,
-                      gradients.shift, gradients.slope, Address(*dx));
+    const int pack = PackSize(images, x.dtype(),
+                              {Address(x), Address(dy), rectifier.output, Address(*dx), mean, gradients.factor,
+                               gradients.shift, gradients.slope, rectifier.offset});
+    return Launch(ctx,
+                  {kNormSource, Cat("NormalizeGrad<", DeviceTypeName(x.dtype()), ", ", rectifier.kind(), ", ",
+                                    images.inner == 1, ", ", pack, ">")},
+                  NormalizeShape(ctx, images, images.channels / pack, x.num_elements() / pack), images, Address(x),
+                  Address(dy), rectifier, mean, gradients.factor, gradients.shift, gradients.slope, Address(*dx));
   }
 
  private:

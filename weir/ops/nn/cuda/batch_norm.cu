@@ -15,7 +15,7 @@ struct Spread {
   static void Take(float x, float, float first, float& a, float& b) {
     const float d = x - first;
     a += d;
-    b += d * d;
+    b = __fmaf_rn(d, d, b);
   }
 };
 // The gradient, and its product with x less the mean.
@@ -23,7 +23,7 @@ struct Slopes {
   static constexpr bool kHasGradient = true;
   static void Take(float x, float dy, float mean, float& a, float& b) {
     a += dy;
-    b += dy * (x - mean);
+    b = __fmaf_rn(dy, x - mean, b);
   }
 };
 // How to tell where a rectifier after the norm let its gradient through: where its output is positive, or, where that
@@ -34,21 +34,27 @@ struct Rectifier {
   const float *scale, *offset, *variance;
   float epsilon;
 };
-// That for one channel.
+// What a norm multiplies a channel's distances from the mean with.
+float FactorOf(float scale, float variance, float epsilon) { return scale / sqrt(variance + epsilon); }
+// What of a gradient reaches the norm. `distance` is x less the mean; the norm's output is computed as Normalize does.
 template <typename T, int kRectifier>
-struct Passage {
-  float factor, offset;
-  Passage() = default;
-  Passage(const Rectifier& r, int64 channel) {
-    if (kRectifier != kRecomputed) return;
-    factor = r.scale[channel] / sqrt(r.variance[channel] + r.epsilon);
-    offset = r.offset[channel];
-  }
-  // `distance` is x less the mean. As Normalize computes its output.
-  float Gradient(float dy, float distance, T output) const {
-    if (kRectifier == kOutput) return (float)output > 0 ? dy : 0;
-    if (kRectifier == kRecomputed) return (float)(T)(distance * factor + offset) > 0 ? dy : 0;
-    return dy;
+float Passing(float dy, float distance, float factor, float offset, T output) {
+  if (kRectifier == kOutput) return (float)output > 0 ? dy : 0;
+  if (kRectifier == kRecomputed) return (float)(T)(distance * factor + offset) > 0 ? dy : 0;
+  return dy;
+}
+
+// The numbers of a pack of channels.
+template <int kPack>
+struct Channels {
+  float v[kPack];
+  // REQUIRES: values is aligned to 16 bytes if kPack is not 1.
+  void Load(const float* values, int64 pack) {
+    constexpr int kPart = kPack % 4 == 0 ? 4 : 1;
+    for (int k = 0; k < kPack; k += kPart) {
+      const Pack<float, kPart> part = *(const Pack<float, kPart>*)(values + pack * kPack + k);
+      for (int j = 0; j < kPart; ++j) v[k + j] = part.v[j];
+    }
   }
 };
 
@@ -62,17 +68,31 @@ __global__ void __launch_bounds__(256, 3)
   constexpr int kRows = 256 / kLanes, kColumns = kLanes * kPack;
   constexpr int kAhead = Terms::kHasGradient ? 2 : 4;  // rows whose loads are under way
   __shared__ double shared[2][kPack][256];
+  __shared__ __align__(16) float norms[2][kRectifier == kRecomputed ? kColumns : 4];
   const int self = threadIdx.y * kLanes + threadIdx.x;
   for (int k = 0; k < kPack; ++k) shared[0][k][self] = shared[1][k][self] = 0;
+  if (kRectifier == kRecomputed) {
+    const int64 channel = (int64)blockIdx.x * kColumns + self;
+    if (self < kColumns && channel < images.channels) {
+      norms[0][self] = FactorOf(rectifier.scale[channel], rectifier.variance[channel], rectifier.epsilon);
+      norms[1][self] = rectifier.offset[channel];
+    }
+    __syncthreads();
+  }
   const int64 first = ((int64)blockIdx.x * kLanes + threadIdx.x) * kPack, channels = images.channels;
   const int64 begin = blockIdx.y * images.piece;
   const int64 end = begin + images.piece < images.outer ? begin + images.piece : images.outer;
   if (first < channels) {
-    float shift[kPack];
-    Passage<T, kRectifier> passages[kPack];
-    for (int k = 0; k < kPack; ++k) {
-      shift[k] = Terms::kHasGradient ? means[first + k] : (float)x[first + k];
-      passages[k] = Passage<T, kRectifier>(rectifier, first + k);
+    Channels<kPack> shift, factors, offsets;
+    if (Terms::kHasGradient) {
+      shift.Load(means, first / kPack);
+    } else {
+      const Pack<T, kPack> values = *(const Pack<T, kPack>*)(x + first);
+      for (int k = 0; k < kPack; ++k) shift.v[k] = (float)values.v[k];
+    }
+    if (kRectifier == kRecomputed) {
+      factors.Load(norms[0], threadIdx.x);
+      offsets.Load(norms[1], threadIdx.x);
     }
     for (int64 turn = begin + threadIdx.y; turn < end; turn += kRows * kTurns) {
       float a[kPack] = {}, b[kPack] = {};
@@ -86,8 +106,11 @@ __global__ void __launch_bounds__(256, 3)
         for (int k = 0; k < kPack; ++k) {
           const float value = (float)values.v[k];
           float slope = 0;
-          if (Terms::kHasGradient) slope = passages[k].Gradient((float)slopes.v[k], value - shift[k], outputs.v[k]);
-          Terms::Take(value, slope, shift[k], a[k], b[k]);
+          if (Terms::kHasGradient) {
+            slope = Passing<T, kRectifier>((float)slopes.v[k], value - shift.v[k], factors.v[k], offsets.v[k],
+                                           outputs.v[k]);
+          }
+          Terms::Take(value, slope, shift.v[k], a[k], b[k]);
         }
       }
       for (int k = 0; k < kPack; ++k) {
@@ -116,7 +139,10 @@ __global__ void SumPlanes(const Images images, const T* x, const T* dy, const fl
   const int64 end = begin + images.piece < images.Count() ? begin + images.piece : images.Count();
   const float shift = Terms::kHasGradient ? means[channel] : (float)x[channel * inner];
   const T* output = (const T*)rectifier.output;
-  const Passage<T, kRectifier> passage(rectifier, channel);
+  const bool recomputes = kRectifier == kRecomputed;
+  const float factor =
+      recomputes ? FactorOf(rectifier.scale[channel], rectifier.variance[channel], rectifier.epsilon) : 0;
+  const float offset = recomputes ? rectifier.offset[channel] : 0;
   double a = 0, b = 0;
   int64 i = begin + threadIdx.x, image = i / inner, place = i % inner;
   while (i < end) {
@@ -126,7 +152,7 @@ __global__ void SumPlanes(const Images images, const T* x, const T* dy, const fl
       float slope = 0;
       if (Terms::kHasGradient) {
         const T at_output = kRectifier == kOutput ? output[at] : T(0.0f);
-        slope = passage.Gradient((float)dy[at], (float)x[at] - shift, at_output);
+        slope = Passing<T, kRectifier>((float)dy[at], (float)x[at] - shift, factor, offset, at_output);
       }
       Terms::Take((float)x[at], slope, shift, part_a, part_b);
       for (place += 256; place >= inner; place -= inner) ++image;
@@ -174,7 +200,8 @@ void JoinPieces(const Images& images, const double* sums, int64 channel, double&
 }
 
 template <typename T>
-__global__ void FinishNorm(const Images images, const T* x, const double* sums, const Statistics s) {
+__global__ void __launch_bounds__(1024)
+    FinishNorm(const Images images, const T* x, const double* sums, const Statistics s) {
   const int64 c = (int64)blockIdx.x * 32 + threadIdx.x;
   double a = 0, b = 0;
   if (s.is_training && images.Count() > 0) JoinPieces(images, sums, c, a, b);
@@ -197,18 +224,10 @@ __global__ void FinishNorm(const Images images, const T* x, const double* sums, 
       s.mean[c] = s.saved_mean[c] = s.old_mean[c];
       s.variance[c] = s.saved_variance[c] = s.old_variance[c];
     }
-    s.factor[c] = s.scale[c] / sqrt(s.saved_variance[c] + s.epsilon);
+    s.factor[c] = FactorOf(s.scale[c], s.saved_variance[c], s.epsilon);
   }
 }
 
-// The numbers of a pack of channels.
-template <int kPack>
-struct Channels {
-  float v[kPack];
-  void Load(const float* values, int64 pack) {
-    for (int k = 0; k < kPack; ++k) v[k] = values[pack * kPack + k];
-  }
-};
 // Calls begin(pack of channels) before body(i) for each pack of elements. With channels last, and as many threads
 // as let each stay with its channels, only once.
 template <bool kLast, typename Begin, typename Body>
@@ -216,7 +235,7 @@ void ForPacks(const Images& images, int64 packs, Begin begin, Body body) {
   const int64 n = images.outer * packs * images.inner;
   if (kLast && GridStride() % packs == 0) {
     begin(GridFirst() % packs);
-#pragma unroll 2
+#pragma unroll 4
     for (int64 i = GridFirst(); i < n; i += GridStride()) body(i);
     return;
   }
@@ -227,8 +246,8 @@ void ForPacks(const Images& images, int64 packs, Begin begin, Body body) {
 }
 
 template <typename T, bool kRelu, bool kLast, int kPack>
-__global__ void Normalize(const Images images, const T* x, const float* mean, const float* factor, const float* offset,
-                          const T* side, T* y) {
+__global__ void __launch_bounds__(256, 3) Normalize(const Images images, const T* x, const float* mean,
+                                                    const float* factor, const float* offset, const T* side, T* y) {
   typedef Pack<T, kPack> P;
   Channels<kPack> means, factors, offsets;
   auto begin = [&](int64 pack) {
@@ -256,15 +275,14 @@ struct Gradients {
   float epsilon;
   int32 is_training;
 };
-__global__ void FinishNormGrad(const Images images, const double* sums, const Gradients g) {
+__global__ void __launch_bounds__(1024) FinishNormGrad(const Images images, const double* sums, const Gradients g) {
   const int64 c = (int64)blockIdx.x * 32 + threadIdx.x;
   double sum = 0, product = 0;
   JoinPieces(images, sums, c, sum, product);
   if (threadIdx.y == 0 && c < images.channels) {
-    const float inverse = 1.0f / sqrt(g.variance[c] + g.epsilon);
-    g.scale_gradient[c] = (float)(product * inverse);
+    g.scale_gradient[c] = (float)(product * FactorOf(1, g.variance[c], g.epsilon));
     g.offset_gradient[c] = (float)sum;
-    g.factor[c] = g.scale[c] * inverse;
+    g.factor[c] = FactorOf(g.scale[c], g.variance[c], g.epsilon);
     // With fixed statistics the gradient does not flow through them.
     const double count = images.Count() > 0 ? (double)images.Count() : 1;
     g.shift[c] = g.is_training ? (float)(sum / count) : 0;
@@ -273,13 +291,13 @@ __global__ void FinishNormGrad(const Images images, const double* sums, const Gr
 }
 
 template <typename T, int kRectifier, bool kLast, int kPack>
-__global__ void NormalizeGrad(const Images images, const T* x, const T* dy, const Rectifier rectifier,
-                              const float* mean, const float* factor, const float* shift, const float* slope, T* dx) {
+__global__ void __launch_bounds__(256, 3)
+    NormalizeGrad(const Images images, const T* x, const T* dy, const Rectifier rectifier, const float* mean,
+                  const float* factor, const float* shift, const float* slope, T* dx) {
   typedef Pack<T, kPack> P;
-  Channels<kPack> means, factors, shifts, slopes;
-  Passage<T, kRectifier> passages[kPack];
+  Channels<kPack> means, factors, shifts, slopes, offsets;
   auto begin = [&](int64 pack) {
-    for (int k = 0; k < kPack; ++k) passages[k] = Passage<T, kRectifier>(rectifier, pack * kPack + k);
+    if (kRectifier == kRecomputed) offsets.Load(rectifier.offset, pack);
     means.Load(mean, pack);
     factors.Load(factor, pack);
     shifts.Load(shift, pack);
@@ -291,7 +309,8 @@ __global__ void NormalizeGrad(const Images images, const T* x, const T* dy, cons
     if (kRectifier == kOutput) rectified = ((const P*)rectifier.output)[i];
     for (int k = 0; k < kPack; ++k) {
       const float distance = (float)from.v[k] - means.v[k];
-      const float d = passages[k].Gradient((float)gradient.v[k], distance, rectified.v[k]);
+      const float d =
+          Passing<T, kRectifier>((float)gradient.v[k], distance, factors.v[k], offsets.v[k], rectified.v[k]);
       to.v[k] = (T)(factors.v[k] * (d - shifts.v[k] - distance * slopes.v[k]));
     }
     ((P*)dx)[i] = to;
