@@ -118,8 +118,9 @@ class PatchConvolution {
             c_.axes[1].size, ", ", c_.in_channels, ", ", rows_.line, ", ", rows_.pack, ">");
     const DeviceAddress from =
         at_.image + static_cast<size_t>(first * c_.in_places() * c_.in_channels) * SizeOf(dtype_);
-    return Launch(ctx_, {kSource, name}, ShapeFor(ctx_, places * rows_.length() / rows_.pack), GeometryOf(c_), from,
-                  places, Address(patches));
+    LaunchShape shape = ShapeFor(ctx_, places * rows_.length() / rows_.pack);
+    if (rows_.by_line) shape.grid = static_cast<unsigned>(std::min<int64_t>(places / c_.axes[1].output, 1 << 20));
+    return Launch(ctx_, {kSource, name}, shape, GeometryOf(c_), from, places, Address(patches));
   }
   // Copies a filter whose lines have one number of rows to one whose lines have another.
   Status CopyLines(DType from_type, DeviceAddress from, int64_t from_line, DType to_type, DeviceAddress to,

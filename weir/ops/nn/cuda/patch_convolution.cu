@@ -17,31 +17,59 @@ Window WindowOf(const PatchGeometry& g, uint32 place) {
           (int)(place % (uint32)g.out_width) * g.stride_x - g.before_x};
 }
 
+// Elements that may begin anywhere, by whole words of 4 bytes. Of the last word nothing is read that has none of them.
+template <typename T, int kPack>
+Pack<T, kPack> LoadAnywhere(const T* from) {
+  union {
+    Pack<T, kPack> pack;
+    uint32 words[sizeof(T) * kPack / 4];
+  } out;
+  constexpr int kWords = sizeof(T) * kPack / 4;
+  const uint32* words = (const uint32*)((uint64)from & ~(uint64)3);
+  const uint32 shift = (uint32)((uint64)from & 3) * 8;
+  uint32 low = words[0];
+#pragma unroll
+  for (int k = 0; k < kWords; ++k) {
+    const uint32 high = k + 1 < kWords || shift != 0 ? words[k + 1] : 0;
+    out.words[k] = (uint32)((((uint64)high << 32) | low) >> shift);
+    low = high;
+  }
+  return out.pack;
+}
+
 // A thread makes kPack elements of a row of `patches`: of a line of the window, which are next to each other in the
-// image too. Lines have kLine elements, those behind the window's 0. REQUIRES: dilation_x is 1.
+// image too. Lines have kLine elements, those behind the window's 0. A block takes a row of the output's places, so
+// that nothing is divided by what the compiler does not know. REQUIRES: dilation_x is 1; places are of whole images.
 template <typename T, int kHeight, int kWidth, int kIn, int kLine, int kPack>
 __global__ void MakeLinePatches(const PatchGeometry g, const T* x, int64 places, T* patches) {
-  constexpr int kTaps = kWidth * kIn;
-  constexpr uint32 kPacks = kLine / kPack;
-  for (int64 i = GridFirst(); i < places * (kHeight * kPacks); i += GridStride()) {
-    const uint32 line = (uint32)i / kPacks;
-    const int first = (int)((uint32)i % kPacks) * kPack;
-    const Window window = WindowOf(g, line / kHeight);
-    const int y = window.top + (int)(line % kHeight) * g.dilation_y, begin = window.left * kIn + first;
-    const int end = (int)g.width * kIn;
-    const T* from = x + (window.image * g.height + y) * end + begin;
-    Pack<T, kPack> out;
-    if (y >= 0 && y < (int)g.height && begin >= 0 && begin + kPack <= end && first + kPack <= kTaps) {
+  constexpr uint32 kTaps = kWidth * kIn, kPacks = kLine / kPack;
+  const int end = (int)g.width * kIn;
+  for (int64 row = blockIdx.x; row < places / g.out_width; row += gridDim.x) {
+    const int64 image = row / g.out_height;
+    const int top = (int)(row - image * g.out_height) * g.stride_y - g.before_y;
+    const T* from = x + image * g.height * end;
+    Pack<T, kPack>* to = (Pack<T, kPack>*)patches + row * g.out_width * (kHeight * kPacks);
+    for (uint32 i = threadIdx.x; i < (uint32)g.out_width * (kHeight * kPacks); i += blockDim.x) {
+      const uint32 first = i % kPacks * kPack;
+      const int y = top + (int)(i / kPacks % kHeight) * g.dilation_y;
+      const int begin = ((int)(i / (kPacks * kHeight)) * g.stride_x - g.before_x) * kIn + (int)first;
+      const bool has_line = y >= 0 && y < (int)g.height;
+      Pack<T, kPack> out;
+      if (has_line && begin >= 0 && begin + kPack <= end) {
+        out = LoadAnywhere<T, kPack>(from + (int64)y * end + begin);
 #pragma unroll
-      for (int k = 0; k < kPack; ++k) out.v[k] = from[k];
-    } else {
+        for (uint32 k = 0; k < kPack; ++k) {
+          if (first + k >= kTaps) out.v[k] = T(0.0f);
+        }
+      } else {
 #pragma unroll
-      for (int k = 0; k < kPack; ++k) {
-        const bool is_inside = y >= 0 && y < (int)g.height && begin + k >= 0 && begin + k < end && first + k < kTaps;
-        out.v[k] = is_inside ? from[k] : T(0.0f);
+        for (int k = 0; k < kPack; ++k) {
+          const bool is_inside = has_line && begin + k >= 0 && begin + k < end && first + k < kTaps;
+          out.v[k] = is_inside ? from[(int64)y * end + begin + k] : T(0.0f);
+        }
       }
+      to[i] = out;
     }
-    ((Pack<T, kPack>*)patches)[i] = out;
   }
 }
 
