@@ -89,7 +89,8 @@ using Values = std::unordered_map<int64_t, std::vector<double>>;
 // The numbers that the pack has in the host's memory, read when a graph is enqueued.
 Values ReadScalars(const Descriptor& graph, const Descriptor& variant_pack);
 // Runs a graph's operations in order on the pack's tensors.
-void RunGraph(const Descriptor& graph, const Descriptor& variant_pack, Values scalars);
+// `pads_wrongly`: convolutions take what is padded behind an image for what is padded before it.
+void RunGraph(const Descriptor& graph, const Descriptor& variant_pack, Values scalars, bool pads_wrongly);
 
 }  // namespace weir::cuda_emulator
 

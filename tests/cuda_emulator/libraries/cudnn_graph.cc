@@ -12,9 +12,10 @@ using namespace cuda;
 thread_local std::string last_error;
 
 // Engines that a graph can run on. The heuristics name kInexact first: it is so fast because it leaves everything out,
-// and says that it adds up in few digits, so nobody who reads the notes takes it. kUnordered wants scratch memory.
-enum Engine : int64_t { kInexact, kPlain, kUnordered, kEngines };
-constexpr int64_t kWorkspaceSizes[kEngines] = {0, 0, 1024};
+// and says that it adds up in few digits, so nobody who reads the notes takes it. kLopsided does not do what it says,
+// as some of NVIDIA's: it pads both sides of an image as the end should be. kUnordered wants scratch memory.
+enum Engine : int64_t { kInexact, kLopsided, kPlain, kUnordered, kEngines };
+constexpr int64_t kWorkspaceSizes[kEngines] = {0, 0, 0, 1024};
 
 size_t SizeOf(CudnnAttributeType type) {
   switch (type) {
@@ -30,6 +31,7 @@ size_t SizeOf(CudnnAttributeType type) {
     case kCudnnTypeFloat:
     case kCudnnTypeConvolutionMode:
     case kCudnnTypeHeuristicMode:
+    case kCudnnTypeKnobType:
     case kCudnnTypeNumericalNote:
     case kCudnnTypePointwiseMode:
     case kCudnnTypeReduction:
@@ -198,6 +200,9 @@ CudnnStatus Check(const Descriptor& descriptor) {
                  : Fail(kCudnnBadParam, "execution plan: no engine configuration");
     case kCudnnVariantPackDescriptor:
       return CheckVariantPack(descriptor);
+    case kCudnnKnobChoiceDescriptor:  // the engines here have no knobs
+    case kCudnnKnobInfoDescriptor:
+      return kCudnnSuccess;
   }
   return Fail(kCudnnBadParam, "unknown descriptor type");
 }
@@ -450,7 +455,9 @@ WEIR_EXPORT CudnnStatus cudnnBackendExecute(CudnnHandle handle, CudnnDescriptor 
   const bool enqueued = weir::cuda_emulator::Enqueue(
       handle->stream, [plan = *static_cast<DescriptorPointer*>(plan_handle), pack = *pack,
                        scalars = weir::cuda_emulator::ReadScalars(*weir::cuda_emulator::GraphOf(*plan), *pack)] {
-        weir::cuda_emulator::RunGraph(*weir::cuda_emulator::GraphOf(*plan), pack, scalars);
+        const auto& engine = *static_cast<const DescriptorPointer&>(plan);
+        weir::cuda_emulator::RunGraph(*weir::cuda_emulator::GraphOf(engine), pack, scalars,
+                                      weir::cuda_emulator::EngineOf(engine) == weir::cuda_emulator::kLopsided);
       });
   return enqueued ? kCudnnSuccess : Fail(kCudnnExecutionFailed, "the driver refused the work");
 }

@@ -200,7 +200,7 @@ struct Geometry {
   bool flipped;
 };
 
-Geometry GeometryOf(const Descriptor& operation) {
+Geometry GeometryOf(const Descriptor& operation, bool pads_wrongly) {
   const ConvolutionRole role = RoleOf(operation.type);
   const std::vector<int64_t> xs = DimsOf(*operation.GetDescriptor(role.image));
   const std::vector<int64_t> ws = DimsOf(*operation.GetDescriptor(role.filter));
@@ -226,7 +226,8 @@ Geometry GeometryOf(const Descriptor& operation) {
     g.y[at] = ys[i + 2];
     g.stride[at] = convolution.GetInts(kCudnnAttrConvolutionFilterStrides)[i];
     g.dilation[at] = convolution.GetInts(kCudnnAttrConvolutionDilations)[i];
-    g.pad[at] = convolution.GetInts(kCudnnAttrConvolutionPrePaddings)[i];
+    g.pad[at] =
+        convolution.GetInts(pads_wrongly ? kCudnnAttrConvolutionPostPaddings : kCudnnAttrConvolutionPrePaddings)[i];
   }
   return g;
 }
@@ -267,7 +268,7 @@ void ForEachProduct(const Geometry& g, Function&& function) {
   }
 }
 
-void RunConvolution(const Descriptor& operation, const Memory& memory, Values& values) {
+void RunConvolution(const Descriptor& operation, const Memory& memory, Values& values, bool pads_wrongly) {
   const ConvolutionRole role = RoleOf(operation.type);
   const Descriptor& x = *operation.GetDescriptor(role.image);
   const Descriptor& w = *operation.GetDescriptor(role.filter);
@@ -279,7 +280,7 @@ void RunConvolution(const Descriptor& operation, const Memory& memory, Values& v
   const std::vector<double> xs = &out == &x ? std::vector<double>() : Read(x, memory, values);
   const std::vector<double> ws = &out == &w ? std::vector<double>() : Read(w, memory, values);
   const std::vector<double> ys = &out == &y ? std::vector<double>() : Read(y, memory, values);
-  const Geometry geometry = GeometryOf(operation);
+  const Geometry geometry = GeometryOf(operation, pads_wrongly);
   auto at = [](const std::vector<double>& from, int64_t i) { return from[static_cast<size_t>(i)]; };
   if (forward) {
     ForEachProduct(geometry,
@@ -477,7 +478,8 @@ CudnnStatus CheckOperation(const Descriptor& operation) {
 }
 
 // The engines take one convolution, and after a forward one pointwise operations in a row. They are as choosy as
-// NVIDIA's: fused graphs want channels last in multiples of four, and single precision wants equal paddings.
+// NVIDIA's: fused graphs want channels last in multiples of four, and single precision wants equal paddings. Gradients
+// of filters may be float where the operands are not.
 CudnnStatus CheckGraph(const Descriptor& graph) {
   const AttributeValue* operations = graph.Find(kCudnnAttrOperationGraphOps);
   if (operations == nullptr || operations->descriptors.empty()) return Fail(kCudnnBadParam, "graph: no operations");
@@ -503,7 +505,8 @@ CudnnStatus CheckGraph(const Descriptor& graph) {
     return Fail(kCudnnNotSupportedDataType, "graph: no engine has this type");
   }
   for (const Descriptor* tensor : {&x, &y}) {
-    if (!IsVirtual(*tensor) && TypeOf(*tensor) != type) {
+    const bool has_float_gradient = first.type == kCudnnConvolutionBackwardFilterDescriptor && type == kCudnnFloat;
+    if (!IsVirtual(*tensor) && TypeOf(*tensor) != type && !(has_float_gradient && TypeOf(x) == TypeOf(y))) {
       return Fail(kCudnnNotSupportedDataType, "graph: tensors of different types");
     }
   }
@@ -552,7 +555,7 @@ Values ReadScalars(const Descriptor& graph, const Descriptor& variant_pack) {
   return scalars;
 }
 
-void RunGraph(const Descriptor& graph, const Descriptor& variant_pack, Values scalars) {
+void RunGraph(const Descriptor& graph, const Descriptor& variant_pack, Values scalars, bool pads_wrongly) {
   Memory memory;
   const AttributeValue& ids = *variant_pack.Find(kCudnnAttrVariantPackUniqueIds);
   const AttributeValue& pointers = *variant_pack.Find(kCudnnAttrVariantPackDataPointers);
@@ -573,7 +576,7 @@ void RunGraph(const Descriptor& graph, const Descriptor& variant_pack, Values sc
         RunReshape(*operation, memory, values);
         break;
       default:
-        RunConvolution(*operation, memory, values);
+        RunConvolution(*operation, memory, values, pads_wrongly);
     }
   }
 }

@@ -21,8 +21,10 @@ namespace {
 
 // Scratch memory that an algorithm may ask for: what NVIDIA recommends for Hopper.
 constexpr uint64_t kMaxWorkspace = 32 << 20;
-// Algorithms that are measured, how often, and multiplications below which the choice does not matter.
-constexpr int kMostAlgorithms = 8, kMeasuredRuns = 3;
+// Algorithms that are measured if nobody says otherwise, how often, and multiplications below which the choice does not
+// matter.
+constexpr size_t kMostAlgorithms = 8;
+constexpr int kMeasuredRuns = 3;
 constexpr double kLeastMeasuredWork = 1 << 21;
 
 StatusOr<const CublasLtFunctions*> LoadCublasLt() {
@@ -272,13 +274,13 @@ class ProductPlan {
           blas.MatmulPreferenceSetAttribute(preference, kAlignments[i], &alignments[std::min(i, 2)], sizeof(uint32_t)),
           "choosing an algorithm");
     }
-    CublasLtHeuristicResult results[kMostAlgorithms] = {};
+    std::vector<CublasLtHeuristicResult> results(std::max<size_t>(MostMeasured(kMostAlgorithms), 1));
     int count = 0;
-    WEIR_RETURN_IF_CUBLAS_ERROR(
-        blas.MatmulAlgoGetHeuristic(handle, desc, b_, a_, out_, out_, preference, kMostAlgorithms, results, &count),
-        "choosing an algorithm");
+    WEIR_RETURN_IF_CUBLAS_ERROR(blas.MatmulAlgoGetHeuristic(handle, desc, b_, a_, out_, out_, preference,
+                                                            static_cast<int>(results.size()), results.data(), &count),
+                                "choosing an algorithm");
     absl::MutexLock lock(&mu_);
-    for (const CublasLtHeuristicResult& result : std::span(results, static_cast<size_t>(count))) {
+    for (const CublasLtHeuristicResult& result : std::span(results).first(static_cast<size_t>(count))) {
       if (result.state == kCublasSuccess) algorithms_.push_back({result.algo, result.workspace_size});
     }
     return algorithms_.empty() ? Unimplemented("cuBLASLt has no algorithm for a product") : OkStatus();

@@ -1,6 +1,7 @@
 #include "weir/device/cuda/dnn.h"
 
 #include <bit>
+#include <limits>
 
 #include "weir/device/cuda/blas.h"
 #include "weir/device/cuda/dnn_graph.h"
@@ -35,8 +36,8 @@ int64_t AlignmentFor(DeviceAddress address) {
 
 class ConvolutionGraph {
  public:
-  ConvolutionGraph(const CudnnFunctions& dnn, const Convolution& c, int64_t alignment)
-      : c_(c), alignment_(alignment), graph_(std::make_unique<DnnGraph>(dnn)) {
+  ConvolutionGraph(const CudnnFunctions& dnn, const Convolution& c, int64_t alignment, int64_t multiprocessors)
+      : c_(c), alignment_(alignment), multiprocessors_(multiprocessors), graph_(std::make_unique<DnnGraph>(dnn)) {
     std::vector<int64_t> inputs, sizes, outputs;
     for (int i = 0; i < c.spatial; ++i) {
       inputs.push_back(c.axes[i].input);
@@ -53,7 +54,8 @@ class ConvolutionGraph {
   StatusOr<std::unique_ptr<DnnGraph>> Make() {
     WEIR_ASSIGN_OR_RETURN(type_, CudnnTypeOf(c_.dtype));
     WEIR_ASSIGN_OR_RETURN(const DnnDescriptor* image, Add(kImageId, image_, type_, false));
-    WEIR_ASSIGN_OR_RETURN(const DnnDescriptor* filter, Add(kFilterId, filter_, type_, false));
+    WEIR_ASSIGN_OR_RETURN(const DnnDescriptor* filter,
+                          Add(kFilterId, filter_, c_.has_float_filter ? kCudnnFloat : type_, false));
     const int rest = int{c_.has_addend} + c_.has_bias + c_.has_relu;
     WEIR_ASSIGN_OR_RETURN(const DnnDescriptor* output, AddResult(rest == 0));
     WEIR_RETURN_IF_ERROR(AddConvolution(*image, *filter, *output));
@@ -66,6 +68,7 @@ class ConvolutionGraph {
       WEIR_RETURN_IF_ERROR(AddPointwise(kCudnnPointwiseAdd, &output, bias, !c_.has_relu));
     }
     if (c_.has_relu) WEIR_RETURN_IF_ERROR(AddPointwise(kCudnnPointwiseReluForward, &output, nullptr, true));
+    if (c_.has_float_filter) AddSplits();
     return std::move(graph_);
   }
 
@@ -125,6 +128,41 @@ class ConvolutionGraph {
     return OkStatus();
   }
 
+  // The engine that gives gradients of filters in float for half operands does not split their long sums by itself, and
+  // the heuristics do not say into how many parts it should. Two of its kernels are tried: the usual one with tiles of
+  // 128 x 128 products for each tap, and one with half as large ones, which take a little more than half the time.
+  void AddSplits() {
+    constexpr int64_t kHalfTiles = 8;
+    const auto [split, time] = BestSplit(128, 1);
+    const auto [half_split, half_time] = BestSplit(64, 0.58);
+    const DnnSetting whole = {{kCudnnKnobSplitK, split}};
+    const DnnSetting half = {{kCudnnKnobSplitK, half_split}, {kCudnnKnobKernelConfig, kHalfTiles}};
+    graph_->AddSetting(time <= half_time ? whole : half);
+    graph_->AddSetting(time <= half_time ? half : whole);
+  }
+  // The number of parts with which all multiprocessors are busy the shortest, and that time relative to `cost`, the
+  // time of one tile. Parts are added up afterwards.
+  std::pair<int64_t, double> BestSplit(int64_t columns, double cost) const {
+    auto blocks = [](int64_t n, int64_t size) { return (n + size - 1) / size; };
+    int64_t taps = 1, places = c_.batch;
+    for (int i = 0; i < c_.spatial; ++i) {
+      taps *= c_.axes[i].size;
+      places *= c_.axes[i].output;
+    }
+    const int64_t tiles = taps * blocks(c_.in_channels, 128) * blocks(c_.out_channels, columns);
+    // In the time of a tile a multiprocessor would add up some 16 numbers for each place.
+    const double addition = static_cast<double>(taps * c_.in_channels * c_.out_channels) /
+                            (16.0 * static_cast<double>(places * multiprocessors_));
+    std::pair<int64_t, double> best = {1, std::numeric_limits<double>::max()};
+    for (int64_t split = 1; split <= std::min<int64_t>(128, blocks(places, 512)); ++split) {
+      const auto waves = static_cast<double>(blocks(tiles * split, multiprocessors_));
+      const double parts = static_cast<double>(split);
+      const double time = cost * waves / parts + (split > 1 ? addition * (parts + 1) : 0);
+      if (time < best.second) best = {split, time};
+    }
+    return best;
+  }
+
   // *value becomes the operation's result.
   Status AddPointwise(CudnnPointwiseMode mode, const DnnDescriptor** value, const DnnDescriptor* second, bool is_last) {
     const CudnnFunctions& dnn = graph_->functions();
@@ -146,7 +184,7 @@ class ConvolutionGraph {
   }
 
   const Convolution& c_;
-  const int64_t alignment_;
+  const int64_t alignment_, multiprocessors_;
   std::unique_ptr<DnnGraph> graph_;
   DnnShape image_, filter_, output_, bias_;
   CudnnDataType type_ = kCudnnFloat;
@@ -154,8 +192,9 @@ class ConvolutionGraph {
 };
 
 std::string KeyOf(const Convolution& c, int64_t alignment) {
-  std::string key = Cat("convolution", static_cast<int>(c.part), Name(c.dtype), ",", c.batch, ",", c.in_channels, ",",
-                        c.out_channels, ",", c.groups, ",", c.has_bias, c.has_addend, c.has_relu, ",", alignment);
+  std::string key =
+      Cat("convolution", static_cast<int>(c.part), Name(c.dtype), ",", c.batch, ",", c.in_channels, ",", c.out_channels,
+          ",", c.groups, ",", c.has_bias, c.has_addend, c.has_relu, c.has_float_filter, ",", alignment);
   for (int i = 0; i < c.spatial; ++i) {
     const Convolution::Axis& a = c.axes[i];
     key += Cat(";", a.input, ",", a.size, ",", a.stride, ",", a.dilation, ",", a.before, ",", a.after, ",", a.output);
@@ -182,7 +221,7 @@ StatusOr<bool> RunConvolution(KernelContext& ctx, const Convolution& c, const Co
   const DnnEngineLimits limits{.deterministic = ctx.step().deterministic,
                                .without_tensor_float = c.dtype == DType::kFloat && !AllowsTensorFloat32()};
   WEIR_ASSIGN_OR_RETURN(DnnPlan * plan, stream->Find(KeyOf(c, alignment), limits, [&](const CudnnFunctions& dnn) {
-    return ConvolutionGraph(dnn, c, alignment).Make();
+    return ConvolutionGraph(dnn, c, alignment, DeviceOf(ctx).gpu().multiprocessors()).Make();
   }));
   if (plan == nullptr) return false;
   WEIR_RETURN_IF_ERROR(stream->Run(ctx, *plan, ids, addresses));

@@ -24,6 +24,7 @@ struct Convolution {
   std::array<Axis, 3> axes;
   // Forward only: output = relu(convolution + addend + bias).
   bool has_bias = false, has_addend = false, has_relu = false;
+  bool has_float_filter = false;  // the gradient of a filter is float, whatever dtype is
 };
 
 // Addresses of what the convolution reads and writes.

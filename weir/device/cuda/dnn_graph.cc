@@ -3,13 +3,14 @@
 #include <map>
 
 #include "weir/base/logging.h"
+#include "weir/device/cuda/dnn_engines.h"
 #include "weir/device/cuda/measure.h"
 #include "weir/device/cuda/shared_libraries.h"
 
 namespace weir::cuda {
 namespace {
 
-// That are measured.
+// That are measured, if nobody says otherwise.
 constexpr size_t kMostEngines = 8;
 
 }  // namespace
@@ -149,8 +150,14 @@ StatusOr<DnnPlan*> DnnStream::Find(const std::string& key, const DnnEngineLimits
   if (graph.ok()) plan = Choose(**graph, limits);
   const Status status = graph.ok() ? plan.status() : graph.status();
   if (!status.ok() && status.code() != absl::StatusCode::kUnimplemented) return status;
-  if (!status.ok()) WEIR_LOG(DEBUG) << "cuDNN does not take " << key << ": " << status;
-  return (plans_[full_key] = status.ok() ? *std::move(plan) : nullptr).get();
+  std::unique_ptr<DnnPlan>& kept = plans_[full_key];
+  if (status.ok()) {
+    kept = *std::move(plan);
+    kept->name = key;
+  } else {
+    WEIR_LOG(DEBUG) << "cuDNN does not take " << key << ": " << status;
+  }
+  return kept.get();
 }
 
 StatusOr<std::unique_ptr<DnnPlan>> DnnStream::Choose(DnnGraph& graph, const DnnEngineLimits& limits) {
@@ -162,106 +169,21 @@ StatusOr<std::unique_ptr<DnnPlan>> DnnStream::Choose(DnnGraph& graph, const DnnE
   WEIR_RETURN_IF_ERROR(whole.Set(kCudnnAttrOperationGraphHandle, kCudnnTypeHandle, handle_));
   WEIR_RETURN_IF_ERROR(whole.Finalize());
   auto plan = std::make_unique<DnnPlan>();
-  for (const CudnnHeuristicMode mode : {kCudnnHeuristicA, kCudnnHeuristicFallback}) {
-    WEIR_RETURN_IF_ERROR(FindEngines(mode, whole, limits, plan.get()));
-    if (!plan->engines.empty()) return plan;
-  }
-  return Unimplemented("No engine of cuDNN takes the graph");
-}
-
-// The first engines that the heuristics name and that are allowed.
-Status DnnStream::FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& graph, const DnnEngineLimits& limits,
-                              DnnPlan* plan) {
-  const size_t most = limits.deterministic || !MayMeasure() ? 1 : kMostEngines;
-  WEIR_ASSIGN_OR_RETURN(DnnDescriptor heuristics, DnnDescriptor::Make(dnn_, kCudnnEngineHeuristicDescriptor));
-  WEIR_RETURN_IF_ERROR(heuristics.Set(kCudnnAttrHeuristicOperationGraph, graph));
-  WEIR_RETURN_IF_ERROR(heuristics.Set(kCudnnAttrHeuristicMode, kCudnnTypeHeuristicMode, mode));
-  if (!heuristics.Finalize().ok()) return OkStatus();
-  int64_t count = 0;
-  WEIR_RETURN_IF_ERROR(CheckCudnn(dnn_,
-                                  dnn_.BackendGetAttribute(heuristics.get(), kCudnnAttrHeuristicResults,
-                                                           kCudnnTypeBackendDescriptor, 0, &count, nullptr),
-                                  "asking for engines"));
-  std::vector<DnnDescriptor> configs;
-  std::vector<CudnnDescriptor> handles;
-  for (int64_t i = 0; i < count; ++i) {
-    WEIR_ASSIGN_OR_RETURN(DnnDescriptor config, DnnDescriptor::Make(dnn_, kCudnnEngineConfigDescriptor));
-    handles.push_back(config.get());
-    configs.push_back(std::move(config));
-  }
-  if (count > 0) {
-    WEIR_RETURN_IF_ERROR(
-        CheckCudnn(dnn_,
-                   dnn_.BackendGetAttribute(heuristics.get(), kCudnnAttrHeuristicResults, kCudnnTypeBackendDescriptor,
-                                            count, &count, handles.data()),
-                   "asking for engines"));
-  }
-  for (int64_t i = 0; i < count && plan->engines.size() < most; ++i) {
-    WEIR_ASSIGN_OR_RETURN(const bool is_allowed, IsAllowed(configs[static_cast<size_t>(i)], limits));
-    const std::string name = NameOf(configs[static_cast<size_t>(i)]);
-    WEIR_LOG(DEBUG) << "cuDNN names engine " << name << (is_allowed ? "" : ", which is not allowed");
-    if (!is_allowed) continue;
-    DnnEngine made{.name = name};
-    WEIR_ASSIGN_OR_RETURN(made.plan, DnnDescriptor::Make(dnn_, kCudnnExecutionPlanDescriptor));
-    WEIR_RETURN_IF_ERROR(made.plan.Set(kCudnnAttrPlanHandle, kCudnnTypeHandle, handle_));
-    WEIR_RETURN_IF_ERROR(made.plan.Set(kCudnnAttrPlanEngineConfig, configs[static_cast<size_t>(i)]));
-    // An engine may find only now that it does not take the graph.
-    if (Status status = made.plan.Finalize(); !status.ok()) {
-      WEIR_LOG(DEBUG) << "cuDNN: engine " << name << " refuses: " << status;
-      continue;
-    }
-    int64_t ignored = 0;
-    WEIR_RETURN_IF_ERROR(CheckCudnn(dnn_,
-                                    dnn_.BackendGetAttribute(made.plan.get(), kCudnnAttrPlanWorkspaceSize,
-                                                             kCudnnTypeInt64, 1, &ignored, &made.workspace_size),
-                                    "asking for the size of the workspace"));
-    if (made.workspace_size <= limits.max_workspace) plan->engines.push_back(std::move(made));
-  }
-  return OkStatus();
-}
-
-// Its number among cuDNN's engines for such graphs, for log lines.
-std::string DnnStream::NameOf(const DnnDescriptor& config) const {
-  StatusOr<DnnDescriptor> engine = DnnDescriptor::Make(dnn_, kCudnnEngineDescriptor);
-  if (!engine.ok()) return "?";
-  CudnnDescriptor handle = engine->get();
-  int64_t count = 0, index = -1;
-  dnn_.BackendGetAttribute(config.get(), kCudnnAttrEngineConfigEngine, kCudnnTypeBackendDescriptor, 1, &count, &handle);
-  dnn_.BackendGetAttribute(handle, kCudnnAttrEngineGlobalIndex, kCudnnTypeInt64, 1, &count, &index);
-  return Cat(index);
-}
-
-StatusOr<bool> DnnStream::IsAllowed(const DnnDescriptor& config, const DnnEngineLimits& limits) {
-  WEIR_ASSIGN_OR_RETURN(DnnDescriptor engine, DnnDescriptor::Make(dnn_, kCudnnEngineDescriptor));
-  CudnnDescriptor handle = engine.get();
-  int64_t count = 0;
-  WEIR_RETURN_IF_ERROR(CheckCudnn(dnn_,
-                                  dnn_.BackendGetAttribute(config.get(), kCudnnAttrEngineConfigEngine,
-                                                           kCudnnTypeBackendDescriptor, 1, &count, &handle),
-                                  "asking for an engine"));
-  CudnnNumericalNote notes[kCudnnNumericalNotes];
-  WEIR_RETURN_IF_ERROR(
-      CheckCudnn(dnn_,
-                 dnn_.BackendGetAttribute(engine.get(), kCudnnAttrEngineNumericalNote, kCudnnTypeNumericalNote,
-                                          kCudnnNumericalNotes, &count, notes),
-                 "asking for an engine's notes"));
-  for (int64_t i = 0; i < count; ++i) {
-    // Engines that add up in 16 bits, or read float operands as half, give fewer digits than the types promise.
-    if (notes[i] == kCudnnNoteReducedPrecisionReduction || notes[i] == kCudnnNoteDownConvertInputs) return false;
-    if (limits.deterministic && notes[i] == kCudnnNoteNondeterministic) return false;
-    if (limits.without_tensor_float && notes[i] == kCudnnNoteTensorCore) return false;
-  }
-  return true;
+  const size_t most = limits.deterministic || !MayMeasure() ? 1 : MostMeasured(kMostEngines);
+  WEIR_ASSIGN_OR_RETURN(plan->engines, FindEngines(dnn_, handle_, whole, graph.settings(), limits, most));
+  if (plan->engines.empty()) return Unimplemented("No engine of cuDNN takes the graph");
+  return plan;
 }
 
 Status DnnStream::Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack) {
   auto execute = [&](size_t i) {
     return dnn_.BackendExecute(handle_, plan.engines[i].plan.get(), pack.get()) == kCudnnSuccess;
   };
-  WEIR_ASSIGN_OR_RETURN(const size_t fastest,
-                        FindFastest(run, "measuring cuDNN's engines", plan.engines.size(), 2, execute));
+  WEIR_ASSIGN_OR_RETURN(const size_t fastest, FindFastest(run, Cat("measuring cuDNN's engines for ", plan.name),
+                                                          plan.engines.size(), 3, execute));
   if (fastest == plan.engines.size()) return Internal("None of cuDNN's engines for a graph runs");
-  WEIR_LOG(DEBUG) << "cuDNN: the fastest engine is " << plan.engines[fastest].name;
+  WEIR_LOG(DEBUG) << "cuDNN: the fastest engine for " << plan.name << " is " << fastest << ", "
+                  << plan.engines[fastest].name;
   DnnEngine kept = std::move(plan.engines[fastest]);
   plan.engines.clear();
   plan.engines.push_back(std::move(kept));

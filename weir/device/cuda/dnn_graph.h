@@ -48,6 +48,9 @@ class DnnDescriptor {
   CudnnDescriptor descriptor_ = nullptr;
 };
 
+// How some knobs of an engine are set.
+using DnnSetting = std::vector<std::pair<CudnnKnob, int64_t>>;
+
 // Operations on tensors that are named by numbers. Made step by step, then turned into a plan.
 class DnnGraph {
  public:
@@ -63,8 +66,12 @@ class DnnGraph {
   // A finalized operation.
   void AddOperation(DnnDescriptor operation) { operations_.push_back(std::move(operation)); }
 
+  // A setting to try of engines that have these knobs, in place of the one that the heuristics name.
+  void AddSetting(DnnSetting setting) { settings_.push_back(std::move(setting)); }
+
   const CudnnFunctions& functions() const { return dnn_; }
   std::vector<DnnDescriptor>& operations() { return operations_; }
+  const std::vector<DnnSetting>& settings() const { return settings_; }
 
  private:
   StatusOr<DnnDescriptor> MakeTensor(int64_t id, CudnnDataType type, std::span<const int64_t> dims,
@@ -73,6 +80,7 @@ class DnnGraph {
   const CudnnFunctions& dnn_;
   std::deque<DnnDescriptor> kept_;
   std::vector<DnnDescriptor> operations_;
+  std::vector<DnnSetting> settings_;
 };
 
 // What an engine must not be, beside inexact in ways that the types of a graph do not tell.
@@ -91,6 +99,7 @@ struct DnnEngine {
 // A graph on the engines that may run it, the likely fastest first. The first run measures them and leaves the fastest,
 // unless $WEIR_CUDA_MEASURE is 0.
 struct DnnPlan {
+  std::string name;  // for log lines
   std::vector<DnnEngine> engines;
 };
 
@@ -114,10 +123,7 @@ class DnnStream {
  private:
   explicit DnnStream(const CudnnFunctions& dnn) : dnn_(dnn) {}
   StatusOr<std::unique_ptr<DnnPlan>> Choose(DnnGraph& graph, const DnnEngineLimits& limits);
-  Status FindEngines(CudnnHeuristicMode mode, const DnnDescriptor& graph, const DnnEngineLimits& limits, DnnPlan* plan);
   Status Measure(CudaRun& run, DnnPlan& plan, const DnnDescriptor& pack) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  std::string NameOf(const DnnDescriptor& config) const;
-  StatusOr<bool> IsAllowed(const DnnDescriptor& config, const DnnEngineLimits& limits);
 
   const CudnnFunctions& dnn_;
   CudnnHandle handle_ = nullptr;

@@ -1,18 +1,26 @@
 #include "weir/device/cuda/measure.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <optional>
+#include <string_view>
 
+#include "absl/strings/numbers.h"
 #include "weir/base/logging.h"
 
 namespace weir::cuda {
 
-bool MayMeasure() {
-  static const bool may = [] {
+size_t MostMeasured(size_t usual) {
+  static const std::optional<size_t> chosen = []() -> std::optional<size_t> {
     const char* value = std::getenv("WEIR_CUDA_MEASURE");
-    return value == nullptr || std::string_view(value) != "0";
+    if (value == nullptr) return std::nullopt;
+    size_t number = 0;
+    if (absl::SimpleAtoi(value, &number)) return number;
+    WEIR_LOG(WARNING) << "WEIR_CUDA_MEASURE=" << value << " is no number and is ignored";
+    return std::nullopt;
   }();
-  return may;
+  return chosen.value_or(usual);
 }
 
 StatusOr<size_t> FindFastest(CudaRun& run, std::string_view what, size_t count, int repeats,
@@ -21,20 +29,26 @@ StatusOr<size_t> FindFastest(CudaRun& run, std::string_view what, size_t count, 
   WEIR_ASSIGN_OR_RETURN(EventHandle begin, timers.Take());
   WEIR_ASSIGN_OR_RETURN(EventHandle end, timers.Take());
   const StreamHandle stream = run.stream().handle();
-  float best = std::numeric_limits<float>::max();
+  constexpr float kNever = std::numeric_limits<float>::max();
+  float best = kNever;
   size_t fastest = count;
   for (size_t i = 0; i < count; ++i) {
     if (!enqueue(i)) continue;
-    Driver().EventRecord(begin, stream);
-    bool is_done = true;
-    for (int k = 0; k < repeats; ++k) is_done = enqueue(i) && is_done;
-    Driver().EventRecord(end, stream);
-    WEIR_RETURN_IF_CUDA_ERROR(Driver().EventSynchronize(end), what);
-    float milliseconds = 0;
-    if (!is_done || Driver().EventElapsedTime(&milliseconds, begin, end) != kSuccess) continue;
-    WEIR_LOG(DEBUG) << what << ": way " << i << " of " << count << " takes " << milliseconds / repeats << " ms";
-    if (milliseconds >= best) continue;
-    best = milliseconds;
+    float least = kNever;
+    for (int k = 0; k < repeats; ++k) {
+      Driver().EventRecord(begin, stream);
+      const bool is_done = enqueue(i);
+      Driver().EventRecord(end, stream);
+      WEIR_RETURN_IF_CUDA_ERROR(Driver().EventSynchronize(end), what);
+      float milliseconds = 0;
+      if (is_done && Driver().EventElapsedTime(&milliseconds, begin, end) == kSuccess) {
+        least = std::min(least, milliseconds);
+      }
+    }
+    if (least == kNever) continue;
+    WEIR_LOG(DEBUG) << what << ": way " << i << " of " << count << " takes " << least << " ms";
+    if (least >= best) continue;
+    best = least;
     fastest = i;
   }
   timers.Give(begin);

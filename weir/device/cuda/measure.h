@@ -9,11 +9,13 @@
 
 namespace weir::cuda {
 
-// False if $WEIR_CUDA_MEASURE is 0.
-bool MayMeasure();
+// How many ways may be tried: $WEIR_CUDA_MEASURE, else `usual`. 0 allows no measurement at all.
+size_t MostMeasured(size_t usual);
+inline bool MayMeasure() { return MostMeasured(1) > 0; }
 
 // The number of the fastest of `count` ways, or `count` if none of them works. `enqueue(i)` enqueues way i and returns
-// whether that worked; it is called `repeats` times in a row, and once before. Waits for the device.
+// whether that worked; it is called once, and then `repeats` times, of which the fastest counts: other threads may give
+// their work to the stream meanwhile. Waits for the device.
 // REQUIRES: the run is not being recorded.
 StatusOr<size_t> FindFastest(CudaRun& run, std::string_view what, size_t count, int repeats,
                              absl::FunctionRef<bool(size_t)> enqueue);

@@ -76,6 +76,12 @@ enum CudnnHeuristicMode : int {
   kCudnnHeuristicA = 3
 };
 
+// What can be set of an engine.
+enum CudnnKnob : int {
+  kCudnnKnobSplitK = 17,        // parts that long sums are split into
+  kCudnnKnobKernelConfig = 24,  // one of some kernels, by tiles
+};
+
 enum CudnnNumericalNote : int {
   kCudnnNoteTensorCore = 0,
   kCudnnNoteDownConvertInputs = 1,
@@ -91,6 +97,8 @@ enum CudnnDescriptorType : int {
   kCudnnEngineConfigDescriptor = 3,
   kCudnnEngineHeuristicDescriptor = 4,
   kCudnnExecutionPlanDescriptor = 5,
+  kCudnnKnobChoiceDescriptor = 7,
+  kCudnnKnobInfoDescriptor = 8,
   kCudnnConvolutionForwardDescriptor = 10,
   kCudnnConvolutionBackwardFilterDescriptor = 11,
   kCudnnConvolutionBackwardDataDescriptor = 12,
@@ -116,6 +124,7 @@ enum CudnnAttributeType : int {
   kCudnnTypeVoidPtr = 6,
   kCudnnTypeConvolutionMode = 7,
   kCudnnTypeHeuristicMode = 8,
+  kCudnnTypeKnobType = 9,
   kCudnnTypeNumericalNote = 11,
   kCudnnTypePointwiseMode = 14,
   kCudnnTypeBackendDescriptor = 15,
@@ -144,10 +153,14 @@ enum CudnnAttribute : int {
   kCudnnAttrHeuristicResults = 202,
 
   kCudnnAttrEngineConfigEngine = 300,
+  kCudnnAttrEngineConfigKnobChoices = 302,
 
   kCudnnAttrPlanHandle = 400,
   kCudnnAttrPlanEngineConfig = 401,
   kCudnnAttrPlanWorkspaceSize = 402,
+
+  kCudnnAttrKnobChoiceType = 600,
+  kCudnnAttrKnobChoiceValue = 601,
 
   kCudnnAttrForwardAlpha = 700,
   kCudnnAttrForwardBeta = 701,
@@ -191,8 +204,13 @@ enum CudnnAttribute : int {
   kCudnnAttrVariantPackDataPointers = 1001,
   kCudnnAttrVariantPackWorkspace = 1003,
 
+  kCudnnAttrKnobInfoType = 1200,
+  kCudnnAttrKnobInfoMaximum = 1201,
+  kCudnnAttrKnobInfoMinimum = 1202,
+
   kCudnnAttrEngineOperationGraph = 1300,
   kCudnnAttrEngineGlobalIndex = 1301,
+  kCudnnAttrEngineKnobInfo = 1302,
   kCudnnAttrEngineNumericalNote = 1303,
 
   kCudnnAttrMatmulComputeType = 1500,
