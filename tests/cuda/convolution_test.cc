@@ -1,6 +1,11 @@
+#include "weir/ops/nn/cuda/convolution.h"
+
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/cuda/gpu_fixture.h"
+#include "weir/client/gpu_devices.h"
 
 namespace weir::gpu_testing {
 namespace {
@@ -155,6 +160,84 @@ TEST(GpuConvolution, ChannelsMayBeSecond) {
     check("Conv2DBackpropFilter", {moved, Sizes(filter), output},
           on_host("Conv2DBackpropFilter", {image, Sizes(filter), expected}, last), false);
   }
+}
+
+// Images with few channels, of which tensor cores take the lines: windows that overlap, that lie at any element, that
+// reach over every edge, and channels in several groups.
+TEST(GpuConvolution, NarrowConvolutionsAgreeWithTheHost) {
+  struct Case {
+    int64_t height, width, in, size, stride, out;
+    const char* padding;
+  };
+  const bool allowed = AllowsTensorFloat32();
+  AllowTensorFloat32(true);
+  for (const Case& c : {Case{47, 49, 3, 7, 2, 64, "SAME"}, Case{52, 50, 3, 3, 1, 32, "SAME"},
+                        Case{131, 139, 3, 11, 4, 96, "VALID"}, Case{64, 70, 1, 5, 1, 160, "SAME"}}) {
+    for (DType dtype : {DType::kFloat, DType::kHalf, DType::kBFloat16}) {
+      const int64_t places = c.height * c.width / (c.stride * c.stride);
+      const Tensor image = Random(dtype, {1 + 5000 / places, c.height, c.width, c.in});
+      const Tensor filter = Random(dtype, {c.size, c.size, c.in, c.out}, 2);
+      const Tensor bias = Random(dtype, {c.out}, 3);
+      const double tolerance = dtype == DType::kBFloat16 ? 0.3 : 5e-2;
+      const Attrs plain = {{"strides", Ints({1, c.stride, c.stride, 1})}, {"padding", c.padding}};
+      ExpectAgree("Conv2D", {image, filter}, plain, tolerance);
+      Attrs fused = plain;
+      fused.insert(fused.end(), {{"fused_ops", Strings({"BiasAdd", "Relu"})},
+                                 {"num_args", int64_t{1}},
+                                 {"num_host_args", int64_t{0}},
+                                 {"TArgs", Types(1)}});
+      if (dtype == DType::kFloat) ExpectAgree("_FusedConv2D", {image, filter, bias}, fused, tolerance);
+    }
+  }
+  // What is not a number reaches the windows that have it, and no others.
+  Tensor image = Random(DType::kFloat, {2, 60, 60, 3});
+  image.data<float>()[3 * (60 * 30 + 31)] = NAN;
+  const Tensor filter = Random(DType::kFloat, {7, 7, 3, 32}, 2);
+  const Attrs attrs = {{"strides", Ints({1, 1, 1, 1})}, {"padding", "SAME"}};
+  StatusOr<std::vector<Tensor>> y = RunOn("/device:GPU:0", "Conv2D", {image, filter}, attrs);
+  ASSERT_TRUE(y.ok()) << y.status();
+  for (int64_t i = 0; i < (*y)[0].num_elements(); ++i) {
+    const int64_t row = i / 32 / 60 % 60, column = i / 32 % 60;
+    const bool is_near = i < 60 * 60 * 32 && std::abs(row - 30) <= 3 && std::abs(column - 31) <= 3;
+    ASSERT_EQ(std::isnan((*y)[0].data<float>()[i]), is_near) << row << ", " << column;
+  }
+  AllowTensorFloat32(allowed);
+}
+
+// Gradients of filters by tensor cores in half have the digits of TensorFloat-32 in every channel, whatever its numbers
+// are multiplied with.
+TEST(GpuConvolution, FilterGradientsInHalvesKeepTheDigitsOfEveryChannel) {
+  const bool allowed = AllowsTensorFloat32();
+  AllowTensorFloat32(true);
+  cuda::FilterHalves() = cuda::UseOfHalves::kAlways;
+  constexpr float kImageScales[] = {1e-36f, 1e-20f, 1e-6f, 0, 1, 7, 1e8f, 1e18f};
+  constexpr float kGradientScales[] = {1e-18f, 1e-9f, 1e-3f, 1, 0, 3, 1e6f, 1e18f};
+  for (const int64_t stride : {1, 2}) {
+    Tensor image = Random(DType::kFloat, {3, 7, 6, 8}, 1);
+    Tensor gradient = Random(DType::kFloat, {3, (7 + stride - 1) / stride, (6 + stride - 1) / stride, 8}, 2);
+    for (int64_t i = 0; i < image.num_elements(); ++i) image.data<float>()[i] *= kImageScales[i % 8];
+    for (int64_t i = 0; i < gradient.num_elements(); ++i) gradient.data<float>()[i] *= kGradientScales[i % 8];
+    image.data<float>()[8 * 9 + 5] = INFINITY;
+    const std::vector<Tensor> inputs = {image, Tensor::Vector<int32_t>({3, 3, 8, 8}), gradient};
+    const Attrs attrs = {{"strides", Ints({1, stride, stride, 1})}, {"padding", "SAME"}};
+    StatusOr<std::vector<Tensor>> expected = RunOn("/device:CPU:0", "Conv2DBackpropFilter", inputs, attrs);
+    StatusOr<std::vector<Tensor>> actual = RunOn("/device:GPU:0", "Conv2DBackpropFilter", inputs, attrs);
+    ASSERT_TRUE(expected.ok() && actual.ok()) << expected.status() << actual.status();
+    int64_t finite = 0;
+    for (int64_t i = 0; i < 9 * 64; ++i) {
+      const double a = (*actual)[0].data<float>()[i], b = (*expected)[0].data<float>()[i];
+      if (!std::isfinite(b)) {
+        EXPECT_FALSE(std::isfinite(a)) << i;
+        continue;
+      }
+      finite += b != 0;
+      const double scale = static_cast<double>(kImageScales[i / 8 % 8]) * static_cast<double>(kGradientScales[i % 8]);
+      EXPECT_LE(std::abs(a - b), 2e-2 * scale + 1e-37) << "element " << i << ": " << a << " for " << b;
+    }
+    EXPECT_GT(finite, 9 * 35);
+  }
+  cuda::FilterHalves() = cuda::UseOfHalves::kIfFaster;
+  AllowTensorFloat32(allowed);
 }
 
 TEST(GpuConvolution, EmptyAndIllFormedOperandsAreLikeOnTheHost) {

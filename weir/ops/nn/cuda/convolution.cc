@@ -1,7 +1,13 @@
 #include "weir/ops/nn/cuda/convolution.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <optional>
 
+#include "absl/synchronization/mutex.h"
+#include "weir/base/logging.h"
 #include "weir/base/strings.h"
 #include "weir/device/cuda/transpose.h"
 
@@ -77,40 +83,139 @@ Status FrameImages(KernelContext& ctx, const Convolution& inner, const Convoluti
                     from, to, n);
 }
 
-// By cuDNN, images with channels last and filters with output channels first. If no engine pads the two sides of an
-// image differently, the images are padded first; also for gradients of filters, which some engines that accept such
-// paddings compute as if they were the same on both sides.
-StatusOr<bool> RunPadded(KernelContext& ctx, const Convolution& c, const ConvolutionTensors& tensors) {
-  Convolution padded = c;
-  bool is_lopsided = false;
-  int64_t elements = c.batch * c.in_channels;
-  for (int i = 0; i < c.spatial; ++i) {
-    Convolution::Axis& axis = padded.axes[i];
-    is_lopsided = is_lopsided || axis.before != axis.after;
-    axis.input += axis.before + axis.after;
-    axis.before = axis.after = 0;
-    elements *= axis.input;
+// cuDNN's own padding, and images that are padded beforehand.
+class PaddedConvolution {
+ public:
+  PaddedConvolution(KernelContext& ctx, const Convolution& c, const ConvolutionTensors& tensors)
+      : ctx_(ctx), c_(c), padded_(c), tensors_(tensors) {
+    int64_t elements = c.batch * c.in_channels;
+    for (int i = 0; i < c.spatial; ++i) {
+      Convolution::Axis& axis = padded_.axes[i];
+      is_lopsided_ = is_lopsided_ || axis.before != axis.after;
+      axis.input += axis.before + axis.after;
+      axis.before = axis.after = 0;
+      elements *= axis.input;
+    }
+    padded_elements_ = elements;
   }
-  if (!is_lopsided || c.part != Convolution::Part::kFilter) {
-    WEIR_ASSIGN_OR_RETURN(const bool is_done, RunConvolution(ctx, c, tensors));
-    if (is_done) return true;
-  }
-  if (!is_lopsided) return false;
-  WEIR_ASSIGN_OR_RETURN(Tensor image, AllocateElements(ctx, c.dtype, elements));
-  ConvolutionTensors with_padding = tensors;
-  with_padding.image = Address(image);
-  if (c.part != Convolution::Part::kImage) {
-    WEIR_RETURN_IF_ERROR(FrameImages(ctx, c, padded, /*into=*/true, tensors.image, Address(image)));
-    return RunConvolution(ctx, padded, with_padding);
-  }
-  WEIR_ASSIGN_OR_RETURN(const bool is_done_padded, RunConvolution(ctx, padded, with_padding));
-  if (!is_done_padded) return false;
-  WEIR_RETURN_IF_ERROR(FrameImages(ctx, c, padded, /*into=*/false, Address(image), tensors.image));
-  return true;
-}
 
-StatusOr<bool> RunLibrary(KernelContext& ctx, const ImageConvolution& image, DType dtype, ConvolutionTensors tensors,
-                          const FusedAddresses& fused) {
+  // Some engines take paddings that differ on the two sides of an image, but compute as if they were the same. Whether
+  // the chosen one does is seen by the results of the first run. With gradients of filters more do than do not.
+  StatusOr<bool> Run() {
+    if (!is_lopsided_) return RunConvolution(ctx_, c_, tensors_);
+    if (c_.part == Convolution::Part::kFilter) return RunFramed(tensors_);
+    const std::string key = KeyOf();
+    std::optional<bool> is_right = Verdicts::Get().Find(key);
+    if (!is_right && !RunOf(ctx_).is_recording()) {
+      WEIR_ASSIGN_OR_RETURN(is_right, IsDirectRight());
+      if (is_right) Verdicts::Get().Keep(key, *is_right);
+    }
+    if (!is_right.value_or(false)) return RunFramed(tensors_);
+    return RunConvolution(ctx_, c_, tensors_);
+  }
+
+ private:
+  class Verdicts {
+   public:
+    static Verdicts& Get() {
+      static auto* verdicts = new Verdicts;
+      return *verdicts;
+    }
+    std::optional<bool> Find(const std::string& key) {
+      absl::MutexLock lock(&mu_);
+      const auto found = is_right_.find(key);
+      return found == is_right_.end() ? std::nullopt : std::optional(found->second);
+    }
+    void Keep(const std::string& key, bool is_right) {
+      absl::MutexLock lock(&mu_);
+      is_right_[key] = is_right;
+    }
+
+   private:
+    absl::Mutex mu_;
+    std::map<std::string, bool> is_right_ ABSL_GUARDED_BY(mu_);
+  };
+
+  // Plans are chosen for each stream, and for deterministic steps by themselves.
+  std::string KeyOf() const {
+    std::string key =
+        Cat(reinterpret_cast<uintptr_t>(RunOf(ctx_).parts().compute.get()), ",", ctx_.step().deterministic, ",",
+            static_cast<int>(c_.part), Name(c_.dtype), ",", c_.batch, ",", c_.in_channels, ",", c_.out_channels, ",",
+            c_.groups, ",", c_.has_bias, c_.has_addend, c_.has_relu, ",",
+            (tensors_.image | tensors_.filter | tensors_.output | tensors_.bias | tensors_.addend) % 16);
+    for (int i = 0; i < c_.spatial; ++i) {
+      const Convolution::Axis& a = c_.axes[i];
+      key += Cat(";", a.input, ",", a.size, ",", a.stride, ",", a.dilation, ",", a.before, ",", a.after);
+    }
+    return key;
+  }
+
+  // Images are copied into larger ones with zeros around them, or back out of them.
+  Status Frame(bool into, DeviceAddress from, DeviceAddress to) {
+    return FrameImages(ctx_, c_, padded_, into, from, to);
+  }
+  StatusOr<bool> RunFramed(const ConvolutionTensors& tensors) {
+    WEIR_ASSIGN_OR_RETURN(Tensor image, AllocateElements(ctx_, c_.dtype, padded_elements_));
+    ConvolutionTensors with_padding = tensors;
+    with_padding.image = Address(image);
+    if (c_.part != Convolution::Part::kImage) {
+      WEIR_RETURN_IF_ERROR(Frame(/*into=*/true, tensors.image, Address(image)));
+      return RunConvolution(ctx_, padded_, with_padding);
+    }
+    WEIR_ASSIGN_OR_RETURN(const bool is_done, RunConvolution(ctx_, padded_, with_padding));
+    if (!is_done) return false;
+    WEIR_RETURN_IF_ERROR(Frame(/*into=*/false, Address(image), tensors.image));
+    return true;
+  }
+
+  // Runs both ways and compares; nothing if the results do not tell. True too if no engine takes padded images.
+  StatusOr<std::optional<bool>> IsDirectRight() {
+    WEIR_ASSIGN_OR_RETURN(const bool is_direct, RunConvolution(ctx_, c_, tensors_));
+    if (!is_direct) return std::optional(false);
+    const bool gives_image = c_.part == Convolution::Part::kImage;
+    int64_t n = c_.batch * (gives_image ? c_.in_channels : c_.out_channels);
+    for (int i = 0; i < c_.spatial; ++i) n *= gives_image ? c_.axes[i].input : c_.axes[i].output;
+    WEIR_ASSIGN_OR_RETURN(Tensor other, AllocateElements(ctx_, c_.dtype, n));
+    ConvolutionTensors framed = tensors_;
+    (gives_image ? framed.image : framed.output) = Address(other);
+    WEIR_ASSIGN_OR_RETURN(const bool is_framed, RunFramed(framed));
+    if (!is_framed) return std::optional(true);
+    uint32_t largest[2] = {};
+    WEIR_ASSIGN_OR_RETURN(Tensor bits, ctx_.AllocateTemp(DType::kUInt32, Shape({2})));
+    WEIR_RETURN_IF_ERROR(FillZero(ctx_, Address(bits), sizeof(largest)));
+    WEIR_RETURN_IF_ERROR(LaunchOver(ctx_,
+                                    {kConvolutionSource, Cat("LargestDifference<", DeviceTypeName(c_.dtype), ">")}, n,
+                                    gives_image ? tensors_.image : tensors_.output, Address(other), n, Address(bits)));
+    CudaRun& run = RunOf(ctx_);
+    UseContext(run.stream().context());
+    WEIR_RETURN_IF_ERROR(CheckDriver(
+        Driver().MemcpyDtoHAsync(largest, Address(bits), sizeof(largest), run.stream().handle()), "comparing results"));
+    WEIR_RETURN_IF_ERROR(run.stream().Synchronize());
+    const float difference = std::bit_cast<float>(largest[0]), size = std::bit_cast<float>(largest[1]);
+    if (size == 0 || !std::isfinite(size)) return std::optional<bool>();
+    const bool is_right = difference <= kRounding * size;
+    WEIR_LOG(DEBUG) << "cuDNN's engine " << (is_right ? "pads" : "does not pad") << " as told: results differ by "
+                    << difference << " of " << size;
+    return std::optional(is_right);
+  }
+
+  // What the order of sums and TensorFloat-32 may make of the largest result; wrong paddings make more.
+  static constexpr float kRounding = 0.05f;
+
+  KernelContext& ctx_;
+  const Convolution& c_;
+  Convolution padded_;
+  const ConvolutionTensors& tensors_;
+  bool is_lopsided_ = false;
+  int64_t padded_elements_ = 0;
+};
+
+}  // namespace
+
+StatusOr<bool> ConvolveByLibrary(KernelContext& ctx, const ImageConvolution& image, DType dtype,
+                                 const ConvolutionAddresses& addresses, const FusedAddresses& fused,
+                                 bool has_float_filter) {
+  ConvolutionTensors tensors{.image = addresses.image, .filter = addresses.filter, .output = addresses.output};
   Convolution c{.part = image.part,
                 .dtype = dtype,
                 .batch = image.batch,
@@ -121,7 +226,8 @@ StatusOr<bool> RunLibrary(KernelContext& ctx, const ImageConvolution& image, DTy
                 .axes = {},
                 .has_bias = fused.bias != 0,
                 .has_addend = fused.addend != 0,
-                .has_relu = fused.relu};
+                .has_relu = fused.relu,
+                .has_float_filter = has_float_filter};
   tensors.bias = fused.bias;
   tensors.addend = fused.addend;
   for (int i = 0; i < image.spatial; ++i) {
@@ -134,7 +240,8 @@ StatusOr<bool> RunLibrary(KernelContext& ctx, const ImageConvolution& image, DTy
   }
   // The layouts that cuDNN is fast with.
   const int64_t filter_rows = image.taps() * image.group_in;
-  WEIR_ASSIGN_OR_RETURN(Tensor filter, AllocateElements(ctx, dtype, filter_rows * c.out_channels));
+  const DType filter_dtype = has_float_filter ? DType::kFloat : dtype;
+  WEIR_ASSIGN_OR_RETURN(Tensor filter, AllocateElements(ctx, filter_dtype, filter_rows * c.out_channels));
   const ConvolutionTensors given = tensors;
   tensors.filter = Address(filter);
   if (c.part != Convolution::Part::kFilter) {
@@ -156,10 +263,11 @@ StatusOr<bool> RunLibrary(KernelContext& ctx, const ImageConvolution& image, DTy
           SwapRowsAndColumns(ctx, dtype, given.output, Address(out), c.batch, c.out_channels, image.out_places()));
     }
   }
-  WEIR_ASSIGN_OR_RETURN(const bool is_done, RunPadded(ctx, c, tensors));
+  WEIR_ASSIGN_OR_RETURN(const bool is_done, PaddedConvolution(ctx, c, tensors).Run());
   if (!is_done) return false;
   if (c.part == Convolution::Part::kFilter) {
-    WEIR_RETURN_IF_ERROR(SwapRowsAndColumns(ctx, dtype, tensors.filter, given.filter, 1, c.out_channels, filter_rows));
+    WEIR_RETURN_IF_ERROR(
+        SwapRowsAndColumns(ctx, filter_dtype, tensors.filter, given.filter, 1, c.out_channels, filter_rows));
   } else if (image.channels_second && c.part == Convolution::Part::kForward) {
     WEIR_RETURN_IF_ERROR(
         SwapRowsAndColumns(ctx, dtype, Address(out), given.output, c.batch, image.out_places(), c.out_channels));
@@ -169,8 +277,6 @@ StatusOr<bool> RunLibrary(KernelContext& ctx, const ImageConvolution& image, DTy
   }
   return true;
 }
-
-}  // namespace
 
 StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DType dtype, DeviceAddress image,
                              DeviceAddress filter, DeviceAddress output, const FusedAddresses& fused) {
@@ -186,13 +292,18 @@ StatusOr<bool> ConvolveOnGpu(KernelContext& ctx, const ImageConvolution& c, DTyp
     WEIR_RETURN_IF_ERROR(ConvolvePointwise(ctx, c, dtype, addresses, fused));
     return true;
   }
+  if (has_type && is_aligned && fused.addend == 0 && IsNarrow(ctx, c, dtype)) {
+    WEIR_RETURN_IF_ERROR(ConvolveNarrow(ctx, c, dtype, addresses, fused));
+    return true;
+  }
   if (has_type && is_aligned && fused.addend == 0 && IsOfFewChannels(c)) {
     WEIR_RETURN_IF_ERROR(ConvolvePatches(ctx, c, dtype, addresses, fused));
     return true;
   }
   if (has_type && !is_depthwise) {
-    WEIR_ASSIGN_OR_RETURN(const bool is_done,
-                          RunLibrary(ctx, c, dtype, {.image = image, .filter = filter, .output = output}, fused));
+    WEIR_ASSIGN_OR_RETURN(const bool is_done, MayUseHalves(ctx, c, dtype)
+                                                  ? ConvolveFilterFast(ctx, c, addresses)
+                                                  : ConvolveByLibrary(ctx, c, dtype, addresses, fused));
     if (is_done) return true;
   }
   if (!fused.empty()) return false;

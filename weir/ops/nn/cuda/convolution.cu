@@ -122,6 +122,18 @@ __global__ void ConvolveFilter(const Geometry g, const T* x, const T* dy, T* dw)
   }
 }
 
+// The largest absolute difference of two tensors and the largest absolute value of the second, as bits of floats; what
+// is not a number counts as the largest there is. REQUIRES: both are 0.
+template <typename T>
+__global__ void LargestDifference(const T* x, const T* y, int64 n, uint32* largest) {
+  for (int64 i = GridFirst(); i < n; i += GridStride()) {
+    const float a = (float)x[i], b = (float)y[i];
+    const uint32 difference = a == b ? 0 : __float_as_uint(a - b) & 0x7fffffff, size = __float_as_uint(b) & 0x7fffffff;
+    if (difference > largest[0]) atomicMax(largest, difference);
+    if (size > largest[1]) atomicMax(largest + 1, size);
+  }
+}
+
 // Images with channels last inside larger ones, at `before`: copied into them, with zeros around, or out of them.
 struct Frame {
   int64 inner[3], outer[3], before[3], channels;

@@ -2,6 +2,8 @@
 #ifndef WEIR_OPS_NN_CUDA_CONVOLUTION_H_
 #define WEIR_OPS_NN_CUDA_CONVOLUTION_H_
 
+#include <atomic>
+
 #include "weir/device/cuda/dnn.h"
 #include "weir/ops/nn/window.h"
 
@@ -47,10 +49,27 @@ struct ConvolutionAddresses {
 bool HasFewTaps(const ImageConvolution& c);
 Status ConvolveFewTaps(KernelContext& ctx, const ImageConvolution& c, DType dtype,
                        const ConvolutionAddresses& addresses, const FusedAddresses& fused);
+// Forward, with few channels of larger images, by tensor cores (narrow_convolution.cc); of float in the precision of
+// TensorFloat-32. REQUIRES: nothing is added but a bias.
+bool IsNarrow(const KernelContext& ctx, const ImageConvolution& c, DType dtype);
+Status ConvolveNarrow(KernelContext& ctx, const ImageConvolution& c, DType dtype, const ConvolutionAddresses& addresses,
+                      const FusedAddresses& fused);
 // With few channels of larger images (patch_convolution.cc). REQUIRES: nothing is added but a bias.
 bool IsOfFewChannels(const ImageConvolution& c);
 Status ConvolvePatches(KernelContext& ctx, const ImageConvolution& c, DType dtype,
                        const ConvolutionAddresses& addresses, const FusedAddresses& fused);
+
+// By cuDNN; false if it does not take it. The gradient of a filter may be float where dtype is not.
+StatusOr<bool> ConvolveByLibrary(KernelContext& ctx, const ImageConvolution& c, DType dtype,
+                                 const ConvolutionAddresses& addresses, const FusedAddresses& fused = {},
+                                 bool has_float_filter = false);
+
+// The gradient of a float filter in the precision of TensorFloat-32, by cuDNN's kernels for half if those are faster
+// (scaled_halves.cc). False if cuDNN does not take it.
+enum class UseOfHalves { kNever, kIfFaster, kAlways };
+std::atomic<UseOfHalves>& FilterHalves();  // at first what $WEIR_CUDA_HALVES says: 0, 1, or nothing
+bool MayUseHalves(const KernelContext& ctx, const ImageConvolution& c, DType dtype);
+StatusOr<bool> ConvolveFilterFast(KernelContext& ctx, const ImageConvolution& c, const ConvolutionAddresses& addresses);
 
 // With windows of one place, in float, half and bfloat16. REQUIRES: nothing is added but a bias.
 bool IsPointwise(const ImageConvolution& c);
