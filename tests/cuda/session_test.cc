@@ -3,6 +3,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "tests/cuda/gpu_fixture.h"
+#include "weir/proto/config.pb.h"
 #include "weir/testing/tensor_matchers.h"
 #include "weir/weir.h"
 
@@ -108,6 +109,49 @@ TEST(GpuSession, MemoryThatIsOutIsAnErrorThatSaysWhoHoldsIt) {
   EXPECT_NE(Message(out.status()).find("Largest holders:"), std::string::npos) << out.status();
   auto again = (*session)->Run({{y, Random(DType::kFloat, {3, 2})}}, {z});
   EXPECT_TRUE(again.ok()) << again.status();
+}
+
+// Traces tell how much of the device's memory was in use after each operation, also in their wire format.
+TEST(GpuSession, TracesHaveTheMemoryInUse) {
+  const Scope root = Scope::NewRoot(GpuEnvironment()).WithDevice("/device:GPU:0");
+  Output x = ops::Placeholder(root, DType::kFloat);
+  Output large = ops::BroadcastTo(root.WithName("large"), x, {1 << 10, 1 << 10});
+  Output sum = ops::Sum(root.WithName("sum"), ops::Cumsum(root, large, 0), {0, 1});
+  SessionOptions options;
+  options.rewrites.disable_all = true;
+  auto session = ClientSession::Create(root, options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_TRUE((*session)->Update().ok());
+  StepOptions step;
+  step.trace = TraceLevel::kFull;
+  std::vector<Tensor> out;
+  StepReport report;
+  const std::vector<Feed> feeds = {{x.name(), Tensor::Scalar(1.0f)}};
+  const std::vector<std::string> fetches = {sum.name()};
+  ASSERT_EQ((*session)->session().Run(step, feeds, fetches, {}, &out, &report), OkStatus());
+  RunMetadata metadata;
+  report.ToProto(&metadata);
+  const StepReport again = StepReport::FromProto(metadata);
+  int gpus = 0;
+  for (const DeviceStats& device : again.devices) {
+    const NodeStats* peak = PeakMemory(device);
+    if (!device.device.ends_with("GPU:0")) {
+      EXPECT_EQ(peak, nullptr) << device.device;
+      continue;
+    }
+    ++gpus;
+    ASSERT_NE(peak, nullptr);
+    EXPECT_GE(peak->device_bytes, 4 << 20);
+  }
+  EXPECT_EQ(gpus, 1);
+  EXPECT_NE(report.ToChromeTrace().find("\"memory in use\""), std::string::npos);
+}
+
+TEST(GpuSession, SummariesHaveThePeakOfMemory) {
+  nn::Model model(nn::Dense(3), {{4}}, /*seed=*/1, GpuEnvironment());
+  EXPECT_NE(model.Summary().find("15 parameters"), std::string::npos) << model.Summary();
+  ASSERT_EQ(model.Predict(Random(DType::kFloat, {2, 4})).status(), OkStatus());
+  EXPECT_NE(model.Summary().find("device:GPU:0: "), std::string::npos) << model.Summary();
 }
 
 // The last one who needs the devices may be a callback of theirs.

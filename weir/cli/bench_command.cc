@@ -13,6 +13,7 @@
 #include "weir/cli/bench_allreduce.h"
 #include "weir/cli/bench_cluster.h"
 #include "weir/cli/bench_device.h"
+#include "weir/cli/bench_device_engine.h"
 #include "weir/cli/bench_input.h"
 #include "weir/cli/bench_library.h"
 #include "weir/cli/bench_workloads.h"
@@ -222,6 +223,9 @@ struct BenchOptions {
 
 Status Measure(const BenchOptions& options) {
   if (!options.place.empty()) return ServeClusterWorker(options.filter, options.place);
+  if (options.section == "engine" && !options.device.empty()) {
+    return BenchDeviceEngine(options.device, options.seconds);
+  }
   if (options.section == "engine") return PrintEngine(options.seconds);
   if (options.section == "cluster") return PrintCluster(options.seconds);
   if (options.section == "allreduce" && options.train) {
@@ -251,7 +255,8 @@ Status Measure(const BenchOptions& options) {
 void AddBenchCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Measure the engine and whole models");
   command->footer(
-      "Examples:\n  weir bench engine\n  weir bench train\n  weir bench train --filter lstm --traces /tmp/traces\n  "
+      "Examples:\n  weir bench engine\n  weir bench engine --device GPU:0\n  weir bench train\n  weir bench train "
+      "--filter lstm --traces /tmp/traces\n  "
       "weir bench train --device GPU:0 --precision tf32 --filter resnet\n  "
       "weir launch -n 2 -- weir bench allreduce --bytes 4096,4194304   # between the processes of a job\n  "
       "weir bench --serve   # one request a line: prepare, "
@@ -268,7 +273,8 @@ void AddBenchCommand(CLI::App& app) {
                    "on a device")
       ->check(CLI::PositiveNumber);
   command->add_option("--device", options->device,
-                      "train, infer: models of GPUs on this device, with their data there: GPU:0");
+                      "train, infer: models of GPUs on this device, with their data there: GPU:0; engine: eager "
+                      "operations and copies");
   command->add_option("--precision", options->precision, "Of products and convolutions on that device")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kPrecisions), std::end(kPrecisions))));
   command->add_option("--recompute", options->recompute, "What the backward pass on that device computes again")

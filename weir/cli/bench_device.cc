@@ -24,15 +24,6 @@ double ProcessorSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-StatusOr<Device*> FindDevice(const Environment& environment, const std::string& name) {
-  WEIR_ASSIGN_OR_RETURN(const DeviceName wanted, DeviceName::Parse(name));
-  for (const auto& device : environment.devices.devices()) {
-    WEIR_ASSIGN_OR_RETURN(const DeviceName known, DeviceName::Parse(device->name()));
-    if (known.Matches(wanted)) return device.get();
-  }
-  return NotFound("There is no device '", name, "' here; `weir devices` lists the devices");
-}
-
 struct Figures {
   double ms = 0, host_ms = 0, first_loss = 0, loss = 0;
 };
@@ -95,6 +86,15 @@ Status BenchModel(const bench::Library& library, const bench::ModelWorkload& wor
 }
 
 }  // namespace
+
+StatusOr<Device*> FindDevice(const Environment& environment, const std::string& name) {
+  WEIR_ASSIGN_OR_RETURN(const DeviceName wanted, DeviceName::Parse(name));
+  for (const auto& device : environment.devices.devices()) {
+    WEIR_ASSIGN_OR_RETURN(const DeviceName known, DeviceName::Parse(device->name()));
+    if (known.Matches(wanted)) return device.get();
+  }
+  return NotFound("There is no device '", name, "' here; `weir devices` lists the devices");
+}
 
 Status BenchOnDevice(const bench::Library& library, const DeviceBenchOptions& options) {
   const bool allowed = AllowsTensorFloat32();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "weir/cli/bench_library.h"
+#include "weir/client/environment.h"
 
 namespace weir {
 
@@ -21,6 +22,9 @@ struct DeviceBenchOptions {
 };
 
 inline constexpr const char* kPrecisions[] = {"float32", "tf32", "bfloat16", "float16"};
+
+// NOT_FOUND if there is none of this name ("GPU:0").
+StatusOr<Device*> FindDevice(const Environment& environment, const std::string& name);
 
 // Prints a line for each model: the milliseconds per step in the best of three rounds of steps that are enqueued one
 // after the other, examples per second, the peak memory of the device's tensors, the processor time of a step on the

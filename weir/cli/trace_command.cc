@@ -84,6 +84,10 @@ void PrintSummary(const StepReport& report, size_t top) {
       total += static_cast<double>(node.op_end_rel_ns - node.op_start_rel_ns) / 1e3;
     }
     std::printf("%s: %zu operations, %.1f us\n", device.device.c_str(), device.nodes.size(), total);
+    if (const NodeStats* peak = PeakMemory(device)) {
+      std::printf("  peak memory %.1f MiB, after %s\n", static_cast<double>(peak->device_bytes) / (1 << 20),
+                  peak->node.c_str());
+    }
     std::vector<std::pair<std::string, std::pair<int64_t, double>>> order(ops.begin(), ops.end());
     std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second.second > b.second.second; });
     for (size_t i = 0; i < std::min(order.size(), top); ++i) {

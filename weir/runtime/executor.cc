@@ -514,6 +514,7 @@ NodeStats PlanRun::Describe(const PlanNode& node, int64_t scheduled_ns, int64_t 
   stats.op_end_rel_ns = op_end_ns - start_ns;
   stats.all_end_rel_ns = absl::GetCurrentTimeNanos() - start_ns;
   stats.thread_id = CurrentThreadNumber();
+  if (!plan_->device->is_host()) stats.device_bytes = plan_->device->allocator()->Stats().bytes_in_use;
   for (int i = 0; outputs != nullptr && i < node.num_outputs; ++i) {
     const Tensor& tensor = outputs[i].tensor;
     if (!tensor.has_value()) continue;

@@ -11,7 +11,13 @@
 namespace weir {
 namespace {
 
-void Describe(const NodeStats& stats, NodeExecStats* out) {
+// As TensorFlow calls them.
+std::string AllocatorName(const std::string& device) {
+  const size_t gpu = device.rfind("GPU:");
+  return gpu == device.npos ? "cpu" : Cat("GPU_", device.substr(gpu + 4), "_bfc");
+}
+
+void Describe(const NodeStats& stats, const std::string& allocator, NodeExecStats* out) {
   out->set_node_name(stats.node);
   out->set_timeline_label(stats.label);
   out->set_scheduled_nanos(stats.scheduled_ns);
@@ -25,9 +31,10 @@ void Describe(const NodeStats& stats, NodeExecStats* out) {
   out->set_all_end_rel_nanos(stats.all_end_rel_ns);
   out->set_all_end_rel_micros(stats.all_end_rel_ns / 1000);
   out->set_thread_id(stats.thread_id);
-  if (stats.allocated_bytes > 0) {
+  if (stats.allocated_bytes > 0 || stats.device_bytes > 0) {
     AllocatorMemoryUsed* memory = out->add_memory();
-    memory->set_allocator_name("cpu");
+    memory->set_allocator_name(allocator);
+    memory->set_allocator_bytes_in_use(stats.device_bytes);
     memory->set_total_bytes(stats.allocated_bytes);
     memory->set_peak_bytes(stats.allocated_bytes);
     memory->set_live_bytes(stats.allocated_bytes);
@@ -41,7 +48,7 @@ void Describe(const NodeStats& stats, NodeExecStats* out) {
     AllocationDescription* allocation = description->mutable_allocation_description();
     allocation->set_requested_bytes(tensor.requested_bytes);
     allocation->set_allocated_bytes(tensor.allocated_bytes);
-    allocation->set_allocator_name("cpu");
+    allocation->set_allocator_name(allocator);
     allocation->set_ptr(tensor.address);
   }
 }
@@ -68,7 +75,8 @@ void StepReport::ToProto(RunMetadata* metadata) const {
   for (const DeviceStats& device : devices) {
     DeviceStepStats* out = metadata->mutable_step_stats()->add_dev_stats();
     out->set_device(device.device);
-    for (const NodeStats& node : device.nodes) Describe(node, out->add_node_stats());
+    const std::string allocator = AllocatorName(device.device);
+    for (const NodeStats& node : device.nodes) Describe(node, allocator, out->add_node_stats());
     for (const auto& [id, name] : device.thread_names) (*out->mutable_thread_names())[id] = name;
   }
   for (const std::string& stats : remote_devices) metadata->mutable_step_stats()->MergeFromString(stats);
@@ -93,7 +101,10 @@ StepReport StepReport::FromProto(const RunMetadata& metadata) {
       stats.op_end_rel_ns = nanos(node.op_end_rel_nanos(), node.op_end_rel_micros());
       stats.all_end_rel_ns = nanos(node.all_end_rel_nanos(), node.all_end_rel_micros());
       stats.thread_id = node.thread_id();
-      for (const AllocatorMemoryUsed& memory : node.memory()) stats.allocated_bytes += memory.total_bytes();
+      for (const AllocatorMemoryUsed& memory : node.memory()) {
+        stats.allocated_bytes += memory.total_bytes();
+        if (memory.allocator_name() != "cpu") stats.device_bytes = memory.allocator_bytes_in_use();
+      }
       for (const NodeOutput& output : node.output()) {
         const TensorDescription& tensor = output.tensor_description();
         StatusOr<Shape> shape = ShapeFromProto(tensor.shape());
@@ -105,6 +116,14 @@ StepReport StepReport::FromProto(const RunMetadata& metadata) {
     }
   }
   return report;
+}
+
+const NodeStats* PeakMemory(const DeviceStats& device) {
+  const NodeStats* peak = nullptr;
+  for (const NodeStats& node : device.nodes) {
+    if (node.device_bytes > (peak == nullptr ? 0 : peak->device_bytes)) peak = &node;
+  }
+  return peak;
 }
 
 int64_t StepReport::Origin() const {
@@ -138,6 +157,10 @@ std::string StepReport::ToChromeTrace() const {
           "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"name\":%s,\"args\":{\"node\":%s}}", pid,
           node.thread_id, (node.start_ns - origin) / 1e3, node.op_end_rel_ns / 1e3, Quoted(op.substr(0, op.find('('))),
           Quoted(node.node)));
+      if (node.device_bytes > 0) {
+        add(absl::StrFormat("{\"ph\":\"C\",\"pid\":%d,\"ts\":%.3f,\"name\":\"memory in use\",\"args\":{\"bytes\":%d}}",
+                            pid, (node.start_ns + node.op_end_rel_ns - origin) / 1e3, node.device_bytes));
+      }
     }
   }
   return out + "\n]}\n";

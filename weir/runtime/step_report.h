@@ -35,6 +35,7 @@ struct NodeStats {
   uint32_t thread_id = 0;
   std::vector<TensorStats> outputs;
   int64_t allocated_bytes = 0;  // of outputs that do not share their buffer with another tensor
+  int64_t device_bytes = 0;     // in use on the device once the operation had been given to it; 0 for the host
 };
 
 struct DeviceStats {
@@ -57,6 +58,9 @@ struct StepReport {
   // The start time of the first operation; 0 if there is none.
   int64_t Origin() const;
 };
+
+// The operation after which the most memory of the device was in use; null if that was not recorded.
+const NodeStats* PeakMemory(const DeviceStats& device);
 
 }  // namespace weir
 

@@ -348,6 +348,12 @@ std::string Model::Summary() const {
   }
   out += Cat(WithCommas(total), " parameters",
              total == trainable ? "" : Cat(", ", WithCommas(trainable), " of them trained"), "\n");
+  for (const auto& device : root_.environment()->devices.devices()) {
+    if (device->is_host()) continue;
+    const int64_t peak = device->allocator()->Stats().peak_bytes_in_use;
+    if (peak > 0)
+      out += Cat("peak memory of ", device->name(), ": ", WithCommas((peak + (1 << 20) - 1) >> 20), " MiB\n");
+  }
   return out;
 }
 

@@ -121,7 +121,8 @@ class Model {
   // Writes a SavedModel with the signature `serving_default`, from `input` (`input_1` ...) to `output`.
   Status Export(const std::string& folder);
 
-  // A table of the layers, their outputs and numbers of parameters.
+  // A table of the layers, their outputs and numbers of parameters; then the most memory of each GPU that the process
+  // has used so far.
   std::string Summary() const;
 
   // The number of updates: training steps, except those that only accumulate gradients or whose gradients were not
