@@ -120,7 +120,7 @@ StatusOr<bool> Measure(KernelContext& ctx, const ImageConvolution& c, const Conv
     return is_done.ok() && *is_done;
   };
   WEIR_ASSIGN_OR_RETURN(const size_t fastest,
-                        FindFastest(RunOf(ctx), Cat("measuring gradients of filters for ", key), 2, 3, enqueue));
+                        FindFastest(RunOf(ctx), Cat("measuring gradients of filters for ", key), 2, 6, enqueue));
   WEIR_RETURN_IF_ERROR(status);
   Choices::Get().Keep(key, fastest == 1);
   return fastest < 2;
@@ -161,6 +161,7 @@ StatusOr<bool> ConvolveFilterFast(KernelContext& ctx, const ImageConvolution& c,
   if (uses_halves.value_or(AreProbablyFaster(c))) {
     WEIR_ASSIGN_OR_RETURN(const bool is_done, ConvolveInHalves(ctx, c, at));
     if (is_done) return true;
+    Choices::Get().Keep(key, false);
   }
   return ConvolveByLibrary(ctx, c, DType::kFloat, at);
 }
