@@ -24,6 +24,16 @@ Tensor RandomRows(int64_t n, int32_t limit, uint32_t seed = 7) {
 Tensor Axis(int32_t axis) { return Tensor::Scalar<int32_t>(axis); }
 double ToleranceOf(DType dtype) { return dtype == DType::kBFloat16 ? 5e-2 : dtype == DType::kHalf ? 8e-3 : 2e-5; }
 
+// Indices that have no numbers in them ask for no memory, however many there are.
+TEST(GpuIndexing, NothingIsScatteredByIndicesOfAnyShape) {
+  const std::vector<int64_t> many = {1, 3, int64_t{1} << 40, 0};
+  const Tensor indices = Random(DType::kInt64, many), updates = Random(DType::kFloat, many);
+  for (const char* op : {"TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMin"}) {
+    ExpectAgree(op, {Random(DType::kFloat, {0}), indices, updates});
+  }
+  ExpectAgree("ScatterNd", {indices, updates, Tensor::Vector<int64_t>({0})});
+}
+
 TEST(GpuIndexing, GathersAgree) {
   for (DType dtype : {DType::kFloat, DType::kHalf, DType::kComplex128, DType::kBool}) {
     for (int32_t axis : {0, 1, -1}) {

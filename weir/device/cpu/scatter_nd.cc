@@ -116,6 +116,7 @@ StatusOr<Tensor> CloneInParallel(const KernelContext& ctx, const Tensor& tensor)
 
 Status ScatterNdInto(const KernelContext& ctx, ScatterOp op, const Tensor& indices, const Tensor& updates,
                      Tensor& target, bool ignore_bad) {
+  if (indices.num_elements() == 0) return OkStatus();  // of whatever shape
   const Shape& shape = target.shape();
   const int outer = indices.rank() - 1;
   const int depth = static_cast<int>(indices.dim(outer));

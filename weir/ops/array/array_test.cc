@@ -167,6 +167,13 @@ TEST_F(ArrayTest, GathersAndScatters) {
          TensorOf<F>({2, 3}, {1, 2, 3, 7, 8, 9}));
   Expect(run("TensorScatterMax").Input(Ints({5, 1})).Input(TensorOf<I>({2, 1}, {0, 1})).Input(Ints({2, 4})),
          Ints({5, 4}));
+  // Indices without numbers, and far more of them than memory has room for.
+  const Tensor nothing = Tensor::Vector<F>({}), many = Tensor::Zeros(DType::kFloat, Shape({1, 1LL << 50, 0})).value();
+  Expect(run("TensorScatterMax")
+             .Input(nothing)
+             .Input(Tensor::Zeros(DType::kInt32, Shape({1, 1LL << 50, 0})).value())
+             .Input(many),
+         nothing);
 }
 
 TEST_F(ArrayTest, Finds) {

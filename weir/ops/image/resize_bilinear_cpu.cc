@@ -57,6 +57,10 @@ class ResizeBilinearGradKernel : public ResizeKernel {
     const Shape source = ctx.input(1).shape();
     WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadGradientGeometry(gradients.shape(), source, placing.align_corners));
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(ctx.output_type(0), source));
+    if (out.num_elements() == 0) {  // no picture, of whatever size
+      ctx.set_output(0, std::move(out));
+      return OkStatus();
+    }
     const auto rows = PlacesBetween(g.out_height, g.in_height, g.height_scale, placing.half_pixel_centers);
     const auto columns = PlacesBetween(g.out_width, g.in_width, g.width_scale, placing.half_pixel_centers);
     DispatchDType(out.dtype(), FloatTypes{}, [&](auto tag) {

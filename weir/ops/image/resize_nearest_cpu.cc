@@ -39,6 +39,10 @@ class ResizeNearestGradKernel : public ResizeKernel {
     WEIR_ASSIGN_OR_RETURN(Shape source, ReadSourceShape(gradients.shape(), ctx.input(1)));
     WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadGradientGeometry(gradients.shape(), source, placing.align_corners));
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(ctx.output_type(0), source));
+    if (out.num_elements() == 0) {  // no picture, of whatever size
+      ctx.set_output(0, std::move(out));
+      return OkStatus();
+    }
     const auto rows = NearestPlaces(g.out_height, g.in_height, g.height_scale, placing);
     const auto columns = NearestPlaces(g.out_width, g.in_width, g.width_scale, placing);
     DispatchDType(out.dtype(), GradTypes{}, [&](auto tag) {

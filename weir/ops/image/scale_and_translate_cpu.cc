@@ -114,6 +114,7 @@ class ScaleKernel : public Kernel {
     for (int i = 0; i < 2; ++i) {
       if (!(scale[i] > 0) || !std::isfinite(scale[i])) return InvalidArgument("scale must be greater than zero.");
     }
+    if (g.batch == 0) return Placement{};  // no picture, of whatever size
     return Placement{MakeSpans(filter_, g.out_height, g.in_height, scale[0], translation[0], antialias_),
                      MakeSpans(filter_, g.out_width, g.in_width, scale[1], translation[1], antialias_)};
   }
@@ -190,6 +191,10 @@ class ScaleAndTranslateGradKernel : public ScaleKernel {
     WEIR_ASSIGN_OR_RETURN(ResizeGeometry g, ReadGradientGeometry(gradients.shape(), source, false));
     WEIR_ASSIGN_OR_RETURN(Placement placement, Place(ctx, g));
     WEIR_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(DType::kFloat, source));
+    if (out.num_elements() == 0) {
+      ctx.set_output(0, std::move(out));
+      return OkStatus();
+    }
     const int64_t in_row = g.in_width * g.channels, out_row = g.out_width * g.channels;
     std::vector<float> line(static_cast<size_t>(in_row));
     for (int64_t i = 0; i < g.batch * g.out_height; ++i) {
