@@ -131,6 +131,28 @@ TEST(EagerTest, WaitingOperationsEndAtTheDeadline) {
   ExpectError(eager::QueueDequeueV2(queue, {DType::kFloat})[0], absl::StatusCode::kDeadlineExceeded, "QueueDequeueV2");
 }
 
+class HungryKernel : public Kernel {
+ public:
+  Status Compute(KernelContext&) override { throw std::bad_alloc(); }
+};
+class HungryWaitingKernel : public AsyncKernel {
+ public:
+  void ComputeAsync(KernelContext&, Completion) override { throw std::bad_alloc(); }
+};
+
+TEST(EagerTest, KernelsWithoutMemoryEndInAnError) {
+  std::shared_ptr<Environment> environment = MakeEnvironment().value();
+  for (const char* op : {"Hungry", "HungryWaiting"}) {
+    ASSERT_EQ(environment->ops.Register(OpSchema{.name = op}), OkStatus());
+  }
+  environment->kernels.Add(KernelBuilder("Hungry"), MakeKernel<HungryKernel>);
+  environment->kernels.Add(KernelBuilder("HungryWaiting"), MakeKernel<HungryWaitingKernel>);
+  EagerRuntime runtime(environment);
+  auto run = [&](const char* op) { return runtime.Run(*environment->ops.Find(op), {}, {}, {}).status(); };
+  EXPECT_EQ(run("Hungry").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_FALSE(run("HungryWaiting").ok());
+}
+
 TEST(EagerTest, DevicesAreChosenByName) {
   EagerTensor a = Floats({2}, {1, 2});
   {

@@ -5,6 +5,7 @@
 #include "absl/synchronization/notification.h"
 #include "weir/base/logging.h"
 #include "weir/base/timer.h"
+#include "weir/framework/scratch.h"
 #include "weir/framework/variant_copy.h"
 #include "weir/runtime/eager_runtime.h"
 #include "weir/runtime/memory_types.h"
@@ -170,7 +171,7 @@ Status EagerRuntime::RunKernel(const Entry& entry, DeviceRun* run, std::span<Ten
   Status status;
   KernelContext context(step, entry.node, {in.data(), in.size()}, {out.data(), out.size()});
   if (!entry.kernel->is_async()) {
-    status = entry.kernel->Compute(context);
+    status = WithinMemory([&] { return entry.kernel->Compute(context); });
   } else {
     step.runner = [this](std::function<void()> closure) { inter_op_->Schedule(std::move(closure)); };
     Timer::Id timer = 0;
@@ -180,10 +181,15 @@ Status EagerRuntime::RunKernel(const Entry& entry, DeviceRun* run, std::span<Ten
       });
     }
     absl::Notification done;
-    entry.kernel->ComputeAsync(context, Completion([&](Status end) {
-                                 status = std::move(end);
-                                 done.Notify();
-                               }));
+    Completion completion([&](Status end) {
+      status = std::move(end);
+      done.Notify();
+    });
+    // A kernel that throws drops its Completion, and that reports an error.
+    WithinMemory([&] {
+      entry.kernel->ComputeAsync(context, std::move(completion));
+      return OkStatus();
+    }).IgnoreError();
     done.WaitForNotification();
     if (timer != 0) Timer::Global().Cancel(timer);
     if (!status.ok() && cancellation.cancelled() && absl::IsCancelled(status)) status = cancellation.reason();
