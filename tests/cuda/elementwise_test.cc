@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/cuda/gpu_fixture.h"
 
 namespace weir::gpu_testing {
@@ -56,6 +58,18 @@ TEST(GpuElementwise, FunctionsAgreeWithTheHost) {
     for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kComplex64}) {
       if (HasGpuKernel(op, {{"T", dtype}})) ExpectAgree(op, {RandomPositive(dtype, {7, 3})}, {});
     }
+  }
+}
+
+TEST(GpuElementwise, ALimitThatIsNotANumberIsNone) {
+  const float nan = NAN;
+  const std::vector<float> values = {1, -3, 3, nan, 1, -3, 3, nan, 0.5f},
+                           lows = {nan, nan, nan, nan, -2, -2, -2, -2, 1}, highs = {2, 2, 2, 2, nan, nan, nan, nan, -1};
+  for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kBFloat16}) {
+    auto typed = [&](const std::vector<float>& from) {
+      return RunOn("/device:CPU:0", "Cast", {Tensor::Vector<float>(from)}, {{"DstT", dtype}}).value()[0];
+    };
+    ExpectAgree("ClipByValue", {typed(values), typed(lows), typed(highs)});
   }
 }
 

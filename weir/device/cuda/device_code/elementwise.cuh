@@ -513,7 +513,8 @@ struct Select3 {
 struct ClipByValue {
   template <typename T>
   static T Do(T x, T low, T high) {
-    return Maximum::Do(Minimum::Do(x, high), low);
+    const T value = high < x ? high : x;  // a limit that is NaN is none
+    return value < low ? low : value;
   }
 };
 // --- with a number of the node's, whose bits are the template's argument
