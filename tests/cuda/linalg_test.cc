@@ -17,6 +17,8 @@ Tensor OnHost(const std::string& op, const std::vector<Tensor>& inputs, const At
   return (*outputs)[0];
 }
 
+DType RealPart(DType dtype) { return dtype == DType::kComplex64 ? DType::kFloat : DType::kDouble; }
+
 Tensor Matrix(int64_t rows, int64_t columns, const std::vector<float>& values) {
   return Tensor::FromSpan<float>(values, Shape({rows, columns}));
 }
@@ -36,6 +38,21 @@ TEST(GpuLinalg, CholeskyAgreesWithTheHost) {
   ExpectAgree("Cholesky", {Matrix(2, 2, {1, 2, 2, 1})});     // NaN
   ExpectAgree("Cholesky", {Random(DType::kFloat, {2, 3})});  // an error
   ExpectAgree("Cholesky", {Random(DType::kFloat, {0, 3, 3})});
+}
+
+// The diagonal of a matrix that has a factor is real: what else is written there does not count.
+TEST(GpuLinalg, CholeskyTakesTheDiagonalAsReal) {
+  for (DType dtype : {DType::kComplex64, DType::kComplex128}) {
+    for (const auto& dims : {std::vector<int64_t>{3, 1, 1}, std::vector<int64_t>{1, 1}}) {
+      const Tensor real = RandomPositive(RealPart(dtype), dims), imaginary = Random(RealPart(dtype), dims, 2);
+      ExpectAgree("Cholesky", {OnHost("Complex", {real, imaginary}, {{"Tout", dtype}})});
+    }
+    const Tensor a = Random(dtype, {2, 3, 3}), unit = Random(RealPart(dtype), {2, 3}, 3);
+    const Tensor definite = OnHost("BatchMatMulV2", {a, a}, {{"adj_y", true}});
+    const Tensor zeros = OnHost("ZerosLike", {unit});
+    const Tensor turned = OnHost("MatrixDiag", {OnHost("Complex", {zeros, unit}, {{"Tout", dtype}})});
+    ExpectAgree("Cholesky", {OnHost("AddV2", {definite, turned})}, {}, 10 * ToleranceOf(dtype));
+  }
 }
 
 TEST(GpuLinalg, LuFactorsInversesSolutionsAndDeterminantsAgree) {

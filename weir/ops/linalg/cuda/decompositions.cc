@@ -24,6 +24,10 @@ class GpuCholeskyKernel : public Kernel {
     if (total == 0) return OkStatus();
     WEIR_ASSIGN_OR_RETURN(Tensor info, ctx.AllocateTemp(DType::kInt32, Shape({batch.count()})));
     WEIR_RETURN_IF_ERROR(CopyOnDevice(ctx, Address(*out), Address(input), input.num_bytes()));
+    if (IsComplex(input.dtype())) {
+      WEIR_RETURN_IF_ERROR(LaunchOver(ctx, MatrixFunction("MakeDiagonalReal", RealTypeOf(input.dtype())),
+                                      n * batch.count(), Address(*out), n, batch.count()));
+    }
     const SquareMatrices matrices{.dtype = input.dtype(), .n = n, .batch = batch.count()};
     WEIR_RETURN_IF_ERROR(FactorCholesky(ctx, matrices, Address(*out), Address(info)));
     return LaunchOver(ctx, MatrixFunction("FinishCholesky", input.dtype()), total, Address(*out), Address(info), n,

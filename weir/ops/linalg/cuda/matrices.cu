@@ -31,6 +31,12 @@ bool IsFiniteNumber(T x) {
     return x - x == 0;
 }
 
+// The solver takes a factor of one element with the imaginary part that it was given.
+template <typename R>
+__global__ void MakeDiagonalReal(complex<R>* a, int64 n, int64 batch) {
+  for (int64 i = GridFirst(); i < n * batch; i += GridStride()) a[i / n * n * n + i % n * (n + 1)].imag = 0;
+}
+
 // The lower triangle, with zeros above; NaN where there is no decomposition.
 template <typename T>
 __global__ void FinishCholesky(T* a, const int32* info, int64 n, int64 total) {
