@@ -1,6 +1,8 @@
 // Operations on images, and those that round to the levels of quantised types.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/cuda/gpu_fixture.h"
 
 namespace weir::gpu_testing {
@@ -26,6 +28,16 @@ TEST(GpuImages, ResizesAndTheirGradientsAgree) {
       ExpectAgree("ResizeNearestNeighborGrad", {Random(dtype, {2, 9, 4, 3}), Ints({5, 7})}, placing);
       ExpectAgree("ResizeNearestNeighborGrad", {Random(dtype, {2, 2, 15, 3}), Ints({5, 7})}, placing);
     }
+  }
+}
+
+// Sizes of pictures that do not exist say nothing about memory.
+TEST(GpuImages, NoPictureHasAnEmptyGradient) {
+  const int64_t many = int64_t{1} << 40;
+  for (DType dtype : kFloats) {
+    const Tensor gradients = Random(DType::kFloat, {0, 4, many, 2}), image = Random(dtype, {0, many, 3, 2});
+    ExpectAgree("ResizeBilinearGrad", {gradients, image});
+    ExpectAgree("ResizeNearestNeighborGrad", {Random(dtype, {0, many, 4, 2}), Ints({5, 7})});
   }
 }
 
@@ -133,6 +145,27 @@ TEST(GpuQuantization, RoundsToTheSameLevels) {
     ExpectAgree("QuantizeAndDequantizeV4", {x, low, low}, {{"axis", int64_t{1}}});
     ExpectAgree("QuantizeAndDequantizeV3", {x, low, low, bits}, {{"range_given", true}});
     ExpectAgree("QuantizeAndDequantizeV4Grad", {x, Random(dtype, {4, 5, 6}, 3), low, low});
+  }
+}
+
+TEST(GpuQuantization, WhatIsNotANumberIsNoEndOfARange) {
+  for (DType dtype : {DType::kFloat, DType::kDouble}) {
+    Tensor x = Random(dtype, {2, 5, 300});
+    const Tensor low = Random(dtype, {}, 40);
+    auto set = [&](int64_t i, double value) {
+      if (dtype == DType::kFloat)
+        x.data<float>()[i] = static_cast<float>(value);
+      else
+        x.data<double>()[i] = value;
+    };
+    for (int64_t i : {0, 299, 700, 1501}) set(i, NAN);
+    for (int64_t i = 1200; i < 1500; ++i) set(i, NAN);  // one of its slices has nothing else
+    for (int64_t i = 2700; i < 3000; ++i) set(i, NAN);
+    ExpectAgree("QuantizeAndDequantizeV2", {x, low, low});
+    ExpectAgree("QuantizeAndDequantizeV4", {x, low, low}, {{"axis", int64_t{1}}});
+    ExpectAgree("QuantizeAndDequantizeV4", {x, low, low}, {{"axis", int64_t{2}}});
+    set(5, INFINITY);
+    ExpectAgree("QuantizeAndDequantizeV2", {x, low, low}, {{"signed_input", false}});
   }
 }
 

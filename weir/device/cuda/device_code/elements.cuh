@@ -169,6 +169,12 @@ T Highest() {
   }
 }
 
+// The greatest finite value of float and double.
+template <typename T>
+constexpr T Greatest() {
+  return sizeof(T) == 8 ? (T)1.7976931348623157e308 : (T)3.4028234663852886e38f;
+}
+
 // for (int64 i = GridFirst(); i < n; i += GridStride()): the elements of this thread.
 inline int64 GridFirst() { return (int64)blockIdx.x * blockDim.x + threadIdx.x; }
 inline int64 GridStride() { return (int64)gridDim.x * blockDim.x; }

@@ -70,6 +70,23 @@ struct Min {
   static A Merge(A a, A b) { return Minimum::Do(a, b); }
   static T Finish(A a, int64) { return (T)a; }
 };
+// Of what is not NaN, no more than the greatest finite number; that one if there is nothing.
+template <typename T>
+struct LeastNumber {
+  typedef wide<T> A;
+  static A Start() { return Greatest<A>(); }
+  static A Take(T x) { return Merge(Start(), (A)x); }
+  static A Merge(A a, A b) { return b < a ? b : a; }
+  static T Finish(A a, int64) { return (T)a; }
+};
+template <typename T>
+struct GreatestNumber {
+  typedef wide<T> A;
+  static A Start() { return -Greatest<A>(); }
+  static A Take(T x) { return Merge(Start(), (A)x); }
+  static A Merge(A a, A b) { return a < b ? b : a; }
+  static T Finish(A a, int64) { return (T)a; }
+};
 template <typename T>
 struct All {
   typedef bool A;

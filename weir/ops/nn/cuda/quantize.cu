@@ -39,11 +39,6 @@ struct Rounding {
 };
 
 template <typename T>
-constexpr T Greatest() {
-  return sizeof(T) == 8 ? (T)1.7976931348623157e308 : (T)3.4028234663852886e38f;
-}
-
-template <typename T>
 __global__ void RoundToLevels(const Rounding r, const T* x, const T* mins, const T* maxs, T* out, int64 n) {
   const T lowest = (T)r.lowest, highest = (T)r.highest;
   for (int64 i = GridFirst(); i < n; i += GridStride()) {

@@ -45,7 +45,8 @@ class RoundingKernel : public Kernel {
     for (int i = 0; i < 2 && !rounding_.range_given; ++i) {
       WEIR_ASSIGN_OR_RETURN(limits[i], ctx.AllocateTemp(x.dtype(), Shape({slices.count})));
       WEIR_ASSIGN_OR_RETURN(Tensor flat, x.Reshaped(Shape({slices.outer, slices.count, slices.inner})));
-      WEIR_RETURN_IF_ERROR(Reduce(ctx, i == 0 ? "Min" : "Max", flat, {true, false, true}, limits[i]));
+      WEIR_RETURN_IF_ERROR(
+          Reduce(ctx, i == 0 ? "LeastNumber" : "GreatestNumber", flat, {true, false, true}, limits[i]));
     }
     const DeviceRounding rounding{slices.count,           slices.inner,
                                   rounding_.Lowest(bits), rounding_.Highest(bits),
