@@ -148,6 +148,15 @@ TEST(GpuQuantization, RoundsToTheSameLevels) {
   }
 }
 
+TEST(GpuQuantization, NothingHasNoRange) {
+  const int64_t many = int64_t{1} << 40;
+  const Tensor none = Random(DType::kFloat, {many, 0}), low = Random(DType::kFloat, {}, 40);
+  ExpectAgree("QuantizeAndDequantizeV2", {none, low, low}, {{"axis", int64_t{0}}});
+  const Tensor columns = Random(DType::kFloat, {many, 2, 0}), lows = Tensor::Vector<float>({-1, -2});
+  const std::vector<Tensor> given = {columns, lows, Tensor::Vector<float>({1, 2})};
+  ExpectAgree("QuantizeAndDequantizeV4", given, {{"axis", int64_t{1}}, {"range_given", true}});
+}
+
 TEST(GpuQuantization, WhatIsNotANumberIsNoEndOfARange) {
   for (DType dtype : {DType::kFloat, DType::kDouble}) {
     Tensor x = Random(dtype, {2, 5, 300});

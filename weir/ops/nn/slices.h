@@ -12,7 +12,7 @@ struct Slices {
   // Calls body(i) for every element of a slice.
   template <typename Body>
   void For(int64_t slice, Body body) const {
-    for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t o = 0; inner > 0 && o < outer; ++o) {  // of nothing there may be any number
       const int64_t first = (o * count + slice) * inner;
       for (int64_t i = first; i < first + inner; ++i) body(i);
     }
