@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/cuda/gpu_fixture.h"
+#include "weir/testing/tensor_matchers.h"
 
 namespace weir::gpu_testing {
 namespace {
@@ -57,6 +58,24 @@ TEST(GpuElementwise, FunctionsAgreeWithTheHost) {
         "Floor", "Log1p", "Expm1", "Square",  "Neg",  "Abs",   "Sign", "IsFinite", "Relu",     "Selu"}) {
     for (DType dtype : {DType::kFloat, DType::kDouble, DType::kHalf, DType::kComplex64}) {
       if (HasGpuKernel(op, {{"T", dtype}})) ExpectAgree(op, {RandomPositive(dtype, {7, 3})}, {});
+    }
+  }
+}
+
+TEST(GpuElementwise, CastsOfSmallIntegersAgree) {
+  std::vector<int64_t> values;
+  for (int64_t i = -40; i < 40; ++i) values.push_back(i * 7);
+  for (DType tiny : {DType::kInt4, DType::kUInt4}) {
+    for (DType dtype : {DType::kInt8, DType::kUInt8, DType::kInt32, DType::kInt64, DType::kUInt64}) {
+      auto cast = [](const std::string& device, const Tensor& from, DType to) {
+        return RunOn(device, "Cast", {from}, {{"DstT", to}}).value()[0];
+      };
+      const std::string host = "/device:CPU:0", gpu = "/device:GPU:0";
+      ASSERT_TRUE(HasGpuKernel("Cast", {{"SrcT", dtype}, {"DstT", tiny}}));
+      const Tensor from = cast(host, Tensor::Vector<int64_t>(values), dtype);
+      const Tensor small = cast(host, from, tiny);
+      ExpectTensorEqual(cast(host, cast(gpu, from, tiny), dtype), cast(host, small, dtype));
+      ExpectTensorEqual(cast(gpu, small, dtype), cast(host, small, dtype));
     }
   }
 }

@@ -30,6 +30,10 @@ std::string_view DeviceTypeName(DType dtype) {
       return "half";
     case DType::kBFloat16:
       return "bfloat16";
+    case DType::kInt4:
+      return "tiny_int";
+    case DType::kUInt4:
+      return "tiny_uint";
     case DType::kInt8:
     case DType::kQInt8:
       return "int8";

@@ -37,6 +37,22 @@ struct bfloat16 {
   operator float() const { return __uint_as_float((uint32)bits << 16); }
 };
 
+// Integers of four bits, each in a byte.
+struct tiny_int {
+  int8 value;
+  tiny_int() = default;
+  template <typename T>
+  explicit tiny_int(T x) : value((int8)((int8)((uint8)x << 4) >> 4)) {}
+  operator int8() const { return value; }
+};
+struct tiny_uint {
+  int8 value;
+  tiny_uint() = default;
+  template <typename T>
+  explicit tiny_uint(T x) : value((int8)((uint8)x & 15)) {}
+  operator int8() const { return value; }
+};
+
 template <typename R>
 struct alignas(2 * sizeof(R)) complex {
   R real, imag;
@@ -77,6 +93,14 @@ struct Wide<half> {
 template <>
 struct Wide<bfloat16> {
   typedef float type;
+};
+template <>
+struct Wide<tiny_int> {
+  typedef int8 type;
+};
+template <>
+struct Wide<tiny_uint> {
+  typedef int8 type;
 };
 template <typename T>
 using wide = typename Wide<T>::type;
