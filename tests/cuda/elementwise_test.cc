@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 
 #include "tests/cuda/gpu_fixture.h"
 #include "weir/testing/tensor_matchers.h"
@@ -60,6 +61,28 @@ TEST(GpuElementwise, FunctionsAgreeWithTheHost) {
       if (HasGpuKernel(op, {{"T", dtype}})) ExpectAgree(op, {RandomPositive(dtype, {7, 3})}, {});
     }
   }
+}
+
+TEST(GpuElementwise, DivisionsOfComplexNumbersAgreeAtTheirEnds) {
+  const double parts[] = {0, -0.0, 1, -2, 1e20, INFINITY, -INFINITY, NAN};
+  std::vector<std::complex<double>> numbers;
+  for (double real : parts) {
+    for (double imaginary : parts) numbers.emplace_back(real, imaginary);
+  }
+  std::vector<std::complex<double>> x, y;
+  for (const auto& a : numbers) {
+    for (const auto& b : numbers) {
+      x.push_back(a);
+      y.push_back(b);
+    }
+  }
+  const Tensor wide_x = Tensor::Vector<std::complex<double>>(x), wide_y = Tensor::Vector<std::complex<double>>(y);
+  ExpectAgree("RealDiv", {wide_x, wide_y});
+  ExpectAgree("Xdivy", {wide_x, wide_y});
+  auto narrow = [](const Tensor& from) {
+    return RunOn("/device:CPU:0", "Cast", {from}, {{"DstT", DType::kComplex64}}).value()[0];
+  };
+  ExpectAgree("RealDiv", {narrow(wide_x), narrow(wide_y)});
 }
 
 TEST(GpuElementwise, CastsOfSmallIntegersAgree) {

@@ -65,13 +65,40 @@ struct alignas(2 * sizeof(R)) complex {
   complex operator-() const { return complex(-real, -imag); }
   complex operator*(complex y) const { return complex(real * y.real - imag * y.imag, real * y.imag + imag * y.real); }
   complex operator/(complex y) const {
+    complex quotient;
     // Scaled by the larger part, so that squares do not overflow.
     if (fabs(y.real) >= fabs(y.imag)) {
       R ratio = y.imag / y.real, denominator = y.real + y.imag * ratio;
-      return complex((real + imag * ratio) / denominator, (imag - real * ratio) / denominator);
+      quotient = complex((real + imag * ratio) / denominator, (imag - real * ratio) / denominator);
+    } else {
+      R ratio = y.real / y.imag, denominator = y.real * ratio + y.imag;
+      quotient = complex((real * ratio + imag) / denominator, (imag * ratio - real) / denominator);
     }
-    R ratio = y.real / y.imag, denominator = y.real * ratio + y.imag;
-    return complex((real * ratio + imag) / denominator, (imag * ratio - real) / denominator);
+    if (quotient.real == quotient.real || quotient.imag == quotient.imag) return quotient;
+    return OverStrange(y, quotient);
+  }
+  // As C has it: what is infinite in one part is infinite, whatever the other part is. By zero it is infinite, by
+  // infinity zero.
+  complex OverStrange(complex y, complex otherwise) const {
+    const R infinity = (R)__int_as_float(0x7f800000);
+    const bool is_finite = real - real == 0 && imag - imag == 0,
+               y_is_finite = y.real - y.real == 0 && y.imag - y.imag == 0;
+    const bool is_infinite = fabs(real) == infinity || fabs(imag) == infinity;
+    const bool y_is_infinite = fabs(y.real) == infinity || fabs(y.imag) == infinity;
+    if (y.real == 0 && y.imag == 0 && (real == real || imag == imag)) {
+      const R signed_infinity = copysign(infinity, y.real);
+      return complex(signed_infinity * real, signed_infinity * imag);
+    }
+    auto direction = [&](R part) { return copysign((R)(fabs(part) == infinity ? 1 : 0), part); };
+    complex a = *this, b = y;
+    if (is_infinite && y_is_finite)
+      a = complex(direction(real), direction(imag));
+    else if (y_is_infinite && is_finite)
+      b = complex(direction(y.real), direction(y.imag));
+    else
+      return otherwise;
+    const R factor = is_infinite ? infinity : (R)0;
+    return complex(factor * (a.real * b.real + a.imag * b.imag), factor * (a.imag * b.real - a.real * b.imag));
   }
   complex& operator+=(complex y) { return *this = *this + y; }
   complex& operator*=(complex y) { return *this = *this * y; }
