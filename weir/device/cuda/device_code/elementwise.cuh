@@ -202,6 +202,11 @@ template <typename R>
 complex<R> ComplexLog(complex<R> x) {
   return complex<R>(log(Modulus(x)), atan2(x.imag, x.real));
 }
+// A real number added: the sign of an imaginary part of zero stays.
+template <typename R>
+complex<R> OneMore(complex<R> x) {
+  return complex<R>(x.real + 1, x.imag);
+}
 template <typename R>
 complex<R> ComplexSqrt(complex<R> x) {
   if (x.real == 0 && x.imag == 0) return complex<R>(0, x.imag);
@@ -237,7 +242,7 @@ complex<R> ComplexAsinh(complex<R> x) {
 }
 template <typename R>
 complex<R> ComplexAcosh(complex<R> x) {
-  return ComplexLog(x + ComplexSqrt(x + complex<R>(1)) * ComplexSqrt(x - complex<R>(1)));
+  return ComplexLog(x + ComplexSqrt(OneMore(x)) * ComplexSqrt(x - complex<R>(1)));
 }
 template <typename R>
 complex<R> ComplexAtanh(complex<R> x) {
@@ -385,7 +390,7 @@ struct IsFinite {
 FUNCTION(Exp, exp, ComplexExp(x))
 FUNCTION(Expm1, expm1, ComplexExp(x) - T(1))
 FUNCTION(Log, log, ComplexLog(x))
-FUNCTION(Log1p, log1p, ComplexLog(x + T(1)))
+FUNCTION(Log1p, log1p, ComplexLog(OneMore(x)))
 FUNCTION(Sin, sin, OverI(ComplexSinh(TimesI(x))))
 FUNCTION(Cos, cos, ComplexCosh(TimesI(x)))
 FUNCTION(Tan, tan, OverI(ComplexTanh(TimesI(x))))
