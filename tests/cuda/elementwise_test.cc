@@ -85,6 +85,20 @@ TEST(GpuElementwise, DivisionsOfComplexNumbersAgreeAtTheirEnds) {
   ExpectAgree("RealDiv", {narrow(wide_x), narrow(wide_y)});
 }
 
+// On which side of a cut a number lies, the sign of its zero says.
+TEST(GpuElementwise, FunctionsOfComplexNumbersAgreeBesideTheirCuts) {
+  const double parts[] = {0, -0.0, 0.5, -0.5, 2, -2};
+  std::vector<std::complex<double>> numbers;
+  for (double real : parts) {
+    for (double imaginary : parts) numbers.emplace_back(real, imaginary);
+  }
+  const Tensor x = Tensor::Vector<std::complex<double>>(numbers);
+  for (const char* op : {"Log", "Log1p", "Sqrt", "Rsqrt", "Asin", "Acos", "Atan", "Asinh", "Acosh", "Atanh"}) {
+    ExpectAgree(op, {x});
+  }
+  ExpectAgree("Xlog1py", {x, x});
+}
+
 TEST(GpuElementwise, CastsOfSmallIntegersAgree) {
   std::vector<int64_t> values;
   for (int64_t i = -40; i < 40; ++i) values.push_back(i * 7);
@@ -101,6 +115,7 @@ TEST(GpuElementwise, CastsOfSmallIntegersAgree) {
       ExpectTensorEqual(cast(gpu, small, dtype), cast(host, small, dtype));
     }
   }
+  EXPECT_FALSE(HasGpuKernel("Cast", {{"SrcT", DType::kFloat}, {"DstT", DType::kFloat8E5M2}}));  // the host's
 }
 
 TEST(GpuElementwise, ALimitThatIsNotANumberIsNone) {

@@ -107,6 +107,25 @@ StatusOr<std::unique_ptr<Kernel>> MakeCast(const KernelInit& init) {
                                  Shapes::kBroadcast);
 }
 
+// Of the types that device code has: others are cast on the host.
+void RegisterCast(GpuRegistry& registry) {
+  const auto found = registry.table().find("Cast");
+  if (found == registry.table().end()) return;
+  for (const GpuCombination& combination : found->second) {
+    KernelEntry entry;
+    entry.op = "Cast";
+    entry.device_type = kDeviceType;
+    entry.constraints = combination.types;
+    entry.factory = MakeCast;
+    bool has_types = true;
+    for (KernelEntry::Constraint& constraint : entry.constraints) {
+      std::erase_if(constraint.types, [](DType dtype) { return !IsBuilt(dtype) || DeviceTypeName(dtype).empty(); });
+      has_types &= !constraint.types.empty();
+    }
+    if (has_types) registry.kernels().Register(std::move(entry));
+  }
+}
+
 }  // namespace
 
 void RegisterElementwiseKernels(GpuRegistry& registry) {
@@ -116,7 +135,7 @@ void RegisterElementwiseKernels(GpuRegistry& registry) {
         Elementwise(operation.name, operation.broadcasts ? Shapes::kBroadcast : Shapes::kSameCount, operation.include));
   }
   registry.Add("SelectV2", Elementwise("Select3"));
-  registry.Add("Cast", MakeCast);
+  RegisterCast(registry);
   registry.Add("LeakyRelu", WithAttribute("LeakyRelu", "alpha", Shapes::kBroadcast));
   registry.Add("LeakyReluGrad", WithAttribute("LeakyReluGrad", "alpha", Shapes::kSameCount));
   registry.Add("ApproximateEqual", WithAttribute("ApproximateEqual", "tolerance", Shapes::kSameCount));
