@@ -86,6 +86,7 @@ const std::shared_ptr<Environment>& GpuEnvironment() {
     ChooseDriver();
     EnvironmentOptions options;
     options.gpu.logical_devices = {{256 << 20, 256 << 20}};
+    options.memory_limit = int64_t{2} << 30;  // so that random sizes end in an error and do not fill the machine
     StatusOr<std::shared_ptr<Environment>> made = MakeEnvironment(options);
     EXPECT_TRUE(made.ok()) << made.status();
     return new std::shared_ptr<Environment>(*made);
