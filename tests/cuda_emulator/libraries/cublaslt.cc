@@ -513,6 +513,10 @@ WEIR_EXPORT CublasStatus cublasLtMatmul(CublasLtHandle handle, CublasLtMatmulDes
       !ElementOf(desc->aux_type < 0 ? static_cast<int>(d_layout->type) : desc->aux_type, &p.aux_type)) {
     return kCublasNotSupported;
   }
+  // NVIDIA's code reads numbers of the host by instructions that want cuDoubleComplex's alignment.
+  if (scale == Element::kComplex128 && (reinterpret_cast<uintptr_t>(alpha) | reinterpret_cast<uintptr_t>(beta)) % 16) {
+    return kCublasInvalidValue;
+  }
   p.alpha = LoadElement<std::complex<double>>(scale, alpha, 0);
   p.beta = LoadElement<std::complex<double>>(scale, beta, 0);
   if (p.beta != 0.0 && c == nullptr) return kCublasInvalidValue;

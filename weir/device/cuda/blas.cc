@@ -219,8 +219,9 @@ class ProductPlan {
     const CudaDataType type_;
     float single_;
     double double_;
-    std::complex<float> complex_single_;
-    std::complex<double> complex_double_;
+    // As CUDA aligns these types, and NVIDIA's code relies on it.
+    alignas(8) std::complex<float> complex_single_;
+    alignas(16) std::complex<double> complex_double_;
   };
 
   Status MakeLayout(CudaDataType type, int64_t rows, int64_t columns, int64_t distance, int64_t batch, int64_t step,
