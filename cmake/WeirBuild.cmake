@@ -169,6 +169,12 @@ if(WEIR_TESTS AND WEIR_SANITIZE MATCHES "thread")
   find_package(absl REQUIRED)
   add_library(weir_tsan_abseil OBJECT ${PROJECT_SOURCE_DIR}/tests/sanitizers/tsan_abseil.cc)
   target_link_libraries(weir_tsan_abseil PUBLIC absl::status absl::synchronization ${CMAKE_DL_LIBS})
+  set(suppressions ${PROJECT_SOURCE_DIR}/tests/sanitizers/tsan.supp)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${suppressions})
+  file(STRINGS ${suppressions} lines REGEX "^[^#]")
+  list(JOIN lines "\\n" text)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/sanitizers/tsan_abseil.cc PROPERTIES COMPILE_DEFINITIONS
+                              "WEIR_TSAN_SUPPRESSIONS=\"${text}\"")
   # Libraries must find these functions before their own.
   set_target_properties(weir_tsan_abseil PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
   # For programs that load weir later, such as Python.

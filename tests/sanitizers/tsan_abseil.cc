@@ -298,20 +298,6 @@ int gpr_mu_trylock(void* mutex) {
   return locked;
 }
 
-// What these libraries allocate, copy and free themselves is their own business.
-const char* __tsan_default_suppressions() {
-  return "called_from_lib:libgrpc.so\n"
-         "called_from_lib:libgrpc++.so\n"
-         "called_from_lib:libgpr.so\n"
-         "called_from_lib:libabsl_status.so\n"
-         "called_from_lib:libupb.so\n"
-         "called_from_lib:libpmix.so\n"
-         "called_from_lib:libabsl_time_zone.so\n"
-         "called_from_lib:libabsl_random_internal_pool_urbg.so\n"
-         // The system frees a thread's variables without a word when it uses the thread's memory again.
-         "race:_dl_deallocate_tls\n"
-         // It counts references to a call in code that is not seen, before it lets the last holder delete the call.
-         "race:grpc::ServerUnaryReactor::~ServerUnaryReactor\n"
-         "race:grpc::internal::CallbackWithSuccessTag\n";
-}
+// tsan.supp, for programs that are linked with this; others are told by $TSAN_OPTIONS.
+const char* __tsan_default_suppressions() { return WEIR_TSAN_SUPPRESSIONS; }
 }
