@@ -10,6 +10,7 @@
 #include "weir/client/data/dataset.h"
 #include "weir/client/data/elements.h"
 #include "weir/client/data/image_folder.h"
+#include "weir/client/device_flag.h"
 #include "weir/client/differentiate.h"
 #include "weir/client/distribute.h"
 #include "weir/client/eager/collective.h"

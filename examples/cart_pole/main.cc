@@ -168,7 +168,8 @@ Status Run(int episodes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Status status = Run(argc > 1 ? std::atoi(argv[1]) : 400);
+  Status status = TakeDeviceFlag(&argc, argv);
+  if (status.ok()) status = Run(argc > 1 ? std::atoi(argv[1]) : 400);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -92,7 +92,8 @@ Status Run(int64_t steps) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Status status = Run(argc > 1 ? std::atoll(argv[1]) : 200);
+  Status status = TakeDeviceFlag(&argc, argv);
+  if (status.ok()) status = Run(argc > 1 ? std::atoll(argv[1]) : 200);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -118,8 +118,9 @@ Status RunSampled(int64_t epochs) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  Status status = TakeDeviceFlag(&argc, argv);
   const int64_t epochs = argc > 1 ? std::atoll(argv[1]) : 25;
-  const Status status = argc > 2 && std::string(argv[2]) == "sampled" ? RunSampled(epochs) : Run(epochs);
+  if (status.ok()) status = argc > 2 && std::string(argv[2]) == "sampled" ? RunSampled(epochs) : Run(epochs);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -81,6 +81,7 @@ Status Run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
+  Status status = TakeDeviceFlag(&argc, argv);
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i], value = argv[i + 1];
     if (flag == "--data") options.data = value;
@@ -88,7 +89,7 @@ int main(int argc, char** argv) {
     if (flag == "--epochs") options.epochs = std::atoll(value.c_str());
     if (flag == "--examples") options.examples = std::atoll(value.c_str());
   }
-  const Status status = Run(options);
+  if (status.ok()) status = Run(options);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -108,7 +108,8 @@ Status Run(int64_t steps, std::string folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Status status = Run(argc > 1 ? std::atoll(argv[1]) : 150, argc > 2 ? argv[2] : "");
+  Status status = TakeDeviceFlag(&argc, argv);
+  if (status.ok()) status = Run(argc > 1 ? std::atoll(argv[1]) : 150, argc > 2 ? argv[2] : "");
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "weir/client/control_flow.h"
+#include "weir/client/environment.h"
 #include "weir/client/operators.h"
 #include "weir/client/ops/all_ops.h"
 #include "weir/runtime/eager_runtime.h"
