@@ -53,6 +53,28 @@ class Functions(unittest.TestCase):
         self.assertEqual(tf.math.reduce_variance(rows, 1).numpy().tolist(), [5.0, 1.0, 0.0])
         self.assertEqual(float(tf.math.reduce_std(rows)), 2.0)
 
+    def test_inner_dimensions_are_merged_into_rows(self):
+        rows = tf.ragged.constant([[[1], [2, 3]], [], [[4, 5, 6]]])
+        self.assertEqual(rows.merge_dims(1, 2).to_list(), [[1, 2, 3], [], [4, 5, 6]])
+        dense = tf.RaggedTensor.from_row_splits(tf.reshape(tf.range(6), [3, 2]), [0, 2, 2, 3])
+        self.assertEqual(dense.merge_dims(1, 2).to_list(), [[0, 1, 2, 3], [], [4, 5]])
+
+    def test_rows_of_one_length(self):
+        with self.assertRaisesRegex(ValueError, "uniform_row_length=2 times nrows=1 must equal nvals=3"):
+            tf.RaggedTensor.from_uniform_row_length([1, 2, 3], 2)
+        self.assertEqual(tf.RaggedTensor.from_uniform_row_length([], 0).shape, [0, 0])
+        self.assertEqual(tf.ragged.constant([[[1, 2]], [[3, 4]]], inner_shape=(2,)).dtype, tf.int32)
+
+    def test_what_parsing_and_sparse_functions_refuse(self):
+        for feature in (tf.io.FixedLenSequenceFeature([], tf.int64), tf.io.FixedLenFeature([None], tf.int64)):
+            with self.assertRaises(ValueError):
+                tf.io.parse_example([b""], {"a": feature})
+        sparse = tf.SparseTensor([[0], [2]], [1, 2], [3])
+        with self.assertRaisesRegex(ValueError, "Dimensions 1 and 2 are not compatible"):
+            tf.sparse.retain(sparse, [True])
+        with self.assertRaises(TypeError):
+            tf.sparse.cross([[["a"]], [["b"]]])
+
 
 if __name__ == "__main__":
     unittest.main()

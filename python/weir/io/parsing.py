@@ -227,6 +227,12 @@ def parse_example(serialized, features, example_names=None, name=None):
     """Serialized Examples as a dict of tensors: dense, sparse or ragged, as `features` says of each."""
     if not features:
         raise ValueError("Argument `features` cannot be None or falsy.")
+    for key, feature in features.items():
+        if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+            raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
+        if isinstance(feature, FixedLenFeature) and as_shape(feature.shape)[:1].as_list() == [None]:
+            raise ValueError(f"First dimension of shape for feature {key} unknown. Consider using FixedLenSequenceFeature. "
+                             f"Received feature={feature}.")
     plan = _Plan(features, _ALL)
     serialized = convert_to_tensor(serialized, dtypes.string)
     names = convert_to_tensor(np.zeros([0], object) if example_names is None else example_names, dtypes.string)

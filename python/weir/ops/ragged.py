@@ -103,6 +103,8 @@ class RaggedTensor(CompositeTensor):
             nrows = dense_cast(nrows, value_rowids.dtype)
         if validate and executing_eagerly():
             ids = value_rowids.numpy()
+            if ids.size and ids[-1] >= int(nrows) and not np.any(np.diff(ids) < 0):
+                raise ValueError(f"Expected nrows >= value_rowids[-1] + 1; got nrows={int(nrows)}, value_rowids[-1]={ids[-1]}")
             if np.any(np.diff(ids) < 0) or (ids.size and (ids[0] < 0 or ids[-1] >= int(nrows))):
                 raise errors.InvalidArgumentError(None, None, "Arguments to from_value_rowids do not form a valid "
                                                   f"RaggedTensor: value_rowids={ids}, nrows={int(nrows)}")
@@ -128,15 +130,17 @@ class RaggedTensor(CompositeTensor):
     @classmethod
     def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, validate=True, name=None):
         """All rows have `uniform_row_length` values."""
-        del name, validate
+        del name
         values = _values(values)
         length = dense_cast(uniform_row_length, dtypes.int64)
         if nrows is None:
             count = _length(values)
             known = get_static_value(length)
-            if known == 0:
-                raise ValueError("nrows must be given where uniform_row_length is 0")
-            nrows = raw_ops.FloorDiv(x=count, y=length)
+            nrows = raw_ops.FloorDiv(x=count, y=length) if known != 0 else array.constant(0, dtypes.int64)
+        if validate:
+            known = [get_static_value(dense_cast(v, dtypes.int64)) for v in (length, nrows, _length(values))]
+            if None not in known and known[0] * known[1] != known[2]:
+                raise ValueError(f"uniform_row_length={known[0]} times nrows={known[1]} must equal nvals={known[2]}")
         splits = array.range(dense_cast(nrows, dtypes.int64) + 1) * length
         return cls._make(values, splits, length)
 
@@ -379,11 +383,21 @@ class RaggedTensor(CompositeTensor):
             raise ValueError(f"Expected outer_axis ({outer_axis}) to be less than or equal to inner_axis ({inner_axis})")
         if outer_axis == inner_axis:
             return self
-        if outer_axis > 0:
+        if outer_axis > 1:
             inner = self._values
             if isinstance(inner, RaggedTensor):
                 return self.with_values(inner.merge_dims(outer_axis - 1, inner_axis - 1))
             return self.with_values(_merge_dense(inner, outer_axis - 1, inner_axis - 1))
+        if outer_axis == 1:  # the rows stay, and have what their own rows had
+            value, splits = self._values, self.row_splits
+            for _ in builtins.range(inner_axis - 1):
+                if isinstance(value, RaggedTensor):
+                    splits = array.gather(value.row_splits, splits)
+                    value = value._values
+                else:
+                    splits = splits * dense_cast(array.shape(value)[1], splits.dtype)
+                    value = _merge_dense(value, 0, 1)
+            return RaggedTensor.from_row_splits(value, splits, validate=False)
         value = self
         for _ in builtins.range(inner_axis):
             if isinstance(value, RaggedTensor):
@@ -777,9 +791,7 @@ def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, 
     if ragged_rank and depth == ragged_rank + 1 and any(isinstance(v, (list, tuple)) for v in values):
         raise ValueError("all scalar values must have the same nesting depth")
     if inner_shape is not None:
-        flat = np.array(values, dtype=None if dtype is None else as_dtype(dtype).as_numpy_dtype)
-        flat = flat.reshape((-1,) + tuple(inner_shape))
-        result = array.constant(flat, dtype)
+        result = array.reshape(array.constant(list(values), dtype), (-1,) + tuple(inner_shape))
     else:
         result = array.constant(list(values), dtype) if len(values) else array.zeros(
             [0], as_dtype(dtype) if dtype is not None else dtypes.float32)

@@ -342,6 +342,10 @@ def retain(sp_input, to_retain):
     """The elements for which `to_retain` holds."""
     sp_input = _sparse(sp_input)
     to_retain = convert_to_tensor(to_retain)
+    if to_retain.shape.rank not in (None, 1):
+        raise ValueError(f"Shape {to_retain.shape} must have rank 1")
+    if not to_retain.shape[:1].is_compatible_with(sp_input.values.shape[:1]):
+        raise ValueError(f"Dimensions {to_retain.shape[0]} and {sp_input.values.shape[0]} are not compatible")
     places = array.reshape(array.where(to_retain), [-1])
     return SparseTensor(array.gather(sp_input.indices, places), array.gather(sp_input.values, places),
                         sp_input.dense_shape)
@@ -612,13 +616,20 @@ def _cross(inputs, hashed, num_buckets, hash_key, separator, name):
     return SparseTensor(*parts)
 
 
+def _check_crossed(inputs, hashed):
+    if not all(is_tensor(value) or isinstance(value, SparseTensor) for value in inputs):
+        raise TypeError("All inputs must be SparseTensors" if hashed else "All inputs must be Tensor or SparseTensor.")
+
+
 def cross(inputs, name=None, separator=None):
     """Crosses of features: each combination of values of a row, joined by `_X_` or the separator."""
+    _check_crossed(inputs, False)
     return _cross(inputs, False, 0, None, "_X_" if separator is None else separator, name)
 
 
 def cross_hashed(inputs, num_buckets=0, hash_key=None, name=None):
     """Crosses of features, hashed into buckets."""
+    _check_crossed(inputs, True)
     return _cross(inputs, True, num_buckets, hash_key, None, name)
 
 

@@ -207,7 +207,8 @@ def _unicode(input, encoding, errors, replacement_char, replace_control, offsets
             replace_control_characters=replace_control, name=name)
         return ragged.RaggedTensor.from_row_splits(points, splits, validate=False)
 
-    return _over_leading(input, rows)
+    result = _over_leading(input, rows)
+    return tuple(result) if offsets else result
 
 
 def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):  # pylint: disable=redefined-builtin
