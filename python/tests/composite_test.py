@@ -150,6 +150,18 @@ class OperatorsTest(unittest.TestCase):
             y = tf.recompute_grad(lambda x: x * variable)(tf.constant(2.0))
         self.assertEqual(float(tape.gradient(y, variable)), 2.0)
 
+    def test_kinds_of_errors(self):
+        with self.assertRaises(TypeError):
+            tf.reduce_all([1])
+        self.assertFalse(tf.reduce_any([]))
+        with self.assertRaises(TypeError):
+            tf.constant("a") / "b"  # pylint: disable=expression-not-assigned
+        with self.assertRaises(TypeError):
+            tf.constant([[1, 2]])[:, [0, 1]]  # pylint: disable=expression-not-assigned
+        self.assertEqual(int(tf.constant([[1, 2]])[[0, 1]]), 2)
+        found = tf.math.approx_max_k([1.0, 3.0, 2.0], 2)
+        self.assertEqual((found[0].numpy().tolist(), found[1].numpy().tolist()), ([3.0, 2.0], [1, 2]))
+
 
 if __name__ == "__main__":
     unittest.main()

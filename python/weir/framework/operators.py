@@ -104,6 +104,10 @@ def _true_quotient(x, y, name=None):
     if x.dtype.base_dtype is not y.dtype.base_dtype:
         raise TypeError(f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}.")
     dtype = _QUOTIENTS.get(x.dtype.base_dtype)
+    if x.dtype.base_dtype in (dtypes.string, dtypes.bool):
+        raise TypeError(f"Invalid dtype {x.dtype.base_dtype!r} in __truediv__. Expected one of {{tf.uint8, tf.int8, "
+                        "tf.uint16, tf.int16, tf.uint32, tf.int32, tf.uint64, tf.int64, tf.bfloat16, tf.float16, "
+                        "tf.float32, tf.float64, tf.complex64, tf.complex128}.")
     if dtype is not None:
         x, y = raw_ops.Cast(x, dtype), raw_ops.Cast(y, dtype)
     return raw_ops.RealDiv(x, y, name)

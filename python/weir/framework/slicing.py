@@ -47,7 +47,7 @@ class Spec:
 
     def __init__(self, key):
         if not isinstance(key, tuple):
-            key = (key,)
+            key = tuple(key) if isinstance(key, list) else (key,)
         self.begin, self.end, self.strides = [], [], []
         self.masks = dict(begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0)
         self.dtype = dtypes.int32
@@ -73,9 +73,6 @@ class Spec:
             elif index is None:
                 self._add(0, 0, 1)
                 self.masks["new_axis_mask"] |= 1 << i
-            elif isinstance(index, list):
-                from weir.framework import errors
-                raise errors.InvalidArgumentError(None, None, f"A list is no index of a tensor: {index}; use tf.gather")
             else:
                 _check(index)
                 index = self._note(index)

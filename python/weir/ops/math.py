@@ -282,10 +282,11 @@ def reduction_axes(x, axis):
 
 def _reduction(op_name, public_name, doc):
     def function(input_tensor, axis=None, keepdims=False, name=None):
-        input_tensor = convert_to_tensor(input_tensor, name="input_tensor")
+        input_tensor = convert_to_tensor(input_tensor, dtype=None if is_tensor(input_tensor) else wanted, name="input_tensor")
         return getattr(raw_ops, op_name)(input=input_tensor, axis=reduction_axes(input_tensor, axis),
                                          keep_dims=builtins.bool(keepdims), name=name)
 
+    wanted = dtypes.bool if op_name in ("All", "Any") else None  # of what is no tensor yet
     function.__name__ = function.__qualname__ = public_name
     function.__doc__ = doc + " along the dimensions in `axis`, by default all; `keepdims` keeps them with size 1."
     return dispatch(function)
@@ -392,6 +393,8 @@ def add_n(inputs, name=None):
     """The sum of a list of tensors of equal shape and type."""
     if isinstance(inputs, np.ndarray) or (is_tensor(inputs) and inputs.shape.rank):
         inputs = array.unstack(inputs)
+    if isinstance(inputs, (builtins.int, builtins.float)):
+        raise TypeError(f"'{type(inputs).__name__}' object is not iterable")
     if not isinstance(inputs, (builtins.list, builtins.tuple)) or not inputs:
         raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and "
                          "shape.")
@@ -718,19 +721,26 @@ def in_top_k(targets, predictions, k, name=None):
 def approx_max_k(operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1,
                  aggregate_to_topk=True, name=None):
     """About the `k` largest elements; here the exact ones."""
-    return raw_ops.ApproxTopK(input=operand, k=k, reduction_dimension=reduction_dimension,
-                              recall_target=recall_target, is_max_k=True,
-                              reduction_input_size_override=reduction_input_size_override,
-                              aggregate_to_topk=aggregate_to_topk, name=name)
+    del recall_target, reduction_input_size_override, aggregate_to_topk
+    return _exact_top_k(convert_to_tensor(operand), k, reduction_dimension, name)
+
+
+def _exact_top_k(operand, k, axis, name):
+    last = operand.shape.rank - 1
+    axis = axis + last + 1 if axis < 0 else axis
+    order = [i for i in builtins.range(last + 1) if i != axis] + [axis]
+    back = [order.index(i) for i in builtins.range(last + 1)]
+    found = raw_ops.TopKV2(input=operand if axis == last else array.transpose(operand, order), k=k, name=name)
+    values, indices = found.values, found.indices
+    return (values, indices) if axis == last else (array.transpose(values, back), array.transpose(indices, back))
 
 
 def approx_min_k(operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1,
                  aggregate_to_topk=True, name=None):
     """About the `k` smallest elements; here the exact ones."""
-    return raw_ops.ApproxTopK(input=operand, k=k, reduction_dimension=reduction_dimension,
-                              recall_target=recall_target, is_max_k=False,
-                              reduction_input_size_override=reduction_input_size_override,
-                              aggregate_to_topk=aggregate_to_topk, name=name)
+    del recall_target, reduction_input_size_override, aggregate_to_topk
+    values, indices = _exact_top_k(-convert_to_tensor(operand), k, reduction_dimension, name)
+    return -values, indices
 
 
 @dispatch
