@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from weir.framework import TensorShape, as_dtype, convert_to_tensor, raw_ops
+from weir.framework import TensorShape, as_dtype, convert_to_tensor, name_scope, raw_ops
 from weir.framework.dispatch import scoped
 from weir.ops import array, dtypes
 
@@ -308,12 +308,13 @@ def _pool(kind, input, ksize, strides, padding, data_format, count, name):
 
 def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):  # pylint: disable=redefined-builtin
     """The largest element of each window of a sequence."""
-    return _pool("Max", input, ksize, strides, padding, data_format, 1, name)
+    with name_scope(name or "MaxPool1d"):
+        return _pool("Max", input, ksize, strides, padding, data_format, 1, None)
 
 
 def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):  # pylint: disable=redefined-builtin
     """The largest element of each window of an image."""
-    return _pool("Max", input, ksize, strides, padding, data_format, 2, name)
+    return _pool("Max", input, ksize, strides, padding, data_format, 2, name or "MaxPool2d")
 
 
 def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):  # pylint: disable=redefined-builtin
@@ -323,12 +324,13 @@ def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None): 
 
 def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):  # pylint: disable=redefined-builtin
     """The mean of each window of a sequence."""
-    return _pool("Avg", input, ksize, strides, padding, data_format, 1, name)
+    with name_scope(name or "AvgPool1D"):
+        return _pool("Avg", input, ksize, strides, padding, data_format, 1, None)
 
 
 def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):  # pylint: disable=redefined-builtin
     """The mean of each window of an image."""
-    return _pool("Avg", input, ksize, strides, padding, data_format, 2, name)
+    return _pool("Avg", input, ksize, strides, padding, data_format, 2, name or "AvgPool2D")
 
 
 def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):  # pylint: disable=redefined-builtin
@@ -345,6 +347,8 @@ def _pool_of_rank(kind, input, ksize, strides, padding, data_format, name):
         count = len(data_format) - 2 if data_format else None
     if count not in (1, 2, 3):
         raise ValueError(f"`input.shape.rank` must be 3, 4 or 5. Received: input.shape={input.shape} of rank {rank}.")
+    if kind == "Max" and count == 2 and name is None:
+        name = "MaxPool2d"
     return _pool(kind, input, ksize, strides, padding, data_format, count, name)
 
 
