@@ -113,6 +113,13 @@ std::string GraphState::UniqueName(const std::string& name, bool mark) {
 }
 
 namespace {
+bool IsNodeName(std::string_view name) {
+  const auto is_plain = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.'; };
+  return !name.empty() && is_plain(name[0]) && std::ranges::all_of(name, [&](char c) {
+    return is_plain(c) || c == '_' || c == '\\' || c == '/' || c == '>' || c == '-';
+  });
+}
+
 // True for collectives that find each other by a name, in whatever order processes come to them. Not being ordered, the
 // exchange of one gradient can begin while others are still being computed.
 bool MeetsByName(const OpSchema& schema) {
@@ -127,6 +134,10 @@ StatusOr<Node*> GraphState::Add(const OpSchema& schema, const std::string& name,
     spec.name = name.substr(0, name.size() - 1);  // an absolute name: a scope that was opened
   } else {
     spec.name = UniqueName(name_scope + (name.empty() ? schema.name : name));
+  }
+  if (!IsNodeName(spec.name) && !schema.name.starts_with("_")) {
+    return InvalidArgument("`", spec.name, "` is not a valid node name. Accepted names conform to Regex /re.compile('",
+                           R"(^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$)", "')/");
   }
   spec.op = schema.name;
   spec.attrs = std::move(attrs);
@@ -470,6 +481,12 @@ PyObject* SetOrdersEffects(PyObject* self, PyObject* arg) {
   StateOf(self).orders_effects = PyObject_IsTrue(arg) == 1;
   Py_RETURN_NONE;
 }
+PyObject* SetFinalized(PyObject* self, PyObject* arg) {
+  const int value = PyObject_IsTrue(arg);
+  if (value < 0) return nullptr;
+  StateOf(self).is_finalized = value != 0;
+  Py_RETURN_NONE;
+}
 PyObject* HasEffects(PyObject* self, PyObject*) { return PyBool_FromLong(StateOf(self).has_effects); }
 PyObject* LastEffect(PyObject* self, PyObject*) { return PyLong_FromLong(StateOf(self).last_effect); }
 
@@ -580,6 +597,7 @@ PyObject* Gradients(PyObject* self, PyObject* args) {
   if (zeros) options.unconnected = GradientOptions::Unconnected::kZero;
   options.scope = scope;
   options.colocate = colocate != 0;
+  if (!MayAdd(self)) return nullptr;
   GraphState& state = StateOf(self);
   const DifferentiatedGraph differentiated(self);
   StatusOr<std::vector<GraphGradient>> gradients = AddGradients(state.graph, y, x, grad_y, options);
@@ -622,7 +640,7 @@ PyObject* ToNodeDef(PyObject* self, PyObject* arg) {
 // import_graph_def(bytes): names are taken as they are.
 PyObject* ImportBytes(PyObject* self, PyObject* arg) {
   std::string bytes;
-  if (!ToString(arg, &bytes)) return nullptr;
+  if (!ToString(arg, &bytes) || !MayAdd(self)) return nullptr;
   GraphState& state = StateOf(self);
   const Status status = ImportGraphDefBytes(bytes, &state.graph);
   if (!status.ok()) return RaiseForGraph(status);
@@ -668,6 +686,7 @@ PyMethodDef kMethods[] = {
     {"_set_attributes", SetAttributes, METH_O, nullptr},
     {"_set_gradient_types", SetGradientTypes, METH_O, nullptr},
     {"_set_orders_effects", SetOrdersEffects, METH_O, nullptr},
+    {"_set_finalized", SetFinalized, METH_O, nullptr},
     {"_has_effects", HasEffects, METH_NOARGS, nullptr},
     {"_last_effect", LastEffect, METH_NOARGS, nullptr},
     {"_to_function", ToFunction, METH_VARARGS, nullptr},
@@ -695,6 +714,12 @@ PyType_Spec kSpec = {"weir._core.Graph", sizeof(PyGraph), 0,
 }  // namespace
 
 PyObject* CurrentGraph() { return t_graphs.empty() ? nullptr : t_graphs.back(); }
+
+bool MayAdd(PyObject* graph) {
+  if (!StateOf(graph).is_finalized) return true;
+  PyErr_SetString(PyExc_RuntimeError, "Graph is finalized and cannot be modified.");
+  return false;
+}
 
 PyObject* Capture(PyObject* graph, PyObject* tensor) {
   if (IsSymbolic(tensor) && AsTensor(tensor)->graph == graph) return Py_NewRef(tensor);

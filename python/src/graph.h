@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "python/src/python.h"
 #include "weir/framework/shape_context.h"
 #include "weir/graph/graph.h"
@@ -29,8 +30,11 @@ struct GraphState {
   bool orders_effects = false;  // stateful operations run in the order in which they were added
   NodeId last_effect = kNoNode;
   bool has_effects = false;
+  bool is_finalized = false;              // nothing may be added any more
   std::map<std::string, int> used_names;  // in lower case, with the next suffix
   int64_t serial = 0;
+  // The objects that stand for tensors and are alive, not owned: `op.outputs[0] is tensor`.
+  absl::flat_hash_map<int64_t, PyObject*> tensors;
 
   // What is known of a tensor, inferred now if passes have added it.
   const InferredTensor& Inferred(Endpoint endpoint);
@@ -47,6 +51,8 @@ struct PyGraph {
 
 extern PyTypeObject* g_graph_type;
 inline GraphState& StateOf(PyObject* graph) { return *reinterpret_cast<PyGraph*>(graph)->state; }
+// False, with an exception set, after graph.finalize().
+bool MayAdd(PyObject* graph);
 
 // The graph that operations of this thread are added to; null if they run. Borrowed.
 PyObject* CurrentGraph();

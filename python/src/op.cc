@@ -688,6 +688,7 @@ class Call {
 
 bool AddNodeTo(PyObject* graph, const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs,
                const std::string& name, Tensors* outputs, NodeId* id) {
+  if (!MayAdd(graph)) return false;
   std::vector<Endpoint> endpoints;
   Tensors captured;
   for (const Ref& input : inputs) {

@@ -41,8 +41,19 @@ int Traverse(PyObject* object, visitproc visit, void* arg) {
   return 0;
 }
 
+int64_t KeyOf(Endpoint endpoint) { return (static_cast<int64_t>(endpoint.node) << 16) | endpoint.index; }
+
+// Takes a symbolic tensor's object from those that its graph knows.
+void Forget(PyTensor* self) {
+  if (self->graph == nullptr) return;
+  auto& known = StateOf(self->graph).tensors;
+  auto found = known.find(KeyOf(self->endpoint));
+  if (found != known.end() && found->second == reinterpret_cast<PyObject*>(self)) known.erase(found);
+}
+
 int Clear(PyObject* object) {
   PyTensor* self = AsTensor(object);
+  Forget(self);
   Py_CLEAR(self->dict);
   Py_CLEAR(self->graph);
   return 0;
@@ -52,6 +63,7 @@ void Dealloc(PyObject* object) {
   PyTensor* self = AsTensor(object);
   PyTypeObject* type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
+  Forget(self);  // before callbacks of weak references, which could ask for the object again
   if (self->weakrefs != nullptr) PyObject_ClearWeakRefs(object);
   Clear(object);
   self->host.~Tensor();
@@ -379,12 +391,15 @@ const Tensor* HostValue(PyObject* tensor) {
 }
 
 PyObject* NewSymbolic(PyObject* graph, Endpoint endpoint) {
+  auto& known = StateOf(graph).tensors;
+  if (auto found = known.find(KeyOf(endpoint)); found != known.end()) return Py_NewRef(found->second);
   PyTensor* self = NewTensor(g_symbolic_type);
   if (self == nullptr) return nullptr;
   self->graph = Py_NewRef(graph);
   self->endpoint = endpoint;
   // Distinct from eager ids, and the same for every object that stands for this endpoint.
   self->id = -1 - ((StateOf(graph).serial << 36) | (static_cast<int64_t>(endpoint.node) << 12) | endpoint.index);
+  StateOf(graph).tensors[KeyOf(endpoint)] = reinterpret_cast<PyObject*>(self);
   PyObject_GC_Track(self);
   return reinterpret_cast<PyObject*>(self);
 }

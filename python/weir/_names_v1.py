@@ -9,7 +9,7 @@ _LOSS_SCALES = ("DynamicLossScale FixedLossScale LossScale MixedPrecisionLossSca
 _HOMES = {
     "": {
         "scopes": "AUTO_REUSE VariableScope get_variable get_local_variable get_variable_scope variable_scope "
-                  "variable_op_scope no_regularizer make_template create_partitioned_variables",
+                  "variable_op_scope no_regularizer create_partitioned_variables",
         "partitioners": "fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner",
         "graph_ops": "tuple add_to_collections model_variables moving_average_variables tables_initializer "
                      "is_variable_initialized report_uninitialized_variables assert_variables_initialized "

@@ -40,6 +40,8 @@ def _parse(name):
             if len(fields) > 2:
                 parts["id"] = fields[2]
         else:
+            if key.lower() not in ("cpu", "gpu", "tpu", "xla_cpu", "xla_gpu"):
+                raise ValueError(f"Unknown attribute '{key}' is encountered while parsing the device spec: '{name}'.")
             parts["type"] = key.upper()
             if len(fields) > 1:
                 parts["id"] = fields[1]

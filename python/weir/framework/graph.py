@@ -192,6 +192,11 @@ class Operation:
     def traceback(self):
         return []
 
+    def colocation_groups(self):
+        """The names of the operations that this one is to be with; its own if there are none."""
+        groups = self.get_attr("_class") if "_class" in self._graph._node_attrs(self._node) else []
+        return [group for group in groups if group.startswith(b"loc:@")] or [b"loc:@" + self.name.encode()]
+
     def values(self):
         return tuple(self.outputs)
 
@@ -268,12 +273,18 @@ class Graph(_core.Graph):
         return self.get_operations()
 
     def get_operation_by_name(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         node = self._find_node(name)
+        if node < 0 and ":" in name:
+            raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a Operation.")
         if node < 0:
             raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
         return Operation(self, node)
 
     def get_tensor_by_name(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         op, _, index = name.partition(":")
         if not index:
             raise ValueError(f"The name {name!r} looks like an (invalid) Operation name, not a Tensor. Tensor names "
@@ -284,6 +295,10 @@ class Graph(_core.Graph):
         if node < 0:
             raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op!r}, does not "
                            "exist in the graph.")
+        count = self._node_num_outputs(node)
+        if not 0 <= int(index) < count:
+            raise KeyError(f"The name {name!r} refers to a Tensor which does not exist. The operation, {op!r}, exists but "
+                           f"only has {count} outputs.")
         tensor = self._tensor(node, int(index))
         if _names_mean_values and sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] != "weir":
             return self._value_of_name(tensor)
@@ -347,9 +362,15 @@ class Graph(_core.Graph):
 
     def finalize(self):
         self._finalized = True
+        self._set_finalized(True)
 
     def _unsafe_unfinalize(self):
         self._finalized = False
+        self._set_finalized(False)
+
+    def _check_not_finalized(self):
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
 
     def as_graph_def(self, from_version=None, add_shapes=False):
         from weir.framework import protos
@@ -364,6 +385,7 @@ class Graph(_core.Graph):
     # Collections.
 
     def add_to_collection(self, name, value):
+        self._check_not_finalized()
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names, value):
@@ -386,6 +408,7 @@ class Graph(_core.Graph):
     collections = property(lambda self: self.get_all_collection_keys())
 
     def clear_collection(self, name):
+        self._check_not_finalized()
         self._collections.pop(name, None)
 
     # Scopes.
@@ -809,6 +832,23 @@ class name_scope:
 
 
 name_scope.__module__ = "tensorflow.python.framework.ops"
+
+
+class name_scope_v1(name_scope):
+    """tf.compat.v1.name_scope: without a name the root's."""
+
+    def __init__(self, name, default_name=None, values=None):
+        super().__init__(name, default_name)
+        if self._name is None and values is not None:
+            raise ValueError(f"At least one of name ({name}) and default_name ({default_name}) must be provided.")
+
+    def __enter__(self):
+        graph = _core.current_graph()
+        if graph is None or self._name is not None:
+            return super().__enter__()
+        scope = graph.name_scope(None)
+        self._exits.append(scope)
+        return scope.__enter__() or ""
 
 
 def get_current_name_scope():

@@ -135,7 +135,17 @@ class Constant(_Typed, Initializer):
         self.value, self.dtype, self._verify = value, as_dtype(dtype), verify_shape
 
     def __call__(self, shape, dtype=None, partition_info=None, verify_shape=None):
-        return constant_initializer(self.value)(shape, self._type(dtype))
+        dtype, shape = self._type(dtype), as_shape(shape)
+        value = np.asarray(self.value)
+        if value.ndim == 0 or not shape.is_fully_defined() or tuple(shape.as_list()) == value.shape:
+            return constant_initializer(self.value)(shape, dtype)
+        if self._verify if verify_shape is None else verify_shape:
+            raise TypeError(f"Expected Tensor's shape: {tuple(shape.as_list())}, but got {value.shape}.")
+        count = shape.num_elements()
+        if value.size > count:
+            raise ValueError(f"Too many elements provided. Needed at most {count}, but received {value.size}")
+        flat = np.concatenate([value.reshape(-1), np.repeat(value.reshape(-1)[-1:], count - value.size)])  # the last goes on
+        return constant_initializer(flat.reshape(shape.as_list()))(shape, dtype)
 
 
 class RandomUniform(_Typed, Initializer):

@@ -19,7 +19,7 @@ from weir.ops import array, initializers
 from weir.variables import Variable, VariableAggregation, VariableSynchronization, VariableV1
 
 __all__ = ["AUTO_REUSE", "VariableScope", "get_variable", "get_local_variable", "get_variable_scope", "variable_scope",
-           "variable_op_scope", "no_regularizer", "make_template", "PartitionedVariable", "create_partitioned_variables"]
+           "variable_op_scope", "no_regularizer", "PartitionedVariable", "create_partitioned_variables"]
 
 
 class _ReuseMode(enum.Enum):
@@ -540,31 +540,6 @@ def _chain(new, old):
 def variable_op_scope(values, name_or_scope, default_name=None, **kwargs):
     """An older name of variable_scope."""
     return variable_scope(name_or_scope, default_name, values, **kwargs)
-
-
-def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs):
-    """A function that makes its variables at the first call and shares them afterwards."""
-    state = {"scope": None, "called": False}
-
-    def open_scope():
-        if unique_name_ is not None:
-            return variable_scope(unique_name_, custom_getter=custom_getter_)
-        return variable_scope(None, default_name=name_, custom_getter=custom_getter_)
-    if create_scope_now_:
-        with open_scope() as state["scope"]:
-            pass
-
-    def template(*args, **more):
-        if state["scope"] is None:
-            with open_scope() as state["scope"]:
-                result = func_(*args, **dict(kwargs, **more))
-            state["called"] = True
-            return result
-        with variable_scope(state["scope"], reuse=True if state["called"] else None):
-            result = func_(*args, **dict(kwargs, **more))
-        state["called"] = True
-        return result
-    return template
 
 
 def _to_tensor(value, dtype=None, name=None, as_ref=False):
