@@ -7,6 +7,7 @@
 #include "python/src/devices.h"
 #include "python/src/dlpack.h"
 #include "python/src/graph.h"
+#include "python/src/observe.h"
 #include "python/src/op.h"
 #include "python/src/protos.h"
 #include "python/src/python.h"
@@ -24,6 +25,7 @@ PyMethodDef kFunctions[] = {
     {"op", GetOp, METH_O, nullptr},
     {"op_names", OpNames, METH_NOARGS, nullptr},
     {"execute", ExecuteOp, METH_VARARGS, nullptr},
+    {"observe_ops", ObserveOps, METH_O, nullptr},
     {"set_device", SetDevice, METH_O, nullptr},
     {"forget_seeded", ForgetSeeded, METH_NOARGS, nullptr},
     {"signature", SignatureOf, METH_O, nullptr},

@@ -10,6 +10,7 @@
 #include "python/src/constant.h"
 #include "python/src/graph.h"
 #include "python/src/interrupt.h"
+#include "python/src/observe.h"
 #include "python/src/py_function.h"
 #include "python/src/tape.h"
 #include "python/src/tensor.h"
@@ -213,7 +214,7 @@ class Call {
   PyObject* Run() {
     if (!ok_ || !ConvertInputs()) return nullptr;
     PyObject* const graph = CurrentGraph();
-    if (graph == nullptr) {
+    if (graph == nullptr && !IsObserved()) {
       if (PyObject* result = RunFromCache(); result != nullptr || PyErr_Occurred()) return result;
     }
     AttrMap attrs;
@@ -712,7 +713,10 @@ bool AddNodeTo(PyObject* graph, const OpSchema& schema, const Tensors& inputs, c
   if (IsRecorded(captured)) {
     Record(schema, std::make_shared<const AttrMap>(state.graph.node(*id)->attrs), captured, *outputs);
   }
-  return true;
+  if (!IsObserved()) return true;
+  const AttrMap seen = state.graph.node(*id)->attrs;
+  const std::string seen_name = state.graph.node(*id)->name;
+  return Observe(schema, captured, seen, graph, seen_name, outputs);
 }
 
 // Arguments whose types do not fit are a TypeError while a graph is built, as Python's own are.
@@ -993,8 +997,8 @@ bool Execute(const OpSchema& schema, const Tensors& inputs, const AttrMap& attrs
     outputs->push_back(Ref::Own(NewEager(std::move(result))));
     if (!outputs->back()) return false;
   }
-  if (watching > 0) Record(schema, std::move(complete), inputs, *outputs);
-  return true;
+  if (watching > 0) Record(schema, complete, inputs, *outputs);
+  return !IsObserved() || Observe(schema, inputs, *complete, nullptr, "", outputs);
 }
 
 PyObject* GetOp(PyObject*, PyObject* arg) {
