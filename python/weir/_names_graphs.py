@@ -93,6 +93,8 @@ TABLE["get_logger"] = ("weir.compat.v1.logging", "get_logger")
 TABLE["io.write_graph"] = ("weir.compat.v1.graph_io", "write_graph")
 TABLE["io.match_filenames_once"] = ("weir.compat.v1.input", "match_filenames_once")
 TABLE["train.TrackableView"] = ("weir.train.trackable_view", "TrackableView")
+for _name in "ProfileOptionBuilder Profiler advise profile".split():
+    TABLE["compat.v1.profiler." + _name] = ("weir.compat.v1.model_profile", _name)
 for _name in ("enable_check_numerics", "disable_check_numerics"):
     TABLE["debugging." + _name] = TABLE["compat.v1.debugging." + _name] = ("weir.check_numerics", _name)
 TABLE["compat.v1.name_scope"] = ("weir.framework.graph", "name_scope_v1")
