@@ -11,12 +11,14 @@ from weir import _alias
 _alias.install()
 
 import tensorflow as tf  # noqa: E402
+from tensorflow.python.client import device_lib  # noqa: E402
 from tensorflow.python.data.kernel_tests import checkpoint_test_base, test_base  # noqa: E402
 from tensorflow.python.data.util import nest as data_nest  # noqa: E402
 from tensorflow.python.data.util import structure  # noqa: E402
 from tensorflow.python.eager import context  # noqa: E402
-from tensorflow.python.framework import combinations, dtypes, errors, ops, test_util  # noqa: E402
-from tensorflow.python.ops import list_ops  # noqa: E402
+from tensorflow.python.framework import (combinations, common_shapes, dtypes, errors, func_graph, ops,  # noqa: E402
+                                         test_util)
+from tensorflow.python.ops import array_ops, confusion_matrix, list_ops, weights_broadcast_ops  # noqa: E402
 from tensorflow.python.ops.numpy_ops import np_math_ops  # noqa: E402
 from tensorflow.python.ops.parallel_for import control_flow_ops as parallel_loops  # noqa: E402
 from tensorflow.python.ops.parallel_for import gradients as parallel_gradients  # noqa: E402
@@ -97,6 +99,28 @@ class OpsTest(unittest.TestCase):
         concrete = double.get_concrete_function(tf.TensorSpec([]))
         self.assertEqual(concrete.function_def.signature.name, concrete.name.decode())
         self.assertTrue(context.context().has_function(concrete.name))
+
+
+class SmallModulesTest(unittest.TestCase):
+    def test_shapes(self):
+        self.assertEqual(common_shapes.broadcast_shape([2, 1], [None, 3]).as_list(), [2, 3])
+        with self.assertRaisesRegex(ValueError, "Incompatible shapes for broadcasting"):
+            common_shapes.broadcast_shape([2], [3])
+        self.assertEqual(array_ops.get_positive_axis(-1, 3), 2)
+        self.assertIsNone(array_ops.newaxis)
+
+    def test_weights(self):
+        self.assertEqual(weights_broadcast_ops.broadcast_weights([[1.0], [2.0]], tf.ones([2, 2])).numpy().tolist(),
+                         [[1, 1], [2, 2]])
+        with self.assertRaisesRegex(ValueError, "weights can not be broadcast to values. Mismatch at dim 0"):
+            weights_broadcast_ops.assert_broadcastable([1.0, 2.0, 3.0], tf.ones([2]))
+        labels, predictions = confusion_matrix.remove_squeezable_dimensions([[1], [2]], [3, 4])
+        self.assertEqual((labels.shape, predictions.shape), ([2], [2]))
+
+    def test_functions_by_hand(self):
+        graph = func_graph.func_graph_from_py_func("f", lambda x, y: (x + y, {"a": x}), [tf.TensorSpec([2]), 1.0], {})
+        self.assertEqual((len(graph.inputs), len(graph.outputs)), (1, 2))
+        self.assertEqual(device_lib.list_local_devices()[0].name, "/device:CPU:0")
 
 
 class DatasetTest(test_base.DatasetTestBase, parameterized.TestCase):

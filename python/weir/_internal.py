@@ -54,6 +54,15 @@ def is_ragged(value):
     return type(value).__name__ in ("RaggedTensor", "RaggedTensorValue")
 
 
+def is_sparse(value):
+    from weir.ops.sparse import SparseTensor
+    return type(value).__name__ == "SparseTensorValue" or isinstance(value, SparseTensor)
+
+
+DEFAULT_GRAPH_SEED = 87654321
+build_info = {"is_cuda_build": False, "is_rocm_build": False, "is_tensorrt_build": False}
+
+
 def is_variable(value):
     from weir.compat.v1.ref_variable import RefVariable
     from weir.variables import Variable

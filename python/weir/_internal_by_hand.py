@@ -22,6 +22,13 @@ MODULES = {
     "ops.parallel_for.control_flow_ops": "weir.internal.parallel_for",
     "ops.parallel_for.gradients": "weir.internal.parallel_for",
     "ops.parallel_for.test_util": "weir.internal.parallel_for",
+    "client.device_lib": "weir.internal.process",
+    "eager.monitoring": "weir.internal.process",
+    "framework.common_shapes": "weir.internal.shape_functions",
+    "framework.func_graph": "weir.internal.func_graph",
+    "framework.op_callbacks": "weir.framework.op_callbacks",
+    "ops.control_flow_util": "weir.internal.control_flow",
+    "ops.control_flow_util_v2": "weir.internal.control_flow",
     "ops.linalg.linear_operator_test_util": "weir.internal.linear_operator_test_util",
 }
 
@@ -47,6 +54,26 @@ NAMESPACES = {
     "saved_model.signature_constants": ("compat.v1.saved_model.signature_constants",),
     "saved_model.tag_constants": ("compat.v1.saved_model.tag_constants",),
     "platform.flags": ("compat.v1.flags",),
+    "data.util.options": ("data.experimental",),
+    "lib.io.file_io": ("io.gfile", "compat.v1.gfile"),
+    "framework.versions": ("version", "sysconfig"),
+    "platform.tf_logging": ("compat.v1.logging",),
+    "ops.rnn_cell_impl": ("compat.v1.nn.rnn_cell",),
+    "ops.linalg_ops_impl": ("linalg", ""),
+    "ops.ragged.ragged_tensor_shape": ("compat.v1.ragged", ""),
+    "ops.string_ops": ("strings", "compat.v1.strings", "compat.v1"),
+    "ops.collective_ops": ("raw_ops",),
+    "saved_model.constants": ("saved_model", "compat.v1.saved_model.constants"),
+    "saved_model.utils_impl": ("compat.v1.saved_model.utils",),
+    "framework.errors": ("errors", "compat.v1.errors"),
+    "framework.errors_impl": ("errors", "compat.v1.errors"),
+    "data.experimental.ops.cardinality": ("data.experimental",),
+    "data.experimental.ops.data_service_ops": ("data.experimental.service",),
+    "saved_model.builder_impl": ("compat.v1.saved_model.builder",),
+    **{f"keras.{name}": (f"keras.{name}",) for name in (
+        "activations", "applications", "callbacks", "constraints", "datasets", "initializers", "layers", "losses", "metrics",
+        "models", "optimizers", "preprocessing", "regularizers", "utils", "wrappers", "backend")},
+    "keras": ("keras",),
     **{f"ops.ragged.{name}": _RAGGED for name in (
         "ragged_array_ops", "ragged_batch_gather_ops", "ragged_concat_ops", "ragged_conversion_ops", "ragged_functional_ops",
         "ragged_gather_ops", "ragged_getitem", "ragged_map_ops", "ragged_math_ops", "ragged_operators", "ragged_squeeze_op",
@@ -70,7 +97,8 @@ NAMES = {
                               "as_dimension=weir.framework.shapes:as_dimension unknown_shape=weir._internal:unknown_shape "
                               "dimension_value=weir._internal:dimension_value scalar=weir._internal:scalar_shape "
                               "vector=weir._internal:vector_shape matrix=weir._internal:matrix_shape",
-    "framework.tensor_util": "make_tensor_proto MakeNdarray=make_ndarray constant_value=get_static_value "
+    "framework.tensor_util": "try_evaluate_constant=get_static_value "
+        "make_tensor_proto MakeNdarray=make_ndarray constant_value=get_static_value "
                              "is_tensor is_tf_type=is_tensor "
                              "constant_value_as_shape=weir.framework.conversion:static_shape_value",
     "framework.tensor_conversion": "convert_to_tensor_v2=convert_to_tensor "
@@ -78,17 +106,19 @@ NAMES = {
                                    "convert_to_tensor_v1=compat.v1.convert_to_tensor "
                                    "convert_to_tensor_v1_with_dispatch=compat.v1.convert_to_tensor",
     "framework.tensor_conversion_registry": "convert=convert_to_tensor register_tensor_conversion_function",
-    "framework.random_seed": "set_seed=random.set_seed set_random_seed=compat.v1.set_random_seed "
+    "framework.random_seed": "DEFAULT_GRAPH_SEED=weir._internal:DEFAULT_GRAPH_SEED "
+        "set_seed=random.set_seed set_random_seed=compat.v1.set_random_seed "
                              "get_seed=compat.v1.get_seed",
     "framework.importer": "import_graph_def=graph_util.import_graph_def",
     "framework.func_graph": "FuncGraph=weir.framework.graph:FuncGraph",
     "framework.composite_tensor": "CompositeTensor=__internal__.CompositeTensor",
     "framework.type_spec": "TypeSpec type_spec_from_value",
-    "framework.sparse_tensor": "SparseTensor SparseTensorSpec SparseTensorValue=compat.v1.SparseTensorValue "
+    "framework.sparse_tensor": "is_sparse=weir._internal:is_sparse "
+        "SparseTensor SparseTensorSpec SparseTensorValue=compat.v1.SparseTensorValue "
                                "convert_to_tensor_or_sparse_tensor=compat.v1.convert_to_tensor_or_sparse_tensor",
     "framework.indexed_slices": "IndexedSlices IndexedSlicesSpec IndexedSlicesValue=weir.compat.v1.session:IndexedSlicesValue",
     "framework.function": "Defun=weir.compat.v1.defun:Defun",
-    "eager.context": "graph_mode=weir._internal:graph_mode context=weir._internal:context "
+    "eager.context": "check_alive=weir._internal:none graph_mode=weir._internal:graph_mode context=weir._internal:context "
                      "num_gpus=weir._internal:num_gpus executing_eagerly eager_mode=weir.framework.graph:eager_mode "
                      "device async_wait=weir._internal:async_wait Context=weir._internal:Context "
                      "ensure_initialized=weir._internal:async_wait in_graph_mode=weir._internal:in_graph_mode "
@@ -164,4 +194,53 @@ NAMES = {
     "data.ops.readers": "TextLineDataset=data.TextLineDataset TFRecordDataset=data.TFRecordDataset "
                         "FixedLengthRecordDataset=data.FixedLengthRecordDataset",
     "module.module": "Module",
+    "tf2": "enabled=__internal__.tf2.enabled enable=compat.v1.enable_v2_behavior "
+        "disable=compat.v1.disable_v2_behavior",
+    "compat.compat": "forward_compatible=compat.forward_compatible "
+        "forward_compatibility_horizon=compat.forward_compatibility_horizon",
+    "compat.v2_compat": "disable_v2_behavior=compat.v1.disable_v2_behavior enable_v2_behavior=compat.v1.enable_v2_behavior",
+    "eager.core": "_NotOkStatusException=weir.framework.errors:OpError",
+    "eager.cancellation": "CancellationManager=weir._internal:none",
+    "framework.device": "canonical_name=weir.internal.functions:canonical_name merge_device=weir._internal:none "
+        "is_device_spec=weir.internal.functions:is_device_spec DeviceSpec",
+    "framework.smart_cond": "smart_constant_value=weir.internal.functions:smart_constant_value",
+    "framework.convert_to_constants": "convert_variables_to_constants_v2=weir.saved_model.freeze:convert_variables_to_constants_v2 "
+        "convert_variables_to_constants=compat.v1.graph_util.convert_variables_to_constants",
+    "client.session": "BaseSession=compat.v1.Session SessionInterface=compat.v1.Session",
+    "data.experimental.ops.cardinality": "INFINITE=data.INFINITE_CARDINALITY UNKNOWN=data.UNKNOWN_CARDINALITY",
+    "data.ops.iterator_ops": "OwnedIterator=data.Iterator IteratorBase=data.Iterator",
+    "data.util.random_seed": "get_seed=weir.internal.functions:data_seed",
+    "ops.array_ops": "newaxis constant get_positive_axis=weir.internal.shape_functions:get_positive_axis "
+        "shape_internal=weir.internal.shape_functions:shape_internal "
+        "size_internal=weir.internal.shape_functions:size_internal "
+        "rank_internal=weir.internal.shape_functions:rank_internal "
+        "repeat_with_axis=weir.internal.shape_functions:repeat_with_axis "
+        "convert_to_int_tensor=weir.internal.shape_functions:convert_to_int_tensor",
+    "ops.math_ops": "mod=compat.v1.mod reduced_shape=weir.internal.shape_functions:reduced_shape "
+        "tensor_equals=operator:eq tensor_not_equals=operator:ne invert_=operator:invert and_=operator:and_ "
+        "or_=operator:or_ xor_=operator:xor matmul_wrapper=matmul",
+    "ops.nn_ops": "log_softmax=compat.v1.nn.log_softmax",
+    "ops.nn": "gelu=nn.gelu",
+    "ops.gen_image_ops": "rgb_to_hsv=image.rgb_to_hsv",
+    "ops.shape_util": "shape_tensor=weir.internal.shape_functions:shape_tensor",
+    "ops.weights_broadcast_ops": "broadcast_weights=weir.internal.weights:broadcast_weights "
+        "assert_broadcastable=weir.internal.weights:assert_broadcastable",
+    "ops.confusion_matrix": "remove_squeezable_dimensions=weir.internal.weights:remove_squeezable_dimensions",
+    "ops.variable_scope": "AUTO_REUSE=compat.v1.AUTO_REUSE",
+    "ops.cond_v2": "cond_v2=cond",
+    "ops.while_v2": "while_loop=while_loop",
+    "ops.init_ops": "Initializer=compat.v1.initializers.constant",
+    "ops.random_ops_util": "convert_alg_to_int=weir.internal.functions:algorithm_number Algorithm=random.Algorithm",
+    "ops.functional_ops": "While=raw_ops.While If=raw_ops.If",
+    "platform.build_info": "build_info=weir._internal:build_info",
+    "profiler.option_builder": "ProfileOptionBuilder=compat.v1.profiler.ProfileOptionBuilder",
+    "profiler.model_analyzer": "profile=compat.v1.profiler.profile Profiler=compat.v1.profiler.Profiler "
+        "advise=compat.v1.profiler.advise",
+    "util.nest_util": "is_nested=nest.is_nested",
+    "util.tf_should_use": "should_use_result=weir.internal.functions:should_use_result",
+    "tools.freeze_graph": "freeze_graph=weir.internal.tools:freeze_graph",
+    "tools.inspect_checkpoint": "print_tensors_in_checkpoint_file=weir.internal.tools:print_tensors_in_checkpoint_file",
+    "tools.saved_model_utils": "get_meta_graph_def=weir.internal.tools:get_meta_graph_def "
+        "get_saved_model_tag_sets=weir.internal.tools:get_saved_model_tag_sets "
+        "read_saved_model=weir.internal.tools:read_saved_model",
 }

@@ -77,6 +77,60 @@ def deprecated_argument_lookup(new_name, new_value, old_name, old_value):
     return old_value
 
 
+def canonical_name(device):
+    """The full text of a device's name or DeviceSpec."""
+    from weir.framework.device_spec import DeviceSpec
+    if device is None:
+        return ""
+    return device.to_string() if is_device_spec(device) else DeviceSpec.from_string(device).to_string()
+
+
+def is_device_spec(obj):
+    from weir.framework.device_spec import DeviceSpec
+    return isinstance(obj, DeviceSpec)
+
+
+def smart_constant_value(pred):
+    """True or False if it is known now, else None."""
+    from weir.framework import Tensor, get_static_value
+    if isinstance(pred, Tensor):
+        known = get_static_value(pred)
+        return None if known is None else bool(known)
+    if pred in (0, 1):
+        return bool(pred)
+    raise TypeError("`pred` must be a Tensor, or a Python bool, or 1 or 0. "
+                    f"Received: pred={pred} of type {type(pred)}")
+
+
+def data_seed(seed):
+    """The two seeds of a dataset's op, as tensors."""
+    import weir
+    from weir.framework.random_seed import get_seed
+    first, second = get_seed(seed)
+    pair = [weir.constant(0 if value is None else value, "int64", name=name)
+            for value, name in ((first, "seed"), (second, "seed2"))]
+    if first == 0 and second == 0:
+        pair[1] = weir.constant(2 ** 31 - 1, "int64")
+    return tuple(pair)
+
+
+def algorithm_number(alg):
+    """The number of an algorithm for random numbers, by its name or member of tf.random.Algorithm."""
+    import weir
+    names = {"philox": 1, "threefry": 2, "auto_select": 3}
+    if isinstance(alg, str):
+        if alg not in names:
+            raise ValueError(f"Unsupported algorithm name: {alg}")
+        return names[alg]
+    return alg.value if isinstance(alg, weir.random.Algorithm) else alg
+
+
+def should_use_result(fn=None, warn_in_eager=False, error_in_function=False):
+    """Decorator: leaves a function as it is; that its result goes unused is not told."""
+    del warn_in_eager, error_in_function
+    return fn if fn is not None else lambda function: function
+
+
 @contextlib.contextmanager
 def silence():
     yield
