@@ -53,6 +53,12 @@ class NamesTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "Unknown attribute 'x'"):
             with tf.device("/x:y"):
                 pass
+        self.assertEqual(float(tf.constant(1.0) + 1.0), 2.0)  # which is not placed there
+        with tf.Graph().as_default() as graph:
+            with self.assertRaisesRegex(ValueError, "Unknown attribute 'bad'"):
+                with graph.device("bad"):
+                    pass
+            self.assertEqual(tf.constant(1).device, "")
 
     def test_templates_know_their_variables(self):
         with tf.Graph().as_default():

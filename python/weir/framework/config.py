@@ -99,7 +99,11 @@ def device(device_name):
         raise RuntimeError("tf.device does not support functions when eager execution is enabled.")
     before = list(_devices.stack)
     _devices.stack = [] if device_name is None else before + [device_name]
-    merged = merge_devices(_devices.stack)
+    try:
+        merged = merge_devices(_devices.stack)
+    except ValueError:
+        _devices.stack = before
+        raise
     last = _core.set_device(merged or None)
     try:
         yield

@@ -483,8 +483,8 @@ class Graph(_core.Graph):
             self._device_stack = []
         else:
             self._device_stack = before + [name]
-        self._apply_device()
         try:
+            self._apply_device()
             yield
         finally:
             self._device_stack = before
