@@ -60,6 +60,16 @@ class NamesTest(unittest.TestCase):
                     pass
             self.assertEqual(tf.constant(1).device, "")
 
+    def test_what_may_not_be_fed(self):
+        with tf.Graph().as_default() as graph, v1.Session() as session:
+            x = tf.constant(1.0)
+            y = x + 1.0
+            graph.prevent_feeding(x)
+            graph.prevent_fetching(y.op)
+            self.assertEqual((graph.is_feedable(x), graph.is_feedable(y), graph.is_fetchable(y)), (False, True, False))
+            with self.assertRaisesRegex(ValueError, "Tensor Const:0 may not be fed."):
+                session.run(y, {x: 2.0})
+
     def test_templates_know_their_variables(self):
         with tf.Graph().as_default():
             made = v1.make_template("t", lambda: v1.get_variable("x", [1]))

@@ -377,10 +377,10 @@ class Graph(_core.Graph):
         return protos.graph_def(self._to_graph_def())
 
     def is_fetchable(self, element):
-        return True
+        return getattr(element, "op", element).name not in self._store.get("unfetchable", ())
 
     def is_feedable(self, element):
-        return True
+        return element.name not in self._store.get("unfeedable", ())
 
     # Collections.
 
@@ -597,10 +597,10 @@ class Graph(_core.Graph):
         return self._handle_data(tensor._node, tensor._index)
 
     def prevent_feeding(self, tensor):
-        pass
+        self._store.setdefault("unfeedable", set()).add(tensor.name)
 
     def prevent_fetching(self, op):
-        pass
+        self._store.setdefault("unfetchable", set()).add(op.name)
 
     def switch_to_thread_local(self):
         pass

@@ -323,11 +323,14 @@ def _expand_feed(graph, key, value):
     if isinstance(key, (tuple, list)):
         return [pair for k, v in zip(key, value) for pair in _expand_feed(graph, k, v)]
     try:
-        return [(_element(graph, key), value)]
+        element = _element(graph, key)
     except (TypeError, ValueError) as error:
         reason = error.__context__ if error.__context__ is not None else error
         text = reason.args[0] if isinstance(reason, KeyError) else reason
         raise TypeError(f"Cannot interpret feed_dict key as Tensor: {text}") from None
+    if not graph.is_feedable(element):
+        raise ValueError(f"Tensor {element.name} may not be fed.")
+    return [(element, value)]
 
 
 def _flatten_fetches(graph, fetches):
