@@ -98,8 +98,11 @@ class OneHost(unittest.TestCase):
                         pass
                     if len(alive) > 1:
                         victim = chance.choice(list(alive))
-                        os.kill(alive.pop(victim), signal.SIGKILL)
-                        deaths += 1
+                        try:
+                            os.kill(alive.pop(victim), signal.SIGKILL)
+                            deaths += 1
+                        except ProcessLookupError:  # it ended with one that it was meeting
+                            pass
         finally:
             process.send_signal(signal.SIGTERM)
             lines.append(process.communicate(timeout=TIME)[0])
