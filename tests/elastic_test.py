@@ -84,25 +84,23 @@ class OneHost(unittest.TestCase):
         chance = random.Random(seed)
         steps = os.path.join(self.folder, "steps")
         process = launch("-n", "3", "--min", "1", "--restarts", "1000", worker=[10**9, "file", steps], wait=False)
-        alive, lines, deaths = {}, [f"seed {seed}"], 0
+        alive, lines, deaths, killed = {}, [f"seed {seed}"], 0, set()
         try:
             while deaths < 12:
                 line = process.stdout.readline()
                 self.assertTrue(line, "\n".join(lines))
                 lines.append(line.rstrip())
                 found = re.search(r"worker (\d+) is rank \d of \d at step \d+ .process (\d+)", line)
-                if found:
+                if found and int(found[2]) not in killed:  # which may have said so before it died
                     alive[int(found[1])] = int(found[2])
                     # A while after it began, or right away, while the others still meet.
                     for _ in range(chance.choice([0, 0, 1000, 100000])):
                         pass
                     if len(alive) > 1:
                         victim = chance.choice(list(alive))
-                        try:
-                            os.kill(alive.pop(victim), signal.SIGKILL)
-                            deaths += 1
-                        except ProcessLookupError:  # it ended with one that it was meeting
-                            pass
+                        killed.add(alive[victim])
+                        os.kill(alive.pop(victim), signal.SIGKILL)
+                        deaths += 1
         finally:
             process.send_signal(signal.SIGTERM)
             lines.append(process.communicate(timeout=TIME)[0])
