@@ -191,18 +191,17 @@ class ConvolutionGraph {
   int64_t next_virtual_ = kFirstVirtualId;
 };
 
-std::string KeyOf(const Convolution& c, int64_t alignment) {
-  std::string key =
-      Cat("convolution", static_cast<int>(c.part), Name(c.dtype), ",", c.batch, ",", c.in_channels, ",", c.out_channels,
-          ",", c.groups, ",", c.has_bias, c.has_addend, c.has_relu, c.has_float_filter, ",", alignment);
+}  // namespace
+
+std::string KeyOf(const Convolution& c) {
+  std::string key = Cat("convolution", static_cast<int>(c.part), Name(c.dtype), ",", c.batch, ",", c.in_channels, ",",
+                        c.out_channels, ",", c.groups, ",", c.has_bias, c.has_addend, c.has_relu, c.has_float_filter);
   for (int i = 0; i < c.spatial; ++i) {
     const Convolution::Axis& a = c.axes[i];
     key += Cat(";", a.input, ",", a.size, ",", a.stride, ",", a.dilation, ",", a.before, ",", a.after, ",", a.output);
   }
   return key;
 }
-
-}  // namespace
 
 StatusOr<bool> RunConvolution(KernelContext& ctx, const Convolution& c, const ConvolutionTensors& tensors) {
   WEIR_ASSIGN_OR_RETURN(DnnStream * stream, DnnStream::Of(ctx));
@@ -220,9 +219,10 @@ StatusOr<bool> RunConvolution(KernelContext& ctx, const Convolution& c, const Co
   for (DeviceAddress address : addresses) alignment = std::min(alignment, AlignmentFor(address));
   const DnnEngineLimits limits{.deterministic = ctx.step().deterministic,
                                .without_tensor_float = c.dtype == DType::kFloat && !AllowsTensorFloat32()};
-  WEIR_ASSIGN_OR_RETURN(DnnPlan * plan, stream->Find(KeyOf(c, alignment), limits, [&](const CudnnFunctions& dnn) {
-    return ConvolutionGraph(dnn, c, alignment, DeviceOf(ctx).gpu().multiprocessors()).Make();
-  }));
+  WEIR_ASSIGN_OR_RETURN(DnnPlan * plan,
+                        stream->Find(Cat(KeyOf(c), ",", alignment), limits, [&](const CudnnFunctions& dnn) {
+                          return ConvolutionGraph(dnn, c, alignment, DeviceOf(ctx).gpu().multiprocessors()).Make();
+                        }));
   if (plan == nullptr) return false;
   WEIR_RETURN_IF_ERROR(stream->Run(ctx, *plan, ids, addresses));
   return true;

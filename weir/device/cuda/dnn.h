@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "weir/device/cuda/launch.h"
 
@@ -34,6 +35,8 @@ struct ConvolutionTensors {
   DeviceAddress addend = 0;  // as the output
 };
 
+// Everything that the convolution is, for tables of plans and findings.
+std::string KeyOf(const Convolution& convolution);
 // Enqueues the convolution; false if no engine of cuDNN takes it. REQUIRES: no size is 0.
 StatusOr<bool> RunConvolution(KernelContext& ctx, const Convolution& convolution, const ConvolutionTensors& tensors);
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <map>
 #include <optional>
 
-#include "absl/synchronization/mutex.h"
 #include "weir/base/logging.h"
 #include "weir/base/strings.h"
+#include "weir/device/cuda/blas.h"
+#include "weir/device/cuda/measure.h"
 #include "weir/device/cuda/transpose.h"
 
 namespace weir::cuda {
@@ -99,55 +99,32 @@ class PaddedConvolution {
     padded_elements_ = elements;
   }
 
-  // Some engines take paddings that differ on the two sides of an image, but compute as if they were the same. Whether
-  // the chosen one does is seen by the results of the first run. With gradients of filters more do than do not.
+  // Some engines accept paddings that differ on the two sides of an image, but compute as if they were the same. The
+  // first run compares the chosen one's result with that of an image padded beforehand. Gradients of filters are always
+  // computed from such images.
   StatusOr<bool> Run() {
     if (!is_lopsided_) return RunConvolution(ctx_, c_, tensors_);
     if (c_.part == Convolution::Part::kFilter) return RunFramed(tensors_);
-    const std::string key = KeyOf();
-    std::optional<bool> is_right = Verdicts::Get().Find(key);
+    const std::string key = Key();
+    std::optional<bool> is_right = PadsRight().Find(key);
     if (!is_right && !RunOf(ctx_).is_recording()) {
       WEIR_ASSIGN_OR_RETURN(is_right, IsDirectRight());
-      if (is_right) Verdicts::Get().Keep(key, *is_right);
+      if (is_right) PadsRight().Keep(key, *is_right);
     }
     if (!is_right.value_or(false)) return RunFramed(tensors_);
     return RunConvolution(ctx_, c_, tensors_);
   }
 
  private:
-  class Verdicts {
-   public:
-    static Verdicts& Get() {
-      static auto* verdicts = new Verdicts;
-      return *verdicts;
-    }
-    std::optional<bool> Find(const std::string& key) {
-      absl::MutexLock lock(&mu_);
-      const auto found = is_right_.find(key);
-      return found == is_right_.end() ? std::nullopt : std::optional(found->second);
-    }
-    void Keep(const std::string& key, bool is_right) {
-      absl::MutexLock lock(&mu_);
-      is_right_[key] = is_right;
-    }
-
-   private:
-    absl::Mutex mu_;
-    std::map<std::string, bool> is_right_ ABSL_GUARDED_BY(mu_);
-  };
-
-  // Plans are chosen for each stream, and for deterministic steps by themselves.
-  std::string KeyOf() const {
-    std::string key =
-        Cat(reinterpret_cast<uintptr_t>(RunOf(ctx_).parts().compute.get()), ",", ctx_.step().deterministic, ",",
-            static_cast<int>(c_.part), Name(c_.dtype), ",", c_.batch, ",", c_.in_channels, ",", c_.out_channels, ",",
-            c_.groups, ",", c_.has_bias, c_.has_addend, c_.has_relu, ",",
-            (tensors_.image | tensors_.filter | tensors_.output | tensors_.bias | tensors_.addend) % 16);
-    for (int i = 0; i < c_.spatial; ++i) {
-      const Convolution::Axis& a = c_.axes[i];
-      key += Cat(";", a.input, ",", a.size, ",", a.stride, ",", a.dilation, ",", a.before, ",", a.after);
-    }
-    return key;
+  static Findings& PadsRight() {
+    static auto* findings = new Findings;
+    return *findings;
+  }
+  // Of what decides which plan runs.
+  std::string Key() const {
+    const DeviceAddress all = tensors_.image | tensors_.filter | tensors_.output | tensors_.bias | tensors_.addend;
+    return Cat(reinterpret_cast<uintptr_t>(RunOf(ctx_).parts().compute.get()), ",", ctx_.step().deterministic,
+               AllowsTensorFloat32(), ",", all % 16, ",", KeyOf(c_));
   }
 
   // Images are copied into larger ones with zeros around them, or back out of them.

@@ -6,7 +6,6 @@
 // far less than what TensorFloat-32 rounds off the large ones. Sums are float.
 #include <atomic>
 #include <cstdlib>
-#include <map>
 #include <string_view>
 
 #include "absl/synchronization/mutex.h"
@@ -85,34 +84,18 @@ std::string KeyOf(const ImageConvolution& c) {
   return key;
 }
 
-// What the clock said for convolutions; of all devices, which are mostly alike.
-class Choices {
- public:
-  static Choices& Get() {
-    static auto* choices = new Choices;
-    return *choices;
-  }
-  std::optional<bool> Find(const std::string& key) {
-    absl::MutexLock lock(&mu_);
-    const auto found = uses_halves_.find(key);
-    return found == uses_halves_.end() ? std::nullopt : std::optional(found->second);
-  }
-  void Keep(const std::string& key, bool uses_halves) {
-    absl::MutexLock lock(&mu_);
-    uses_halves_[key] = uses_halves;
-  }
-
- private:
-  absl::Mutex mu_;
-  std::map<std::string, bool> uses_halves_ ABSL_GUARDED_BY(mu_);
-};
+// Whether halves are faster, as the clock said; of all devices, which are mostly alike.
+Findings& UsesHalves() {
+  static auto* findings = new Findings;
+  return *findings;
+}
 
 // Both ways, by turns; the last one that ran has left its result. The choice is kept if both work.
 StatusOr<bool> Measure(KernelContext& ctx, const ImageConvolution& c, const ConvolutionAddresses& at,
                        const std::string& key) {
   static absl::Mutex one_at_a_time;
   absl::MutexLock lock(&one_at_a_time);
-  if (Choices::Get().Find(key)) return ConvolveFilterFast(ctx, c, at);
+  if (UsesHalves().Find(key)) return ConvolveFilterFast(ctx, c, at);
   Status status;
   auto enqueue = [&](size_t way) {
     StatusOr<bool> is_done = way == 0 ? ConvolveByLibrary(ctx, c, DType::kFloat, at) : ConvolveInHalves(ctx, c, at);
@@ -122,7 +105,7 @@ StatusOr<bool> Measure(KernelContext& ctx, const ImageConvolution& c, const Conv
   WEIR_ASSIGN_OR_RETURN(const size_t fastest,
                         FindFastest(RunOf(ctx), Cat("measuring gradients of filters for ", key), 2, 6, enqueue));
   WEIR_RETURN_IF_ERROR(status);
-  Choices::Get().Keep(key, fastest == 1);
+  UsesHalves().Keep(key, fastest == 1);
   return fastest < 2;
 }
 
@@ -148,7 +131,7 @@ bool MayUseHalves(const KernelContext& ctx, const ImageConvolution& c, DType dty
 
 StatusOr<bool> ConvolveFilterFast(KernelContext& ctx, const ImageConvolution& c, const ConvolutionAddresses& at) {
   const std::string key = KeyOf(c);
-  std::optional<bool> uses_halves = Choices::Get().Find(key);
+  std::optional<bool> uses_halves = UsesHalves().Find(key);
   if (FilterHalves() == UseOfHalves::kAlways) {
     uses_halves = true;
   } else if (!uses_halves && !AreProbablyFaster(c)) {
@@ -156,12 +139,12 @@ StatusOr<bool> ConvolveFilterFast(KernelContext& ctx, const ImageConvolution& c,
   } else if (!uses_halves && MayMeasure() && !RunOf(ctx).is_recording()) {
     WEIR_ASSIGN_OR_RETURN(const bool is_done, Measure(ctx, c, at, key));
     if (!is_done) return false;
-    uses_halves = Choices::Get().Find(key);
+    uses_halves = UsesHalves().Find(key);
   }
   if (uses_halves.value_or(AreProbablyFaster(c))) {
     WEIR_ASSIGN_OR_RETURN(const bool is_done, ConvolveInHalves(ctx, c, at));
     if (is_done) return true;
-    Choices::Get().Keep(key, false);
+    UsesHalves().Keep(key, false);
   }
   return ConvolveByLibrary(ctx, c, DType::kFloat, at);
 }

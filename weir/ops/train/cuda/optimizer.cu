@@ -1,5 +1,7 @@
 // Update rules applied to all elements of variables, or to some of their rows.
+// clang-format off: the rules are in terms of number.cuh
 #include "weir/ops/train/cuda/number.cuh"
+// clang-format on
 #include "weir/ops/train/adagrad_rules.h"
 #include "weir/ops/train/adam_rules.h"
 #include "weir/ops/train/descent_rules.h"
